@@ -1,6 +1,6 @@
 public import Strata
 
-/// One handler for a family of queues, each of which is done in its own order, side by side with the others.
+/// One handler for a family of queues. Each queue runs in order, concurrently with the others.
 ///
 /// ```swift
 /// let broker = try await TaskBroker.open(stack, handles: { $0.hasPrefix("chat.") }, handler: MessageSender())
@@ -10,15 +10,15 @@ public import Strata
 /// }
 /// ```
 ///
-/// A queue is there as soon as something is queued under its name, and needs no other declaration. One that is stuck, because its first
-/// task has failed or waits, keeps no other queue waiting. Where there is more to do than may run at once, queues have
-/// their turns one after the other, whatever the priorities of their tasks are; those count within a queue that is not serial.
+/// A queue exists as soon as a task is queued under its name, and needs no other declaration. A queue whose first task
+/// has failed or waits does not block other queues. If more tasks are ready than may run at once, the queues take
+/// turns, whatever the priorities of their tasks. Priorities apply within a queue that is not serial.
 ///
 /// - Isolation: any.
 public final class TaskBroker: OperationRunner {
-    /// What it is called in errors and logs.
+    /// The name of the broker in errors and logs.
     public let name: String
-    /// By what the engine knows it.
+    /// The broker's registration with the engine.
     public let handle: RunnerHandle
 
     private init(_ name: String, _ handle: RunnerHandle) {
@@ -26,39 +26,43 @@ public final class TaskBroker: OperationRunner {
         self.handle = handle
     }
 
-    /// Begins to run the tasks of a family of queues, those that are left from before among them.
+    /// Opens a broker and begins to run the tasks of a family of queues, including tasks left from earlier runs.
     ///
-    /// Two brokers, or a broker and a pipeline, that take the same queue are a mistake: of names that are in the store, opening the second
-    /// one throws. Of a name that comes up later the tasks are held, and both send ``PipelineEvent/queueHeld(_:_:)``, until one of
-    /// them is closed.
+    /// A queue must belong to one broker or pipeline. If a stored queue name would be taken twice, opening the second
+    /// runner throws. If such a name appears later, its tasks are held and both runners send
+    /// ``PipelineEvent/queueHeld(_:_:)``, until one of them is closed.
     ///
     /// - Parameters:
     ///   - stack: a stack that was opened with ``Pipeline/models``.
-    ///   - name: what it is called in errors and logs, and what the store knows its rate limit by; without it, the name of the handler's type.
-    ///     One broker of a name is open per stack.
-    ///   - handles: whether a queue is this broker's, by its name alone: always the same answer, at once, and without using the stack.
-    ///   - ordering: in which order the tasks of one queue are started.
-    ///   - maxConcurrent: how many tasks run at once at most, of all queues together; nil for any number.
-    ///   - maxConcurrentPerLane: how many tasks of one queue, or of each lane of it where it has lanes, run at once at most, in all processes together;
-    ///     nil for any number. For the ordering `flat`.
-    ///   - rateLimit: how many attempts may be started in a time, by the brokers of this name of all processes together; nil for any number.
-    ///   - retry: when a task whose handler has thrown is started again.
-    ///   - whenFailed: what becomes of tasks that have failed for good; without it, those block their queue in orderings that are serial,
-    ///     and are parked in `flat`.
-    ///   - timeout: how long the handler of an attempt may take. Beyond that it has failed: its task is cancelled, and what it says later does not
-    ///     count. What it was in time with to say, as changes of `.done`, is written down however long that takes.
-    ///     A handler that does not heed its cancellation may then run beside the next attempt.
-    ///   - constraints: what knows of the constraints that handlers wait for by ``Outcome/wait(_:)``.
-    ///   - retention: how long finished tasks are kept; of all pipelines and brokers that the store has known, those that are closed among them, the
-    ///     longest holds.
-    ///   - crashLimit: how often a process may end while one task runs alone in it, before the task counts as failed. If several ran, none of them is
-    ///     counted, and each is tried alone.
-    ///   - isJournalled: whether each step of what is queued here is written down, as an ``OperationTransition``.
-    ///   - isSuspended: whether it begins suspended, as if ``OperationRunner/suspend()`` had been called once.
-    ///   - shutdownGrace: how long handlers may go on when its service group shuts down.
-    ///   - clock: what tells the time; that of the first pipeline or broker of a stack holds for all of them.
-    ///   - handler: does the tasks.
-    /// - Throws: ``PipelineError`` with `modelsMissing`, `alreadyOpen`, `queueClaimedTwice` or `invalidArgument`; what the store reports.
+    ///   - name: the name of the broker in errors and logs, and the key of its rate limit in the store; by default the
+    ///     name of the handler's type. A stack can have one open broker of a name.
+    ///   - handles: decides from a queue's name alone whether this broker takes the queue. It must always give the same
+    ///     answer, return at once, and not use the stack.
+    ///   - ordering: the order in which the tasks of one queue start.
+    ///   - maxConcurrent: the greatest number of tasks that run at once, of all queues together; nil for any number.
+    ///   - maxConcurrentPerLane: the greatest number of tasks of one queue, or of each lane of a queue with lanes, that
+    ///     run at once, in all processes together; nil for any number. Only for the ordering `flat`.
+    ///   - rateLimit: how many attempts may start in an interval, by the brokers of this name in all processes
+    ///     together; nil for any number.
+    ///   - retry: when a task is tried again after its handler has thrown.
+    ///   - whenFailed: what happens to tasks that have failed permanently. By default they block their queue in serial
+    ///     orderings, and are parked in `flat`.
+    ///   - timeout: how long the handler of an attempt may take. After this time the attempt has failed: its task is
+    ///     cancelled, and a later outcome does not count. If the handler returns `.done` with changes in time, the
+    ///     changes are committed however long the commit takes. A handler that ignores its cancellation may run at the
+    ///     same time as the next attempt.
+    ///   - constraints: observers of the constraints that handlers wait for by ``Outcome/wait(_:)``.
+    ///   - retention: how long finished tasks are kept. The longest retention of all pipelines and brokers that the
+    ///     store has known applies, including closed ones.
+    ///   - crashLimit: how often a process may end while one task runs alone in it, before this task counts as failed.
+    ///     If several tasks were running, the end does not count for any of them, and each is then tried alone.
+    ///   - isJournalled: whether each status change of this broker's tasks is recorded as an ``OperationTransition``.
+    ///   - isSuspended: whether the broker begins suspended, as after one call of ``OperationRunner/suspend()``.
+    ///   - shutdownGrace: how long handlers may continue when the broker's service group shuts down.
+    ///   - clock: the source of time. The clock of the first pipeline or broker of a stack applies to all of them.
+    ///   - handler: runs the tasks.
+    /// - Throws: ``PipelineError`` with `modelsMissing`, `alreadyOpen`, `queueClaimedTwice` or `invalidArgument`; the
+    ///   store's errors.
     public static func open<Handler: TaskHandler>(
         _ stack: ContextStack,
         named name: String? = nil,

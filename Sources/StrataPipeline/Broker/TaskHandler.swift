@@ -1,4 +1,4 @@
-/// Does the tasks of a family of queues.
+/// Runs the tasks of a family of queues.
 ///
 /// ```swift
 /// struct MessageSender: TaskHandler {
@@ -11,9 +11,9 @@
 /// }
 /// ```
 public protocol TaskHandler<Payload>: Sendable {
-    /// What the tasks are about.
+    /// The payload type of the tasks.
     associatedtype Payload: OperationPayload
 
-    /// Does one task, and says what came of it. What it throws fails the attempt.
+    /// Runs one task, and returns its outcome. An error that it throws fails the attempt.
     func handle(_ attempt: Attempt<Payload>) async throws -> Outcome
 }

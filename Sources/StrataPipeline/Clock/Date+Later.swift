@@ -1,6 +1,7 @@
 import Foundation
 
 extension Date {
-    /// The date so many seconds later, and no later than `distantFuture`: nothing waits for longer, and later dates have no text.
+    /// The date some seconds later, and at most `distantFuture`. Holds do not last longer, and later dates have no text
+    /// form.
     func later(by seconds: Double) -> Date { min(addingTimeInterval(seconds), .distantFuture) }
 }

@@ -1,17 +1,17 @@
 public import Foundation
 
-/// What tells pipelines the time: that of the machine, or one that a test moves.
+/// A source of time for pipelines: the clock of the machine, or a clock that a test moves.
 public protocol PipelineClock: Sendable {
     /// The time of day.
     var now: Date { get }
 
-    /// Calls `body` once, at a moment or soon after it, unless the alarm is cancelled before.
+    /// Calls `body` once, at a date or soon after it, unless the alarm is cancelled before.
     func alarm(at date: Date, _ body: @escaping @Sendable () -> Void) -> any PipelineAlarm
 }
 
-/// Something that a clock is to do at a moment.
+/// A call that a clock makes at a date.
 public protocol PipelineAlarm: Sendable {
-    /// Gives it up, if it has not been called yet. Safe to call twice.
+    /// Cancels the call, if it has not been made yet. Safe to call twice.
     func cancel()
 }
 
@@ -23,7 +23,7 @@ extension PipelineClock where Self == SystemClock {
 extension PipelineClock {
     /// Waits for some seconds.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled, at once.
+    /// - Throws: `CancellationError` immediately when the task is cancelled.
     func pause(for seconds: Double) async throws {
         let (moments, continuation) = AsyncStream.makeStream(of: Void.self)
         let alarm = alarm(at: now.addingTimeInterval(seconds)) { continuation.finish() }

@@ -3,19 +3,19 @@ public import Foundation
 
 /// The clock of the machine.
 public struct SystemClock: PipelineClock {
-    /// The clock.
+    /// Creates the clock.
     public init() {}
 
     /// The time of day of the machine.
     public var now: Date { Date() }
 
-    /// Calls `body` on a queue of the system's.
+    /// Calls `body` on a global dispatch queue.
     ///
-    /// Where the time of day is set meanwhile, the call comes when as much time has passed as there was to go. So whoever waits for long
-    /// looks at ``now`` from time to time.
+    /// If the time of day is set meanwhile, the call still comes after the remaining time at the moment of this call.
+    /// So code that waits for long checks ``now`` from time to time.
     public func alarm(at date: Date, _ body: @escaping @Sendable () -> Void) -> any PipelineAlarm {
         let work = DispatchWorkItem(block: body)
-        // A century, since not every date is one that can be waited for.
+        // The limit is a century, because `asyncAfter` does not support every date.
         let seconds = min(max(date.timeIntervalSinceNow, 0), 3.2e9)
         DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: work)
         return SystemAlarm(work)
@@ -23,7 +23,7 @@ public struct SystemClock: PipelineClock {
 }
 
 private struct SystemAlarm: PipelineAlarm, @unchecked Sendable {
-    // Its only use here is to be cancelled, which may be done from anywhere.
+    // `Sendable` is unchecked because the work item is only cancelled, and `cancel()` may be called from any thread.
     private let work: DispatchWorkItem
 
     init(_ work: DispatchWorkItem) { self.work = work }

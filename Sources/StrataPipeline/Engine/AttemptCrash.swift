@@ -1,6 +1,6 @@
-/// What the tests of a program have an attempt end with as if its process had died: nothing that the handler has said is written, and the crash is
-/// counted.
+/// An error with which a program's tests end an attempt as if its process had died: the handler's outcome is not
+/// written, and the crash is counted.
 package struct AttemptCrash: Error {
-    /// A crash.
+    /// Creates the error.
     package init() {}
 }

@@ -1,14 +1,14 @@
 import Foundation
 import Strata
 
-/// An operation that a worker has taken, until it says what came of it or loses it.
+/// A worker's claim on an operation, until the worker reports the outcome or loses the claim.
 struct Claim: Sendable, Hashable {
     let operation: Int64
     let worker: Int64
     let epoch: Int64
 }
 
-/// What a handler is started with.
+/// The values with which a handler is started.
 struct ClaimedOperation: Sendable {
     let claim: Claim
     var pipeline: PipelineName
@@ -18,6 +18,6 @@ struct ClaimedOperation: Sendable {
     let payload: Data
     let payloadVersion: Int
     let key: String?
-    /// When it was queued, by the clock of whoever has saved it.
+    /// When the operation was queued, by the clock of the process that saved it.
     let enqueuedAt: Date?
 }

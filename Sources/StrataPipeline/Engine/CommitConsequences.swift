@@ -1,12 +1,13 @@
 package import Strata
 
-/// What follows from a commit for operations, for engines that know what these do.
+/// Changes of operations within a transaction, for engines that know what their operations do.
 package enum CommitConsequences {
-    /// Lets an operation start only when others are completed or skipped, from this transaction on. What it depends on already stays so.
+    /// Adds prerequisites to an operation, from this transaction on: it starts only when they are completed or skipped.
+    /// Existing dependencies stay.
     ///
-    /// - Parameter whenFailed: what becomes of it when one of the others has failed for good.
-    /// - Throws: ``PipelineError`` with `dependencyCycle` where they would wait for each other.
-    /// - Complexity: O(1) for each, where nothing depends on the operation.
+    /// - Parameter whenFailed: what happens to the operation when a prerequisite has failed permanently.
+    /// - Throws: ``PipelineError`` with `dependencyCycle` if the operations would wait for each other.
+    /// - Complexity: O(1) for each prerequisite, if the operation has no dependants.
     package static func addDependencies(
         _ prerequisites: some Sequence<Int64>,
         to dependant: Int64,
@@ -19,14 +20,15 @@ package enum CommitConsequences {
         }
     }
 
-    /// These operations, and all that depend on any of them, directly or by way of others.
+    /// These operations and all that depend on any of them, directly or indirectly.
     ///
     /// - Complexity: O(operations found).
     package static func dependants(of operations: Set<Int64>, in transaction: StoreTransaction) throws -> Set<Int64> {
         try reached(from: operations, by: QueueSQL.selectDependants, in: transaction)
     }
 
-    /// These operations, and all that depend on any of them by what both do: dependencies that an application has asked for are left out.
+    /// These operations and all that depend on any of them by implied dependencies. Dependencies that an application
+    /// has requested are left out.
     ///
     /// - Complexity: O(operations found).
     package static func impliedDependants(
@@ -36,7 +38,8 @@ package enum CommitConsequences {
         try reached(from: operations, by: QueueSQL.selectImpliedDependants, in: transaction)
     }
 
-    /// These operations, and all that any of them depends on by what both do: dependencies that an application has asked for are left out.
+    /// These operations and all that any of them depends on by implied dependencies. Dependencies that an application
+    /// has requested are left out.
     ///
     /// - Complexity: O(operations found).
     package static func impliedPrerequisites(
@@ -61,12 +64,12 @@ package enum CommitConsequences {
         return found
     }
 
-    /// Leaves operations out: those that run are cancelled, as by ``QueuedOperation/skip()``. What somebody has decided already stays so.
+    /// Skips operations as ``QueuedOperation/skip()`` does; running ones are cancelled. Earlier requests stay.
     package static func skip(_ operations: some Sequence<Int64>, in transaction: StoreTransaction) throws {
         try ask(for: .skip, of: operations, in: transaction)
     }
 
-    /// Has operations tried again, as by ``QueuedOperation/retry()``. What somebody has decided already stays so.
+    /// Retries operations as ``QueuedOperation/retry()`` does. Earlier requests stay.
     package static func retry(_ operations: some Sequence<Int64>, in transaction: StoreTransaction) throws {
         try ask(for: .retry, of: operations, in: transaction)
     }
@@ -90,9 +93,9 @@ package enum CommitConsequences {
 }
 
 extension OperationBook {
-    /// Lets an operation depend on others, by what they do.
+    /// Adds implied dependencies to an operation.
     ///
-    /// - Returns: whether it did not before.
+    /// - Returns: whether a dependency was added.
     func imply(_ prerequisites: [(Int64, DependencyPolicy)], of dependant: Int64) throws -> Bool {
         var isChanged = false
         for (prerequisite, policy) in prerequisites where prerequisite != dependant {
@@ -109,8 +112,8 @@ extension OperationBook {
         return isChanged
     }
 
-    /// Lets what depends on an operation that is left out, by what both do, wait for what that has waited for. Nothing is waited for by
-    /// one that was carried out.
+    /// Transfers the implied prerequisites of an operation that leaves the queue to its implied dependants. Only
+    /// prerequisites that are still queued count. An operation that was carried out was not waiting for any operation.
     func passOn(_ number: Int64) throws {
         var prerequisites: [(Int64, DependencyPolicy)] = []
         try transaction.rows(QueueSQL.selectImpliedPrerequisites, [.integer(number)]) { row in

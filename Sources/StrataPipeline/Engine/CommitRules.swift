@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-/// What holds as soon as a commit is in the store, whichever process and context it comes from.
+/// The rules that every commit enforces, whichever process and context it comes from.
 extension QueuedOperation: CommitFollower {
     package static var guards: [String] { StatusRules.guards }
 
@@ -18,22 +18,23 @@ extension QueuedOperation: CommitFollower {
             try book.journal(deleted: rows)
             for row in rows { try book.goOn(row.pipeline, row.lane) }
         } else {
-            // It is not known from which lanes.
+            // The lanes of the deleted operations are unknown.
             try book.lookAtAllAgain()
         }
     }
 
-    /// An id that was handed out beforehand may have been used by another context, and be done with already. And where a delete is
-    /// undone, what was running then does not run any more.
+    /// Checks inserted operations. An id that was allocated in advance may have been used by another context, and the
+    /// operation may be finished. If a commit undoes a delete, an operation that was running at the delete no longer
+    /// runs.
     ///
-    /// - Returns: those that begin anew.
+    /// - Returns: the operations that were reset.
     private static func checkInserted(_ inserted: [Int64], _ book: OperationBook) throws -> Set<Int64> {
         guard let first = inserted.first, let last = inserted.last else { return [] }
         var finished: Set<Int64> = []
         var stale: Set<Int64> = []
         var awaited: Set<Int64> = []
         var torn: Set<Int64> = []
-        // In most commits there is none between the first and the last.
+        // In most commits the range from the first to the last id has no such rows.
         try book.transaction.rows(QueueSQL.selectUnfit, [.integer(first), .integer(last)]) { row in
             let number = try row.read(Int64.self, at: 0)
             switch try row.read(Int.self, at: 1) {
@@ -62,7 +63,8 @@ extension QueuedOperation: CommitFollower {
         }
         stale.formIntersection(inserted)
         for number in stale.sorted() { try book.beginAnew(number) }
-        // Those that have waited for one which was not queued yet may come before it.
+        // Dependants of an id that was not queued until now may precede the new operation in its lane, which would
+        // close a cycle.
         try book.checkRings(from: awaited.intersection(inserted).sorted())
         return stale
     }
@@ -79,7 +81,7 @@ extension OperationDependency: CommitFollower {
             }
         )
         for number in commit.updated {
-            // It may not have to wait any more.
+            // The dependant may no longer have to wait.
             for owner in try transaction.numbers(QueueSQL.selectDependant, [.integer(number)]) {
                 try book.lookAgain(owner)
             }
@@ -88,7 +90,7 @@ extension OperationDependency: CommitFollower {
     }
 }
 
-/// What is to be done with an object is not wanted any more where that is gone.
+/// Skips the operations of an object when the object is deleted.
 extension OperationItem: Companion {
     package static var ownerColumn: String { "item" }
     package static func mayGo(with model: any Model.Type) -> Bool { model is any QueueItem.Type }
@@ -102,7 +104,8 @@ extension OperationItem: Companion {
         }
     }
 
-    /// The object may have been deleted, or rolled back by itself, before the commit.
+    /// Whether the object of an operation exists. It may have been deleted, or rolled back separately, before the
+    /// commit.
     private static func hasItem(_ number: Int64, _ transaction: StoreTransaction) throws -> Bool {
         var id: String?
         try transaction.rows(QueueSQL.selectItemPayload, [.integer(number)]) { row in
@@ -134,16 +137,19 @@ extension OperationHold: CommitFollower {
 }
 
 extension OperationBook {
-    /// Those of the rows that were inserted to go with operations that are not there: their own context has deleted them before the commit.
+    /// The inserted rows that belong to operations which do not exist, because their own context has deleted the
+    /// operations before the commit.
     ///
-    /// - Complexity: one statement for each run of ids, and O(rows).
+    /// - Complexity: one statement for each run of consecutive ids, and O(rows).
     fileprivate func strays(among inserted: [Int64], _ sql: String) throws -> [Int64] {
         try NumberRuns(ascending: inserted).runs.flatMap { run in
             try transaction.numbers(sql, [.integer(run.lowerBound), .integer(run.upperBound)])
         }
     }
 
-    /// - Parameter known: the rules of pipelines that are open here. For others those count that the store remembers.
+    /// Creates a book for a transaction.
+    ///
+    /// - Parameter known: the rules of pipelines that are open here. For other pipelines, the stored rules apply.
     init(_ transaction: StoreTransaction, now: Date = Date(), _ known: [PipelineName: Rules] = [:]) {
         self.init(transaction: transaction, now: now) { name in
             if let rules = known[name] { return rules }

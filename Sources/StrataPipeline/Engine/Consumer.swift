@@ -1,56 +1,56 @@
 import Foundation
 import Strata
 
-/// A pipeline or a broker as the engine knows it.
+/// A pipeline or a broker, as the engine represents it.
 struct Consumer: Sendable {
     typealias ID = Int
 
-    /// What does its operations.
+    /// The handler of a consumer's operations.
     struct Handler: Sendable {
         let run: @Sendable (ClaimedOperation, QueueEngine) async throws -> Outcome
-        /// The model of the objects that its operations are about, if they are items.
+        /// The model of the objects, if the operations are queued items.
         let itemModel: (any Model.Type)?
     }
 
-    /// Which operations it takes.
+    /// The operations that a consumer takes.
     enum Scope: Sendable {
-        /// Those of one pipeline.
+        /// The operations of one pipeline.
         case pipeline(PipelineName)
-        /// Those of all queues that these words are true of.
+        /// The operations of all queues for which the predicate returns true.
         case queues(@Sendable (PipelineName) -> Bool)
     }
 
-    /// Given by the engine.
+    /// The id, assigned by the engine.
     var id: ID = 0
-    /// What it is called in errors, and what the store knows it by.
+    /// The name in errors, and the key of stored data such as the rate limit.
     let name: String
     let scope: Scope
     var options: PipelineOptions
     let handler: Handler
     let events: EventHub
     var maxConcurrent: Int?
-    /// Whether it starts nothing any more.
+    /// Whether the consumer is closing and starts no more operations.
     var isClosing = false
-    /// How often it was suspended and not resumed.
+    /// The number of suspensions in effect.
     var suspensions = 0
     /// The operations whose handlers run.
     var running: Set<Int64> = []
-    /// Until when its rate limit keeps it from starting more.
+    /// Until when the rate limit allows no further start.
     var limitedUntil: Date?
-    /// How far it has come in looking through its queues.
+    /// The position in the sweep through the consumer's queues.
     var sweep = Sweep()
-    /// Whether nothing was ready when it was last looked, and nothing has happened since.
+    /// Whether the last look found nothing ready, and nothing has happened since.
     var isDry = false
-    /// Whether its gate was closed when that was last asked: then only operations that are exempt are claimed.
+    /// Whether the gate was closed at the last check. Then only exempt operations are claimed.
     var isGateClosed = false
-    /// The same as `isDry`, of the operations that are exempt.
+    /// As `isDry`, for the exempt operations.
     var isExemptDry = false
-    /// Who is asked at the start of an attempt.
+    /// The interceptors that are asked at the start of an attempt.
     let interceptors = HandlerInterceptors()
 
-    /// Has a handler do operations of its payload. One whose item is there no more is left out.
+    /// Creates a handler that decodes its operations' payloads. An operation whose item no longer exists is skipped.
     static func handler<Payload>(_ body: @escaping @Sendable (Attempt<Payload>) async throws -> Outcome) -> Handler {
-        // Asked once: to find out what a type conforms to takes longer than many a handler.
+        // The cast is made once, because a dynamic cast to a protocol takes longer than many handlers.
         guard let item = Payload.self as? any ItemPayload.Type else {
             return Handler(run: { operation, engine in try await body(.reading(operation, engine)) }, itemModel: nil)
         }
@@ -64,28 +64,28 @@ struct Consumer: Sendable {
         )
     }
 
-    /// What a pipeline is called.
+    /// The display name of a pipeline.
     static func name(of pipeline: PipelineName) -> String { "pipeline '\(pipeline)'" }
 
     var freeSlots: Int { freeSlots(afterEnds: 0) }
 
-    /// How many operations may be started once so many of those that run have ended.
+    /// The number of operations that may be started after `ended` of the running ones have ended.
     func freeSlots(afterEnds ended: Int) -> Int {
         guard suspensions == 0, !isClosing else { return 0 }
-        // Without a limit as many as one transaction takes.
+        // Without a limit: the number of operations that one transaction starts at most.
         return maxConcurrent.map { max($0 - max(running.count - ended, 0), 0) } ?? 256
     }
 
-    /// Whether to look for operations.
+    /// Whether the consumer should look for operations.
     ///
-    /// - Parameter isNews: whether any may have become ready since it was last looked.
+    /// - Parameter isNews: whether operations may have become ready since the last look.
     func isClaimable(isNews: Bool = false) -> Bool {
         guard freeSlots > 0 else { return false }
         if isGateClosed { return options.gate?.exemptKeys != nil && (isNews || !isExemptDry) }
         return isNews || !isDry
     }
 
-    /// Whether operations under a name are its.
+    /// Whether this consumer takes operations under a name.
     func takes(_ name: PipelineName) -> Bool {
         switch scope {
         case .pipeline(let own): own == name
@@ -104,7 +104,7 @@ struct Consumer: Sendable {
     }
 }
 
-/// How a pipeline runs its operations.
+/// The options with which a pipeline runs its operations.
 struct PipelineOptions: Sendable {
     var ordering: PipelineOrdering
     var laneLimit: Int?
@@ -119,7 +119,7 @@ struct PipelineOptions: Sendable {
     var shutdownGrace: Duration
     var isJournalled: Bool
 
-    /// Refuses what nothing could be done by, or what contradicts the ordering.
+    /// Rejects values with which no operation could run, and values that contradict the ordering.
     func check() throws {
         try Self.require(
             timeout.map { $0 > .zero } ?? true,
@@ -167,7 +167,7 @@ struct PipelineOptions: Sendable {
         }
     }
 
-    /// Whether a constraint is known to be satisfied.
+    /// Whether an observer reports that a constraint is satisfied.
     func isSatisfied(_ constraint: Constraint) -> Bool {
         constraints.first { $0.constraint == constraint }?.isSatisfied ?? false
     }

@@ -1,11 +1,11 @@
-/// Looks for operations that wait for each other.
+/// The search for operations that wait for each other.
 enum DependencyRing {
-    /// A ring that can be reached from any of these operations; nil where there is none.
+    /// A cycle that can be reached from any of these operations; nil if the search does not find one.
     ///
     /// - Complexity: O(operations and dependencies that are reached).
     static func find(from starts: some Sequence<Int64>, _ prerequisites: (Int64) throws -> [Int64]) rethrows -> [Int64]?
     {
-        /// False while the way leads through it, true when nothing behind it leads back.
+        /// False while an operation is on the current path; true when no cycle leads through it.
         var isDone: [Int64: Bool] = [:]
         var way: [(operation: Int64, rest: [Int64])] = []
         for start in starts where isDone[start] == nil {
@@ -44,7 +44,7 @@ enum DependencyRing {
 }
 
 extension [Int64] {
-    /// What there is from the first element on of which something is true.
+    /// The elements from the first one that satisfies a condition.
     fileprivate func suffix(from isFirst: (Int64) -> Bool) -> [Int64] {
         firstIndex(where: isFirst).map { Array(self[$0...]) } ?? []
     }

@@ -3,32 +3,34 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Takes the turns of an engine, one after the other, and runs its handlers, on threads of its own.
+/// Runs an engine's turns, one at a time, and its handlers, on separate threads.
 ///
-/// A thread goes from one to the other: the one that has run a handler to its end takes the turn that writes it down, and runs what
-/// that has claimed. To wake another one takes as long as half a turn, and is done only where there is more to do at once than the one
-/// would be done with by then, to judge by what such things took so far. Where it is not, the last thread sees to the rest.
+/// A thread alternates between the two: the thread that has run a handler to its end also takes the turn that stores
+/// the outcome, and runs the operations that this turn has claimed. Waking another thread takes as long as half a turn.
+/// Another thread is woken only if there is more work than the awake threads would finish in this time, judged by the
+/// duration of earlier jobs. If no thread is woken, the last thread checks that the work is done.
 ///
-/// There are as many threads as cores, and one more that runs no handlers: a handler that blocks its thread holds up others, as it would
-/// in Swift's own pool, and no turn. None is kept that has nothing to do.
+/// There are as many threads as cores, and one more that does not run handlers. A handler that blocks its thread delays
+/// other handlers, as it would in Swift's own pool, but does not delay turns. A thread without work is released.
 ///
-/// Isolation: any. Turns, and what is done by ``perform(_:)``, never run at once.
+/// Isolation: any. Turns, and the bodies of ``perform(_:)``, never run at the same time.
 final class EngineExecutor: TaskExecutor {
     typealias Attempt = (operation: ClaimedOperation, consumer: Consumer)
 
-    /// Where a thread finds what it has begun, so that it goes on with that at once. Used by this thread alone.
+    /// A thread's own record of the work that it has begun, so that it continues with this work at once. Only this
+    /// thread uses it.
     private final class Slot: @unchecked Sendable {
-        // Nobody has it but by the specific of the thread's own queue.
+        // Unchecked, because the slot is reachable only by the specific value of the thread's own queue.
         let executor: ObjectIdentifier
-        /// Whether it runs handlers.
+        /// Whether the thread runs handlers.
         let runsHandlers: Bool
         var isBeginning = false
         var job: UnownedJob?
-        /// When it has begun with a job or an attempt, in nanoseconds; nil where it is at none.
+        /// When the thread began a job or an attempt, in nanoseconds; nil if it has none.
         var jobStart: UInt64?
-        /// How many turns it has taken in a row, with what it has done between them.
+        /// The number of turns that the thread has taken in a row, including guests between them.
         var turnsInRow = 0
-        /// How many turns there were when it last looked whether the others are stuck.
+        /// The number of turns at the thread's last check whether other threads are stuck.
         var seenTurns = -1
 
         init(_ executor: EngineExecutor, runsHandlers: Bool) {
@@ -40,58 +42,58 @@ final class EngineExecutor: TaskExecutor {
     private enum Activity {
         case asleep
         case awake
-        /// Until its bell rings, or for as long as it may.
+        /// The thread waits for its bell or for a timeout.
         case waiting
     }
 
     private struct State {
-        /// Takes a turn; nil while none is wanted.
+        /// Runs a turn; nil while no turn is requested.
         var turn: (@Sendable () -> Void)?
-        /// Until when the turn that is wanted may wait for more to do; nil where it may not.
+        /// Until when the requested turn may wait for more work; nil if it must not wait.
         var patience: DispatchTime?
-        /// What is to be done between two turns.
+        /// Bodies that run between two turns.
         var guests = Deque<@Sendable () -> Void>()
         /// Whether a turn comes before the next guest.
         var wasGuestLast = false
-        /// Whether a turn is taken, or something done between two.
+        /// Whether a turn or a guest runs now.
         var isExclusive = false
-        /// What is to be done of handlers that have begun.
+        /// Jobs of handlers that have begun.
         var jobs = Deque<UnownedJob>()
-        /// Attempts that are to begin, and how.
+        /// Attempts that have not begun, and the closure that begins one.
         var attempts = Deque<Attempt>()
         var begin: (@Sendable (Attempt) -> Void)?
         /// Whether an attempt comes before the next job.
         var wasJobLast = false
         var threads: [Activity]
-        /// The thread that waits for what makes the next turn worth taking.
+        /// The thread that waits for more work to put into the next turn.
         var gatherer: Int?
-        /// How many turns there were.
+        /// The number of turns so far.
         var turns = 0
-        /// How long a job or an attempt takes until it is done or waits, in nanoseconds: a moving average.
+        /// How long a job or an attempt runs until it ends or suspends, in nanoseconds: a moving average.
         var jobDuration = 1e6
-        /// Who waits for a moment in which no turn is wanted.
+        /// Continuations that wait for a moment without a requested turn.
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
 
         var hasJobs: Bool { !jobs.isEmpty || !attempts.isEmpty }
-        /// Whether a turn, or something between two, is to be done now.
+        /// Whether a turn or a guest is due now.
         var isExclusiveDue: Bool { !guests.isEmpty || isTurnDue }
         var isTurnDue: Bool { turn != nil && patience.map { $0 <= .now() } ?? true }
     }
 
-    /// How long a turn waits for more to do.
+    /// How long a turn waits for more work.
     private static let patience = DispatchTimeInterval.microseconds(200)
-    /// How often the last thread looks whether the others are stuck.
+    /// How often the last thread checks whether the others are stuck.
     private static let watching = DispatchTimeInterval.milliseconds(1)
-    /// How many turns a thread takes in a row where handlers wait for it.
+    /// The greatest number of turns that a thread takes in a row while handlers wait for it.
     private static let turnsInRow = 4
-    /// How long it takes until a thread that is woken has done its first job, in nanoseconds.
+    /// How long a woken thread takes until it has finished its first job, in nanoseconds.
     private static let wakingDuration = 1e5
     private static let key = DispatchSpecificKey<Slot>()
 
     private let state: Mutex<State>
-    /// One for each thread; the last one takes turns alone.
+    /// One queue for each thread. The last thread takes turns only.
     private let queues: [DispatchQueue]
-    /// Each thread waits for its own.
+    /// One semaphore for each thread, on which it waits.
     private let bells: [DispatchSemaphore]
 
     init() {
@@ -105,18 +107,19 @@ final class EngineExecutor: TaskExecutor {
     }
 
     private var last: Int { queues.count - 1 }
-    /// Where the caller runs on one of the threads, that one's.
+    /// The slot of the current thread, if it belongs to this executor.
     private var slot: Slot? {
         DispatchQueue.getSpecific(key: Self.key).flatMap { $0.executor == ObjectIdentifier(self) ? $0 : nil }
     }
 
     // MARK: Asking
 
-    /// Has a turn taken, once for all who ask before it.
+    /// Requests a turn. One turn serves all requests made before it.
     ///
     /// - Parameters:
-    ///   - isPatient: whether it may wait a moment for more to do, unless somebody wants it sooner.
-    ///   - isLast: whether a handler asks by the last thing that it does, behind which its thread looks for more to do anyway.
+    ///   - isPatient: whether the turn may wait a moment for more work, unless another request needs it sooner.
+    ///   - isLast: whether a handler makes the request as its last action. The handler's thread then looks for more
+    ///     work anyway.
     func ask(isPatient: Bool = false, isLast: Bool = false, _ turn: @escaping @Sendable () -> Void) {
         let isSeenTo = isLast && slot != nil
         let thread = state.withLock { state -> Int? in
@@ -127,25 +130,25 @@ final class EngineExecutor: TaskExecutor {
         if let thread { wake(thread) }
     }
 
-    /// Does something where no turn is taken meanwhile.
+    /// Runs a body while no turn runs.
     func perform<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             enter { continuation.resume(with: Result { try body() }) }
         }
     }
 
-    /// Waits until no turn is wanted.
+    /// Waits until no turn is requested.
     func settle() async {
         await withCheckedContinuation { continuation in
-            // Behind what is being done, which may ask for a turn.
+            // The continuation is enqueued after the current work, which may request a turn.
             enter { self.state.withLock { $0.idleWaiters.append(continuation) } }
         }
     }
 
-    /// Has no turn be taken until ``endExclusive()``, where none is under way, nor anything to be done between two: whoever asks takes over what
-    /// the turn that is wanted was to do.
+    /// Blocks turns until ``endExclusive()``, if no turn or guest runs and no guest waits. The caller takes over the
+    /// work of the requested turn.
     ///
-    /// - Returns: whether that is so.
+    /// - Returns: whether turns are blocked now.
     func beginExclusive() -> Bool {
         state.withLock { state in
             guard !state.isExclusive, state.guests.isEmpty else { return false }
@@ -154,7 +157,7 @@ final class EngineExecutor: TaskExecutor {
         }
     }
 
-    /// Has turns be taken again.
+    /// Allows turns again.
     func endExclusive() {
         endExclusive(turns: 1)
         let thread = state.withLock { state in
@@ -171,24 +174,25 @@ final class EngineExecutor: TaskExecutor {
         if let thread { wake(thread) }
     }
 
-    /// Has attempts begin.
+    /// Enqueues attempts to begin.
     ///
-    /// They are begun by the threads that run them: memory that one thread takes and another one lets go of holds both up.
+    /// The threads that run the attempts also begin them, because memory that one thread allocates and another one
+    /// frees slows down both.
     ///
-    /// - Parameter begin: makes the task of one.
+    /// - Parameter begin: creates the task of one attempt.
     func start(_ attempts: [Attempt], _ begin: @escaping @Sendable (Attempt) -> Void) {
         let runsHandlers = slot?.runsHandlers ?? false
         let thread = state.withLock { state -> Int? in
             state.attempts += attempts
             state.begin = begin
-            // Who takes a turn does one of them behind it.
+            // The thread that takes the turn runs one of the attempts afterwards.
             if runsHandlers, state.isExclusive, state.attempts.count + state.jobs.count == 1 { return nil }
             return callForJobs(&state)
         }
         if let thread { wake(thread) }
     }
 
-    /// Takes attempts back that have not begun.
+    /// Removes attempts that have not begun.
     func withdraw(where isUnwanted: (Attempt) -> Bool) -> [Attempt] {
         state.withLock { state in
             defer { if state.attempts.isEmpty { state.begin = nil } }
@@ -198,7 +202,7 @@ final class EngineExecutor: TaskExecutor {
         }
     }
 
-    /// Runs what is to be done of a handler.
+    /// Enqueues a job of a handler.
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         if let slot, slot.isBeginning {
@@ -207,17 +211,17 @@ final class EngineExecutor: TaskExecutor {
         }
         state.withLock { state in
             state.jobs.append(job)
-            // Under the lock: as soon as others see the job they may run it, to the end of its task, which may be the last that holds this executor.
-            // Who is woken holds it.
+            // This happens under the lock. Once other threads see the job, they may run it to the end of its task, and
+            // this task may hold the last reference to this executor. A woken thread holds a reference.
             if let thread = callForJobs(&state) { wake(thread) }
         }
     }
 
     // MARK: Threads
 
-    /// Calls for somebody to see to turns.
+    /// Finds a thread for turns.
     ///
-    /// - Returns: the thread to wake; nil where one that is on its way sees to it.
+    /// - Returns: the thread to wake; nil if a thread that is already awake takes the turns.
     private func callForTurns(_ state: inout State) -> Int? {
         if state.isExclusive { return nil }
         if let gatherer = state.gatherer {
@@ -229,9 +233,9 @@ final class EngineExecutor: TaskExecutor {
         return nil
     }
 
-    /// Calls for somebody to see to handlers.
+    /// Finds a thread for handlers.
     ///
-    /// - Parameter isBusy: whether the thread that calls does something else before.
+    /// - Parameter isBusy: whether the calling thread does other work first.
     private func callForJobs(_ state: inout State, isBusy: Bool = false) -> Int? {
         if !isBusy, areSeenTo(state) { return nil }
         if let thread = take(from: 0..<last, &state) { return thread }
@@ -239,20 +243,23 @@ final class EngineExecutor: TaskExecutor {
         return nil
     }
 
-    /// Whether the threads that are awake will be done with the handlers before another one would be; the last one looks whether they are.
+    /// Whether the awake threads will finish the waiting jobs sooner than a newly woken thread would. The last thread
+    /// checks that they do.
     private func areSeenTo(_ state: State) -> Bool {
         let count = Double(state.jobs.count + state.attempts.count)
         guard count * state.jobDuration < Self.wakingDuration else { return false }
         return state.threads[last] != .asleep && state.threads[..<last].contains(.awake)
     }
 
-    /// Has a thread go on that waits, if it does.
+    /// Wakes a thread from its wait, if it waits.
     private func ring(_ thread: Int, _ state: inout State) {
         guard endWait(of: thread, &state) else { return }
         bells[thread].signal()
     }
 
-    /// - Returns: whether it was waiting still.
+    /// Ends a thread's wait.
+    ///
+    /// - Returns: whether the thread was still waiting.
     private func endWait(of thread: Int, _ state: inout State) -> Bool {
         guard state.threads[thread] == .waiting else { return false }
         state.threads[thread] = .awake
@@ -260,7 +267,7 @@ final class EngineExecutor: TaskExecutor {
         return true
     }
 
-    /// A thread that has nothing to do, and is to be woken.
+    /// An idle thread for the caller to wake; nil if none is asleep.
     private func take(from threads: Range<Int>, _ state: inout State) -> Int? {
         guard let thread = threads.first(where: { state.threads[$0] == .asleep }) else { return nil }
         state.threads[thread] = .awake
@@ -274,17 +281,17 @@ final class EngineExecutor: TaskExecutor {
         case guest(@Sendable () -> Void)
         case job(UnownedJob)
         case attempt(Attempt, (@Sendable (Attempt) -> Void)?)
-        /// Wait for more to do.
+        /// Wait for more work.
         case wait(until: DispatchTime)
         case leave
     }
 
-    /// What a thread does next, and which other one it wakes before.
+    /// A thread's next step, and another thread that it wakes first.
     private typealias Next = (step: Step, waking: Int?)
 
-    /// Does whatever there is to do.
+    /// Runs steps until there is no more work.
     private func run(_ thread: Int) {
-        // It runs on one of the queues, each of which has one.
+        // This runs on one of the queues, each of which has a slot.
         let slot = slot!
         (slot.turnsInRow, slot.seenTurns, slot.jobStart) = (0, -1, nil)
         while true {
@@ -315,7 +322,7 @@ final class EngineExecutor: TaskExecutor {
             state.jobDuration += (Double(now - start) - state.jobDuration) / 16
         }
         let mayHandle = slot.runsHandlers && state.hasJobs
-        // Turns that ask for turns are not to hold up handlers.
+        // Turns that request further turns must not hold up handlers.
         let isItsTurn = !state.isExclusive && !(mayHandle && slot.turnsInRow >= Self.turnsInRow)
         if isItsTurn, let next = nextExclusive(&state) {
             slot.turnsInRow += 1
@@ -326,7 +333,7 @@ final class EngineExecutor: TaskExecutor {
             slot.jobStart = now
             return nextJob(&state)
         }
-        // Those that were to see to them are not done with them.
+        // If jobs are left, the threads that were expected to finish them have not finished.
         let other = state.hasJobs ? take(from: 0..<last, &state) : nil
         let mayGather = state.turn != nil && !state.isExclusive && state.gatherer == nil
         if mayGather, let end = state.patience {
@@ -349,7 +356,7 @@ final class EngineExecutor: TaskExecutor {
         let attempt = isAttempt ? state.attempts.removeFirst() : nil
         var other: Int?
         if state.hasJobs, !areSeenTo(state) { other = take(from: 0..<last, &state) }
-        // This one may be stuck for long, with all the others.
+        // The handler that runs next may block this thread for long, and others may be blocked already.
         if other == nil, !state.isExclusive {
             if state.isExclusiveDue {
                 other = callForTurns(&state)
@@ -357,7 +364,7 @@ final class EngineExecutor: TaskExecutor {
                 other = take(from: last..<bells.count, &state)
             }
         }
-        // It holds what holds this.
+        // `begin` retains the engine, which retains this executor.
         defer { if state.attempts.isEmpty { state.begin = nil } }
         return (job.map { .job($0) } ?? .attempt(attempt!, state.begin), other)
     }
@@ -388,7 +395,7 @@ final class EngineExecutor: TaskExecutor {
     private func wait(_ thread: Int, until end: DispatchTime) {
         let isRung = bells[thread].wait(timeout: end) == .success
         let isBeingRung = state.withLock { !endWait(of: thread, &$0) } && !isRung
-        // What came too late is not to end the next wait.
+        // A late signal must not end the next wait.
         if isBeingRung { bells[thread].wait() }
     }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Hands events to whoever listens.
+/// Distributes events to listeners and streams.
 final class EventHub: Sendable {
     private struct Listener: Sendable {
         let number: Int
@@ -17,9 +17,9 @@ final class EventHub: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Who is told of the events in logs and metrics.
+    /// The receiver of events for logs and metrics.
     let telemetry: PipelineTelemetry?
-    /// How many events a stream keeps that is not read.
+    /// The number of events that an unread stream keeps.
     static let limit = 4096
 
     init(_ telemetry: PipelineTelemetry? = nil) { self.telemetry = telemetry }
@@ -45,7 +45,7 @@ final class EventHub: Sendable {
         return stream
     }
 
-    /// What ends when there are no more events, or when the continuation is finished.
+    /// A stream that ends when there are no more events, or when the continuation is finished.
     func end() -> (stream: AsyncStream<Never>, continuation: AsyncStream<Never>.Continuation) {
         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
         let isFinished = state.withLock { state in
@@ -56,22 +56,23 @@ final class EventHub: Sendable {
         return (stream, continuation)
     }
 
-    /// Tells of something that has happened to an operation here.
+    /// Sends an event of an operation in this process to logs, metrics, listeners and streams.
     func send(_ event: PipelineEvent) {
         telemetry?.note(event)
         tell(event)
     }
 
-    /// Tells of something that no attempt and no engine has come to, which is nothing for logs and metrics.
+    /// Delivers an event to listeners and streams only. Logs and metrics leave it out, because neither an attempt nor
+    /// an engine of this process has caused it.
     func tell(_ event: PipelineEvent) {
         let (streams, listeners) = state.withLock { (Array($0.streams.values), $0.listeners) }
         for stream in streams { stream.yield(event) }
         for listener in listeners { listener.hear(event) }
     }
 
-    /// Has a listener called at every event, before anything else happens, and once when there are no more.
+    /// Calls a listener at every event, before anything else happens, and `end` once when there are no more events.
     ///
-    /// - Returns: by what it is taken away again.
+    /// - Returns: the token for ``unlisten(_:)``.
     func listen(_ listener: @escaping @Sendable (PipelineEvent) -> Void, onEnd end: @escaping @Sendable () -> Void)
         -> Int
     {
@@ -86,7 +87,7 @@ final class EventHub: Sendable {
         return number
     }
 
-    /// Has a listener called no more, but for what is being told already.
+    /// Removes a listener. Events that are just being delivered may still reach it.
     func unlisten(_ number: Int) { state.withLock { $0.listeners.removeAll { $0.number == number } } }
 
     func finish() {

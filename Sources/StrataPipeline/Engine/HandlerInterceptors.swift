@@ -1,18 +1,19 @@
 import Synchronization
 
-/// What is called instead of a handler, with that.
+/// A function that is called instead of a handler. It receives the handler.
 package typealias HandlerReplacement = @Sendable (() async throws -> Outcome) async throws -> Outcome
 
-/// Stands between an engine and a handler: for the tests of programs.
+/// Intercepts the calls from an engine to a handler, for the tests of programs.
 package protocol HandlerInterceptor: Sendable {
-    /// Gives what is called instead of the handler for an attempt of an operation that is started; nil where the handler is.
+    /// The function to call instead of the handler for an attempt that starts; nil to call the handler.
     func replacement(for operation: Int64) -> HandlerReplacement?
 
-    /// Whether it replaces nothing any more.
+    /// Whether this interceptor will not replace any further call.
     var isSpent: Bool { get }
 }
 
-/// Those who are asked at the start of each attempt of one pipeline or broker, the first one first.
+/// The interceptors of one pipeline or broker, asked at the start of each attempt, in the order in which they were
+/// added.
 final class HandlerInterceptors: Sendable {
     private let all = Mutex<[any HandlerInterceptor]>([])
 
@@ -23,7 +24,7 @@ final class HandlerInterceptors: Sendable {
         }
     }
 
-    /// What the first one that wants an attempt calls instead of the handler.
+    /// The replacement from the first interceptor that returns one.
     func replacement(for operation: Int64) -> HandlerReplacement? {
         all.withLock { all in
             if all.isEmpty { return nil }

@@ -2,15 +2,15 @@ import Foundation
 import Strata
 
 extension OperationBook {
-    /// The last of the finished operations that are to be let go, in the order of their ends.
+    /// The last of the finished operations to delete, ordered by their ends.
     struct ArchiveEnd: Sendable {
         var finishedAt: Double
         var number: Int64
-        /// Before which everything is too old.
+        /// The age limit: everything before this time is too old.
         let oldest: Double
     }
 
-    /// Remembers how long a pipeline or broker has finished operations kept, for those who let them go while it is closed.
+    /// Stores the retention of a pipeline or broker, for processes that delete finished operations while it is closed.
     func keep(_ retention: FinishedRetention, for name: String) throws {
         let values: [StoredValue] = [.real(retention.maximumAge.seconds), .integer(Int64(retention.maximumCount))]
         let known = try transaction.integer(QueueSQL.selectRetention, [.text(name)])
@@ -31,17 +31,17 @@ extension OperationBook {
         }
     }
 
-    /// Forgets how long a pipeline that is none any more has finished operations kept.
+    /// Deletes the stored retention of a pipeline that no longer exists.
     func forgetRetention(of name: String) throws {
         guard let known = try transaction.integer(QueueSQL.selectRetention, [.text(name)]) else { return }
         try delete([known], of: PipelineRetention.self, by: QueueSQL.deleteRetention)
     }
 
-    /// Up to where finished operations are too old, or too many, by the longest of what was said.
+    /// The position up to which finished operations are too old or too many, by the longest stored retention.
     ///
-    /// Complexity: O(n) in how many are kept, along an index.
+    /// Complexity: O(n) in the number of kept operations, along an index.
     ///
-    /// - Returns: nil where nothing was said.
+    /// - Returns: nil if no retention is stored.
     func archiveEnd() throws -> ArchiveEnd? {
         var longest: (age: Double, count: Int64)?
         try transaction.rows(QueueSQL.selectLongestRetention, []) { row in
@@ -59,10 +59,10 @@ extension OperationBook {
         return end
     }
 
-    /// How many finished operations one transaction lets go, so that others have their turn.
+    /// The number of finished operations that one transaction deletes, so that other commits get their turn.
     static let archivePortion = 200
 
-    /// Lets go of the oldest finished operations, up to this one, and of what the journal says of times before.
+    /// Deletes the oldest finished operations up to a position, and the journal entries before the age limit.
     ///
     /// - Returns: whether there may be more.
     func prune(upTo end: ArchiveEnd) throws -> Bool {
@@ -79,7 +79,7 @@ extension OperationBook {
         return max(old.count, steps.count) == Self.archivePortion
     }
 
-    /// Deletes rows of a model, each by a statement that is given its id.
+    /// Deletes rows of a model, each by a statement with its id as argument.
     func delete(_ numbers: [Int64], of model: any Model.Type, by sql: String) throws {
         if numbers.isEmpty { return }
         for number in numbers { try transaction.run(sql, [.integer(number)]) }

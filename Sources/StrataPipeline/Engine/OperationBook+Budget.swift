@@ -2,18 +2,20 @@ import Foundation
 import Strata
 
 extension OperationBook {
-    /// What is left of a rate limit.
+    /// The remaining tokens of a rate limit.
     struct Budget {
         fileprivate let id: Int64?
         let limit: RateLimit
-        /// How many attempts may be started, and a part of the next one.
+        /// The number of attempts that may be started, with a fraction of the next one.
         fileprivate(set) var tokens: Double
 
-        /// How many may be started now. What sums of small times lack is no reason to wait.
+        /// The number of attempts that may be started now. The tolerance covers the rounding errors of sums of short
+        /// times.
         var whole: Int { Int(min(max(tokens + 1e-6, 0), Self.most)) }
-        /// More than one transaction starts. A bucket may hold more tokens than an integer counts, such as one of `.max`.
+        /// More than one transaction starts. The bound is needed because a bucket may hold more tokens than an integer
+        /// counts, such as one of `.max`.
         private static let most = 1e6
-        /// How long it takes until one more may be started, in seconds; 0 where one may.
+        /// The seconds until one more attempt may be started; 0 if one may be started now.
         var pause: Double { whole > 0 ? 0 : (1 - tokens) / limit.rate }
     }
 
@@ -29,12 +31,12 @@ extension OperationBook {
             limit: limit,
             tokens: min(known.tokens + max(elapsed, 0) * limit.rate, Double(limit.count))
         )
-        // The clock was set back: nothing has come in, and what does is counted from now on.
+        // The clock was set back. No tokens are added, and counting restarts from now.
         if elapsed < -Self.clockTolerance { try spend(0, of: &budget, name) }
         return budget
     }
 
-    /// Takes tokens away.
+    /// Takes tokens out of a budget.
     func spend(_ count: Int, of budget: inout Budget, _ name: String) throws {
         budget.tokens -= Double(count)
         let values: [StoredValue] = [

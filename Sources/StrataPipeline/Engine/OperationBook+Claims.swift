@@ -2,17 +2,18 @@ import Foundation
 import Strata
 
 extension OperationBook {
-    /// Which operations of a pipeline may be taken.
+    /// A filter of the operations of a pipeline that may be claimed.
     struct Selection {
-        /// What their keys begin with; nil for any key, and none.
+        /// The prefix of the keys; nil for any key and for operations without a key.
         var keys: String?
-        /// Whether those are meant that ran when their process ended, or all others.
+        /// Whether to select suspected operations, which ran when their process ended, or all others.
         var isSuspected = false
     }
 
-    /// Takes operations of a pipeline, the best first, at most so many. Those that turn out to have to wait are marked.
+    /// Claims at most `limit` operations of a pipeline, best first. Operations that must wait are marked as waiting or
+    /// held.
     ///
-    /// - Returns: what was taken, and whether there may be more to take.
+    /// - Returns: the claims, and whether nothing more can be claimed.
     func claim(
         _ limit: Int,
         of pipeline: PipelineName,
@@ -24,9 +25,12 @@ extension OperationBook {
         return try claim(limit, of: pipeline, selection, by: worker, besides: busy, &looks)
     }
 
+    /// Claims operations with a limit of lookups that several calls share.
+    ///
     /// - Parameters:
-    ///   - isTaking: whether to take operations that are ready. Otherwise none is taken, and `isDry` is false if one could be.
-    ///   - looks: how many operations may be looked at still.
+    ///   - isTaking: whether to claim ready operations. If false, no operation is claimed, and `isDry` is false if one
+    ///     could be.
+    ///   - looks: how many more operations may be looked at.
     func claim(
         _ limit: Int,
         of pipeline: PipelineName,
@@ -40,13 +44,14 @@ extension OperationBook {
         var claims: [ClaimedOperation] = []
         var occupancy = try rules.laneLimit.map { try Occupancy(limit: $0, of: pipeline, busy, transaction) }
         var isMarked = false
-        // What only this process keeps from being claimed stays as it is: somebody else may claim it, and this one may end at any moment.
+        // Operations that only this process's handlers keep from being claimed stay pending. Another process may claim
+        // them, and this process may end at any moment.
         var passed: Set<Int64> = []
         while claims.count < limit, looks > 0 {
-            // One more than needed says whether there are more.
+            // One more than needed shows whether there are more.
             let count = min(limit - claims.count, 255) + 1 + passed.count
             let (all, unreadable) = try candidates(count, of: pipeline, selection)
-            // One that nobody can read keeps none of the others.
+            // An operation that cannot be read must not hold up the others.
             for (number, message) in unreadable {
                 try fail(number, message)
                 isMarked = true
@@ -55,7 +60,8 @@ extension OperationBook {
             if candidates.isEmpty, unreadable.isEmpty { return (claims, true) }
             var ready: [Candidate] = []
             var failing: (number: Int64, prerequisite: Int64)?
-            // One that is worse than those before, and better than those to come, may have its turn by now.
+            // Set when a place in a lane passes to another operation. This operation may rank before the remaining
+            // candidates, so they are read again.
             var isStale = false
             for candidate in candidates
             where claims.count + ready.count < limit && looks > 0 && failing == nil && !isStale {
@@ -64,7 +70,7 @@ extension OperationBook {
                 case .ready: ready.append(candidate)
                 case .passed: passed.insert(candidate.number)
                 case .waits(let hasPassedOn): (isMarked, isStale) = (true, hasPassedOn)
-                // What is known of the others may not be so any more.
+                // The failure may change the other candidates, so they are read again.
                 case .fails(let prerequisite): failing = (candidate.number, prerequisite)
                 }
             }
@@ -75,11 +81,11 @@ extension OperationBook {
                 isMarked = true
             }
         }
-        // Where nothing but handlers of this process is in the way, their ends are waited for.
+        // If only handlers of this process are in the way, the engine waits for their ends.
         return (claims, looks == 0 && claims.isEmpty && !isMarked && !passed.isEmpty)
     }
 
-    /// How many operations one transaction looks at, so that others have their turn.
+    /// The number of operations that one transaction looks at, so that other commits get their turn.
     static let lookLimit = 2000
 
     /// An operation that may be claimed.
@@ -127,7 +133,7 @@ extension OperationBook {
         }
     }
 
-    /// The best of those that may be claimed, and such among them as cannot be read, with why.
+    /// The best claimable operations, and operations that cannot be read, with the error.
     private func candidates(
         _ count: Int,
         of pipeline: PipelineName,
@@ -148,27 +154,28 @@ extension OperationBook {
         return (candidates, unreadable)
     }
 
-    /// Whether an operation of a pipeline is pending whose key begins so.
+    /// Whether an operation of a pipeline is pending whose key begins with a prefix.
     func isPending(_ pipeline: PipelineName, keys: String) throws -> Bool {
         try [false, true].contains { isSuspected in
             try !candidates(1, of: pipeline, Selection(keys: keys, isSuspected: isSuspected)).candidates.isEmpty
         }
     }
 
-    /// The keys that begin with a text: from this one, and before the next.
+    /// The range of the keys that begin with a prefix: from the first bound up to, but not including, the second.
     private static func range(of prefix: String) -> [StoredValue] {
         // No character is greater than the last one of Unicode.
         [.text(prefix), .text(prefix + "\u{10FFFF}")]
     }
 
-    /// What came of looking at an operation that may be claimed.
+    /// The result of looking at an operation that may be claimed.
     private enum Look {
         case ready
-        /// It has to wait, and is marked so; whether another one has its place in the lane instead.
+        /// The operation must wait and is marked accordingly. The value tells whether another operation takes its place
+        /// in the lane.
         case waits(hasPassedOn: Bool)
-        /// It is to fail with what it depends on, and others may have to with it.
+        /// The operation fails together with its prerequisite, and other operations may fail with it.
         case fails(prerequisite: Int64)
-        /// A handler of this process stands in its way.
+        /// A handler of this process is in the way.
         case passed
     }
 
@@ -195,7 +202,7 @@ extension OperationBook {
             try mark(.waiting, number)
             return .waits(hasPassedOn: false)
         }
-        // A handler that has lost its operation ends soon, or has just committed its end.
+        // The handler in the way has lost its operation and ends soon, or has just committed its end.
         let lane = Lane(pipeline: pipeline, name: candidate.lane)
         if busy.operations[number] != nil || rules.ordering.isExclusive && busy.lanes.contains(lane) {
             return .passed
@@ -205,9 +212,9 @@ extension OperationBook {
         return place
     }
 
-    /// Lets another one of a lane have the place for which an operation was looked at that cannot take it.
+    /// Offers the place in a lane to another operation, if the candidate cannot take it.
     ///
-    /// - Returns: whether there may be another one.
+    /// - Returns: whether another operation may take the place.
     private func passOnPlace(of candidate: Candidate, in pipeline: PipelineName, _ occupancy: Occupancy?) throws -> Bool
     {
         guard let occupancy, !occupancy.isFull(candidate.lane), try areAwaited() else { return false }
@@ -215,13 +222,14 @@ extension OperationBook {
         return true
     }
 
-    /// How many operations of each lane run, where only some may at once.
+    /// The number of running operations of each lane, for pipelines with a lane limit.
     private struct Occupancy {
         let limit: Int
         private var active: [UTF8Text: Int] = [:]
-        /// The handlers of this process of which the store does not know any more.
+        /// Handlers of this process that still run, although the store no longer counts their operations as active.
         private var ending: [UTF8Text: Int] = [:]
-        /// How many were passed, which stay pending, so that the others need not.
+        /// The number of passed operations. They stay pending and keep their place, so that the others need not stay
+        /// pending.
         private var passed: [UTF8Text: Int] = [:]
 
         init(limit: Int, of pipeline: PipelineName, _ busy: Busy, _ transaction: StoreTransaction) throws {
@@ -240,7 +248,7 @@ extension OperationBook {
 
         func isFull(_ lane: String) -> Bool { active[UTF8Text(lane), default: 0] >= limit }
 
-        /// Takes a place for one more, if there is one.
+        /// Takes a place in a lane, if one is free.
         mutating func take(in lane: String) -> Look {
             let lane = UTF8Text(lane)
             let taken = active[lane, default: 0]
@@ -266,11 +274,12 @@ extension OperationBook {
         if rules.ordering == .commits { return try firstGroup(of: place, rules) == group }
         let sql = QueueSQL.selectFirst(rules.ordering, countingFailed: rules.isBlockedByFailed)
         guard try transaction.integer(sql, place) == number else { return false }
-        // What was inserted before the one that runs waits for its end all the same.
+        // An operation that now comes before the running one still waits for the running one's end.
         return try transaction.integer(QueueSQL.selectActiveOfLane, place) == nil
     }
 
-    /// Claims operations that are ready: those whose ids follow each other by one statement, which costs half of one for each.
+    /// Claims ready operations. Operations with consecutive ids are claimed by one statement, which costs half as much
+    /// per operation.
     private func take(
         _ ready: [Candidate],
         of pipeline: PipelineName,
@@ -284,7 +293,7 @@ extension OperationBook {
             ]
             let changed = try transaction.run(run.count == 1 ? QueueSQL.claim : QueueSQL.claimRange, values)
             guard changed < run.count else { continue }
-            // Somebody's trigger may have changed its status.
+            // A trigger of the application may have changed the status.
             untaken.formUnion(Set(run).subtracting(try transaction.numbers(QueueSQL.selectTaken, values)))
         }
         let taken = untaken.isEmpty ? ready : ready.filter { !untaken.contains($0.number) }

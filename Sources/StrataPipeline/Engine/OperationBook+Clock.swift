@@ -1,30 +1,32 @@
 import Foundation
 import Strata
 
-/// What was stored by a clock that was ahead, and has been set back since, also while no process had the store open.
+/// Corrections of times that were stored by a clock that was ahead and has been set back since, also while no process
+/// had the store open.
 extension OperationBook {
-    /// By how many seconds a clock may be off without anything being planned anew.
+    /// The number of seconds that a clock may be off without a new plan.
     static let clockTolerance = 60.0
 
-    /// Corrects times that were stored by a clock that was ahead: a pause begins now at the latest, and nothing has ended later than now.
+    /// Corrects times that were stored by a clock that was ahead. A pause begins now at the latest, and no operation
+    /// has ended later than now.
     ///
-    /// Named holds of the application, and `notBefore`, are times of day, and stay.
+    /// Named holds of the application, and `notBefore`, are fixed dates and stay.
     ///
-    /// - Complexity: O(times that are corrected), of which there is a bounded number for what has ended.
+    /// - Complexity: O(corrected times). For finished operations their number is bounded.
     func correctFutureTimes() throws {
         try correctPauses()
         let late: [StoredValue] = [
             .real(now.addingTimeInterval(Self.clockTolerance).timeIntervalSinceReferenceDate), .integer(Self.portion),
         ]
-        // Otherwise they would be kept for so much longer, and count as the newest ones.
+        // Without the correction they would be kept longer by the difference, and would count as the newest.
         try correct(late, of: FinishedOperation.self, "finishedAt", QueueSQL.selectFinishedAfter, QueueSQL.moveFinished)
         try correct(late, of: OperationTransition.self, "at", QueueSQL.selectStepsAfter, QueueSQL.moveStep)
     }
 
-    /// How many rows one transaction changes.
+    /// The number of rows that one transaction changes.
     private static let portion: Int64 = 1000
 
-    /// Has pauses before attempts be as long as they were meant to be, from now on, if they seem to have begun later than now.
+    /// Restarts the pauses before attempts that seem to have begun later than now, with their intended length.
     private func correctPauses() throws {
         var pauses: [(id: Int64, seconds: Double)] = []
         try transaction.rows(QueueSQL.selectPausesBegunAfter, [.real(now.timeIntervalSinceReferenceDate)]) { row in

@@ -1,10 +1,10 @@
 import Strata
 
 extension OperationBook {
-    /// Completes operations by the fewest steps, as far as they are where they were claimed: those whose ids follow each other by two
-    /// statements, which cost less than half of two for each.
+    /// Completes operations with the fewest statements, if they are still as they were claimed. Operations with
+    /// consecutive ids are completed by two statements, which cost less than half as much per operation.
     ///
-    /// - Returns: the ids of those that were there.
+    /// - Returns: the ids of the completed operations.
     func complete(_ operations: [ClaimedOperation]) throws -> Set<Int64> {
         var completed: Set<Int64> = []
         let operations = operations.sorted { $0.claim.operation < $1.claim.operation }
@@ -18,10 +18,11 @@ extension OperationBook {
         return completed
     }
 
-    /// The same for those whose ids follow each other.
+    /// Completes operations with consecutive ids.
     private func complete(_ run: ArraySlice<ClaimedOperation>) throws -> [Int64] {
         let (first, last) = (run[run.startIndex], run[run.endIndex - 1])
-        // Whose turn is next depends on what was there before.
+        // In `commits`, the next group depends on the first group before the deletion, so `finish` handles these
+        // operations.
         guard try rules(first.pipeline).ordering != .commits else { return [] }
         let values: [StoredValue] = [
             .integer(first.claim.operation), .integer(last.claim.operation),
@@ -41,7 +42,7 @@ extension OperationBook {
         return numbers
     }
 
-    /// Whether there are dependencies or holds at all. What this transaction makes of them itself is known.
+    /// Whether the store has any dependencies or holds. Those that this transaction adds are taken into account.
     func haveTies() throws -> Bool {
         if news.haveTies == nil { try lookForTies() }
         return news.haveTies!
@@ -53,7 +54,8 @@ extension OperationBook {
         return news.haveItems!
     }
 
-    /// Whether any operation waits for a place in its lane. Those that this transaction has wait are known.
+    /// Whether any operation waits for a place in its lane. Those that this transaction makes wait are taken into
+    /// account.
     func areAwaited() throws -> Bool {
         if news.areAwaited == nil { try lookForTies() }
         return news.areAwaited!
@@ -76,7 +78,7 @@ extension OperationBook {
 }
 
 extension ClaimedOperation {
-    /// Whether it has the next id, and was claimed as another one was.
+    /// Whether this operation has the next id, and was claimed by the same worker with the same epoch in the same lane.
     fileprivate func follows(_ other: ClaimedOperation) -> Bool {
         claim.operation == other.claim.operation + 1 && claim.worker == other.claim.worker
             && claim.epoch == other.claim.epoch && pipeline == other.pipeline

@@ -1,14 +1,14 @@
 import Strata
 
 extension OperationBook {
-    /// Moves the operations of a pipeline that is none any more to another, where they keep their order.
+    /// Moves the operations of a pipeline that no longer exists to another one, where they keep their order.
     ///
     /// - Returns: whether there were any.
     @discardableResult
     func move(_ name: PipelineName, to other: PipelineName) throws -> Bool {
         try keepOrder(of: name, from: rules(name), to: rules(other))
         let numbers = try transaction.numbers(QueueSQL.selectOfPipeline, [.text(name.rawValue)])
-        // Of two of one key, both are done; the one that comes has none any more.
+        // If both pipelines have an operation with the same key, both operations run. The moved one loses its key.
         let taken = try transaction.numbers(QueueSQL.selectKeyTaken, [.text(name.rawValue), .text(other.rawValue)])
         for number in taken { try dropKey(of: number) }
         let schedules = try transaction.numbers(QueueSQL.selectSchedulesOf, [.text(name.rawValue)])
@@ -30,22 +30,22 @@ extension OperationBook {
         return !numbers.isEmpty
     }
 
-    /// Leaves the key of an operation to another one.
+    /// Removes the key of an operation in favour of another operation.
     func dropKey(of number: Int64) throws {
         try transaction.run(QueueSQL.dropKey, [.integer(transaction.number), .integer(number)])
         try transaction.note(updated: number, ["key"], of: QueuedOperation.self)
     }
 
-    /// Remembers how a pipeline orders its operations. Where that has changed, all that wait are looked at again, and those that are queued keep the order
-    /// that they had.
+    /// Stores a pipeline's declaration. If it has changed, all waiting operations are looked at again, and queued
+    /// operations keep their former order.
     ///
-    /// - Parameter isTransient: whether it may be forgotten when nothing is queued there.
+    /// - Parameter isTransient: whether the record may be deleted when the queue is empty.
     func declare(_ name: PipelineName, _ rules: Rules, isTransient: Bool = false) throws {
         var known: (id: Int64, rules: Rules, isTransient: Bool)?
         try transaction.rows(QueueSQL.selectRecord, [.text(name.rawValue)]) { row in
             known = (try row.read(Int64.self, at: 0), try Rules(row), try row.read(Bool.self, at: 4))
         }
-        // What a pipeline has declared is never forgotten.
+        // The record of a declared pipeline is never deleted.
         let isTransient = isTransient && known?.isTransient ?? true
         if let known, known.rules == rules, known.isTransient == isTransient { return }
         let values: [StoredValue] = [
@@ -65,7 +65,7 @@ extension OperationBook {
             try transaction.run(QueueSQL.insertRecord, [.integer(id), .text(name.rawValue)] + values)
             try transaction.note(inserted: id, of: PipelineRecord.self)
         }
-        // What was known before is so no more.
+        // The cached value no longer holds.
         news.isJournalled = nil
         guard known?.rules != rules else { return }
         if let known { try keepOrder(of: name, from: known.rules, to: rules) }
@@ -73,7 +73,7 @@ extension OperationBook {
         if known.map({ $0.rules.ordering != rules.ordering }) ?? true { try breakRings(of: name) }
     }
 
-    /// Has operations tried again that have waited for a constraint.
+    /// Makes operations pending again that waited for a constraint.
     func wake(_ constraint: Constraint, of consumer: Consumer) throws {
         var waiting: [Int64] = []
         try transaction.rows(QueueSQL.selectConstrained, [.text(constraint.rawValue)]) { row in
@@ -86,7 +86,7 @@ extension OperationBook {
         }
     }
 
-    /// Forgets the queues of brokers where nothing is queued any more, and of which no journal tells, a bounded number of them.
+    /// Deletes the records of brokers' queues that are empty and have no journal entries, a bounded number of them.
     func forgetEmptyQueues() throws {
         let empty = try transaction.numbers(QueueSQL.selectEmptyRecords, [])
         try delete(empty, of: PipelineRecord.self, by: QueueSQL.deleteRecord)

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 
 extension OperationBook {
-    /// What has become of an operation at the end of an attempt.
+    /// The result of an attempt for its operation.
     enum Report: Sendable {
         case finished(OperationResult)
         case retrying(at: Date, message: String)
@@ -21,44 +21,45 @@ extension OperationBook {
         }
     }
 
-    /// What happens in a transaction beside what was asked for.
+    /// Side results of a transaction, in addition to the requested changes.
     final class News {
         typealias Entry = (operation: Int64, pipeline: PipelineName, report: Report)
 
-        /// What became of operations that do not run.
+        /// The results of operations that do not run.
         var reports: [Entry] = []
-        /// Operations that are to fail, with what they depend on.
+        /// Operations that must fail, with their failed prerequisites.
         fileprivate var toFail: [(operation: Int64, prerequisite: Int64)] = []
         fileprivate var isFailing = false
-        /// Whether there are dependencies or holds at all; nil where nobody has looked.
+        /// Whether the store has any dependencies or holds; nil if unknown.
         var haveTies: Bool?
-        /// Whether any operation is about an object of the application; nil where nobody has looked.
+        /// Whether any operation is about an object of the application; nil if unknown.
         var haveItems: Bool?
-        /// Whether any operation waits for a place in its lane; nil where nobody has looked.
+        /// Whether any operation waits for a place in its lane; nil if unknown.
         var areAwaited: Bool?
-        /// Whether any operation is suspected of having ended its process; nil before the store was asked.
+        /// Whether any operation is suspected of having ended its process; nil if unknown.
         var areSuspected: Bool?
-        /// Whether any pipeline keeps a journal; nil where nobody has looked.
+        /// Whether any pipeline keeps a journal; nil if unknown.
         var isJournalled: Bool?
     }
 
-    /// What one transaction has seen of the store, which holds in the next one if nobody else commits in between.
+    /// Facts that one transaction has read from the store. They hold in the next transaction if no other commit comes
+    /// in between.
     struct Sighting: Sendable {
-        /// The number of the commit that it has seen, or was.
+        /// The number of the commit that the transaction has seen, or was.
         var sequence: Int64
-        /// Whether it has seen that there are neither dependencies nor holds.
+        /// Whether there are neither dependencies nor holds, as far as read.
         var haveNoTies: Bool
-        /// Whether it has seen that no operation is about an object.
+        /// Whether no operation is about an object, as far as read.
         var haveNoItems: Bool
-        /// Whether it has seen that no operation waits for a place in its lane.
+        /// Whether no operation waits for a place in its lane, as far as read.
         var isNoneAwaited: Bool
-        /// Whether it has seen that no operation is suspected of having ended its process.
+        /// Whether no operation is suspected of having ended its process, as far as read.
         var isNoneSuspected: Bool
-        /// Whether it has seen that no pipeline keeps a journal.
+        /// Whether no pipeline keeps a journal, as far as read.
         var isUnjournalled: Bool
     }
 
-    /// Takes over what the transaction before has seen. Says whether it still holds.
+    /// Adopts the facts that the previous transaction has read. Returns whether they still hold.
     func remember(_ sighting: Sighting?) throws -> Bool {
         guard let sighting, try transaction.isUnchanged(since: sighting.sequence, Self.sighted) else { return false }
         if sighting.haveNoTies { news.haveTies = false }
@@ -69,12 +70,13 @@ extension OperationBook {
         return true
     }
 
-    /// What a sighting is about, but for operations: those that come up await no place yet, and have never run.
+    /// The models that a sighting depends on. Operations are not among them, because a new operation does not wait for
+    /// a place and has never run.
     private static let sighted: [any Model.Type] = [
         OperationDependency.self, OperationHold.self, OperationItem.self, PipelineRecord.self, PeriodicOperation.self,
     ]
 
-    /// What this transaction has seen.
+    /// The facts that this transaction has read.
     var sighting: Sighting {
         Sighting(
             sequence: transaction.isEmpty ? transaction.number - 1 : transaction.number,
@@ -86,7 +88,7 @@ extension OperationBook {
         )
     }
 
-    /// Writes what came of an attempt, unless it has lost the operation.
+    /// Stores the outcome of an attempt, unless the attempt has lost the operation.
     func end(
         _ operation: ClaimedOperation,
         _ outcome: Result<Outcome, any Error>,
@@ -108,21 +110,21 @@ extension OperationBook {
             )
         }
         guard let holder else { return .lost }
-        // It may have been moved while it ran.
+        // The operation may have been moved while it ran.
         var operation = operation
         (operation.pipeline, operation.lane) = (holder.pipeline, holder.lane)
         if outcome.isCrash {
-            // It is known which one has done it.
+            // The cause of this crash is known, so it counts as alone.
             try rescue(claim.operation, after: holder.crashes, isAlone: true)
             return .lost
         }
-        // Somebody has decided meanwhile.
+        // A request may have been made meanwhile.
         switch holder.request {
         case .retry?:
             try retry(claim.operation)
             try goOnBehindAttempt(operation)
             return .retrying(at: now, message: "on request")
-        // What is done is done all the same.
+        // An outcome of done takes precedence over these requests.
         case .skip? where !outcome.isDone, .complete? where !outcome.isDone:
             let result: OperationResult = holder.request == .skip ? .skipped : .completed
             try finish(claim.operation, result, in: holder.pipeline, holder.lane)
@@ -174,7 +176,8 @@ extension OperationBook {
             )
             return try fail(operation, error, attempts, options)
         case .wait(let constraint) where isSatisfied:
-            // It is so by now, or the handler sees it otherwise: soon again, and not at once.
+            // The constraint has been satisfied meanwhile, or the handler has other information. The pause keeps the
+            // handler from being started again at once.
             try startPause(of: number, until: now.addingTimeInterval(Self.doubtPause))
             try putBack(operation, .held, withoutAttempts: 1)
             return .waiting(constraint)
@@ -193,7 +196,7 @@ extension OperationBook {
         _ options: PipelineOptions
     ) throws -> Report {
         if error is CancellationError {
-            // Given back: nobody has failed.
+            // The operation is returned to the queue without a failed attempt.
             try putBack(operation, .pending, withoutAttempts: 1)
             return .retrying(at: now, message: "cancelled")
         }
@@ -207,7 +210,7 @@ extension OperationBook {
     }
 
     private func retry(_ operation: ClaimedOperation, after pause: Double, _ message: String) throws -> Report {
-        // A handler that asks for no pause at all shall not spin.
+        // The least pause keeps a handler that asks for no pause from spinning.
         let until = now.later(by: max(pause, Self.leastPause))
         try startPause(of: operation.claim.operation, until: until)
         try putBack(operation, .held, withoutAttempts: 0)
@@ -230,7 +233,7 @@ extension OperationBook {
         return isDropped ? .finished(.dropped) : .failed(message)
     }
 
-    /// Takes an operation as failed for good, which does not run.
+    /// Makes an operation fail permanently that does not run.
     func fail(_ number: Int64, _ message: String) throws {
         guard let standing = try state(of: number), standing.status != .failed, standing.status != .active else {
             return
@@ -242,7 +245,7 @@ extension OperationBook {
         news.reports.append((number, standing.pipeline, isDropped ? .finished(.dropped) : .failed(message)))
     }
 
-    /// Leaves a failed operation where it is, or drops it, and lets those fail or run that are to.
+    /// Keeps a failed operation in place, or drops it, and then fails or releases its dependants by their policies.
     private func settle(failed number: Int64, isDropped: Bool, in pipeline: PipelineName, _ lane: String) throws {
         var toFail: [Int64] = []
         var toRun: [Int64] = []
@@ -254,7 +257,7 @@ extension OperationBook {
                 toRun.append(dependant)
             }
         }
-        // Where it is dropped they would be let go otherwise.
+        // This is done before the drop, which would release these dependants.
         news.toFail += toFail.map { ($0, number) }
         if isDropped {
             try finish(number, .dropped, in: pipeline, lane)
@@ -266,9 +269,9 @@ extension OperationBook {
         try failDependants()
     }
 
-    /// Fails those that are to fail with others, and those that are to fail with these, and so on.
+    /// Fails the dependants of failed operations, the dependants of these, and so on.
     private func failDependants() throws {
-        // One after the other: a chain of thousands is no depth of calls.
+        // A loop instead of recursion: a chain of thousands of operations must not exhaust the call stack.
         guard !news.isFailing else { return }
         news.isFailing = true
         defer { news.isFailing = false }
@@ -279,7 +282,7 @@ extension OperationBook {
         "Operation \(prerequisite), which it depends on, has failed."
     }
 
-    /// Writes down why an attempt has failed.
+    /// Stores why an attempt has failed.
     private func note(_ message: String, _ attempt: Int, of number: Int64) throws {
         var failures = AttemptFailures()
         try transaction.rows(QueueSQL.selectFailures, [.integer(number)]) { row in
@@ -293,7 +296,7 @@ extension OperationBook {
         try transaction.note(updated: number, ["failures"], of: QueuedOperation.self)
     }
 
-    /// Lets an operation stand in its queue again.
+    /// Returns an operation to its queue.
     private func putBack(
         _ operation: ClaimedOperation,
         _ status: OperationStatus,
@@ -304,9 +307,9 @@ extension OperationBook {
         try goOnBehindAttempt(operation)
     }
 
-    /// Lets what comes before an operation by now have its turn, where that was kept waiting by the attempt.
+    /// Starts an operation that now comes before this one, if the attempt has kept it waiting.
     private func goOnBehindAttempt(_ operation: ClaimedOperation) throws {
-        // In `commits` it stands among those of its commit.
+        // In `commits`, the operation stays in the group of its commit.
         guard try rules(operation.pipeline).ordering != .commits else { return }
         try goOn(operation.pipeline, operation.lane)
     }
@@ -329,10 +332,10 @@ extension OperationBook {
 }
 
 extension Result<Outcome, any Error> {
-    /// Whether it is as if the process had died.
+    /// Whether the attempt ended as if the process had died.
     var isCrash: Bool { if case .failure(let error) = self { error is AttemptCrash } else { false } }
 
-    /// Whether the handler has said that it is done.
+    /// Whether the handler has returned an outcome of done.
     var isDone: Bool {
         switch self {
         case .success(let outcome):

@@ -2,27 +2,27 @@ import Foundation
 import Strata
 
 extension OperationBook {
-    /// Notes that columns of an operation were set, its status among them.
+    /// Reports changed columns of an operation, including its status.
     func noteStep(of number: Int64, _ columns: [String]) throws {
         try noteSteps(of: [number], columns)
     }
 
-    /// The same of several, in which the same columns were set.
+    /// Reports changed columns of several operations.
     func noteSteps(of numbers: [Int64], _ columns: [String]) throws {
         try transaction.note(updated: numbers, columns, of: QueuedOperation.self)
         try journal(numbers)
     }
 
-    /// Writes down where operations stand now, or what has become of them, if their pipeline keeps a journal.
+    /// Records the operations' present status or result in the journal, if their pipeline keeps one.
     func journal(_ numbers: [Int64]) throws {
         guard try isJournalled() else { return }
         for number in numbers { try write(number) }
     }
 
-    /// The same of one.
+    /// Records one operation's present status or result in the journal.
     func journal(_ number: Int64) throws { try journal([number]) }
 
-    /// Writes down that operations were deleted, of which nothing is known but what was seen of them.
+    /// Records the deletion of operations. Only the last known values of the rows are available.
     func journal(deleted rows: [QueuedOperation.Row]) throws {
         guard try isJournalled() else { return }
         for row in rows where try rules(row.pipeline).isJournalled {
@@ -30,7 +30,7 @@ extension OperationBook {
         }
     }
 
-    /// Whether any pipeline keeps one.
+    /// Whether any pipeline keeps a journal.
     private func isJournalled() throws -> Bool {
         if let known = news.isJournalled { return known }
         let isJournalled = try transaction.integer(QueueSQL.selectAnyJournalled, []) != nil

@@ -1,17 +1,18 @@
 import Strata
 
 extension OperationBook {
-    /// Has the operations of a pipeline keep the order of their lanes if the pipeline leaves that open from now on: each depends on those that were to
-    /// run before it. Later ones are free.
+    /// Preserves the order of a pipeline's lanes if its new ordering leaves this order open: each operation depends on
+    /// those that were to run before it. Later operations are free.
     ///
-    /// What has failed for good is waited for if that was declared for those behind it, and is passed otherwise.
+    /// If the pipeline was declared to block on failed operations, later operations wait for a failed one; otherwise
+    /// they do not.
     ///
     /// - Complexity: O(operations of the pipeline).
     func keepOrder(of name: PipelineName, from former: Rules, to rules: Rules) throws {
         guard rules.ordering.leavesOpen(former.ordering) else { return }
         let policy: DependencyPolicy = rules.isBlockedByFailed ? .wait : .run
         var place: (lane: String, group: Group)?
-        // Those that may run side by side, and those before them.
+        // The operations that may run concurrently, and those before them.
         var (current, before): ([Int64], [Int64]) = ([], [])
         let sql = QueueSQL.selectLanes(former.ordering, countingFailed: rules.isBlockedByFailed)
         try transaction.rows(sql, [.text(name.rawValue)]) { row in
@@ -32,10 +33,10 @@ extension OperationBook {
         try order(current, behind: before, policy)
     }
 
-    /// How many dependencies are written for two commits that follow each other.
+    /// The greatest number of dependencies that are stored for two consecutive commits.
     private static let mostPairs = 1000
 
-    /// Lets operations depend on all of those before them.
+    /// Makes operations depend on all operations of the preceding group.
     private func order(_ operations: [Int64], behind before: [Int64], _ policy: DependencyPolicy) throws {
         guard let first = operations.first, !before.isEmpty else { return }
         news.haveTies = true
@@ -43,7 +44,8 @@ extension OperationBook {
         if operations.count * before.count <= Self.mostPairs {
             for operation in operations { _ = try imply(all, of: operation) }
         } else {
-            // Each on each would be millions: the others wait for the first one, which waits for all.
+            // A dependency for each pair would be millions. So the first operation depends on all, and the others
+            // depend on the first.
             _ = try imply(all, of: first)
             for operation in operations.dropFirst() { _ = try imply([(first, policy)], of: operation) }
         }

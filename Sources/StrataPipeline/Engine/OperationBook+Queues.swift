@@ -1,12 +1,12 @@
 import Strata
 
 extension OperationBook {
-    /// Takes operations of many queues, of each one after the other, so that a full one does not keep others waiting.
+    /// Claims operations of many queues, one of each in turn, so that a full queue does not keep others waiting.
     ///
     /// - Parameters:
-    ///   - sweep: how far the consumer has come.
-    ///   - isOwn: whether a queue is the consumer's.
-    /// - Returns: what was taken, and whether there is nothing more to take.
+    ///   - sweep: the consumer's position.
+    ///   - isOwn: whether a queue belongs to the consumer.
+    /// - Returns: the claims, and whether nothing more can be claimed.
     func claim(
         _ limit: Int,
         for consumer: Consumer,
@@ -17,7 +17,7 @@ extension OperationBook {
     ) throws -> (claims: [ClaimedOperation], isDry: Bool) {
         var claims: [ClaimedOperation] = []
         var looks = Self.lookLimit
-        /// Queues of which nothing more can be taken for now.
+        /// Queues in which nothing more can be claimed for now.
         var exhausted: Set<PipelineName> = []
         while claims.count < limit {
             guard looks > 1 else { return (claims, false) }
@@ -44,9 +44,9 @@ extension OperationBook {
         return (claims, false)
     }
 
-    /// The names of all queues in which anything is ready.
+    /// The names of all queues that have a pending operation.
     ///
-    /// - Complexity: O(these names), however much is ready.
+    /// - Complexity: O(these names), however many operations are pending.
     func pendingNames() throws -> [PipelineName] {
         var names: [PipelineName] = []
         while let next = try nextPending(after: names.last?.rawValue ?? "", upTo: nil) {

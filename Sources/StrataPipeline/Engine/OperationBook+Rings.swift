@@ -1,11 +1,11 @@
 import Strata
 
 extension OperationBook {
-    /// Refuses dependencies by which operations would wait for each other.
+    /// Rejects dependencies by which operations would wait for each other.
     ///
-    /// - Complexity: O(1) for each at the end of its lane on which nothing depends, whatever is queued.
+    /// - Complexity: O(1) for each operation at the end of its lane without dependants, whatever is queued.
     func checkDependants(_ dependants: [Int64]) throws {
-        // A ring leads back to where it begins: by way of those that depend on it, or that come behind it in its lane.
+        // A cycle leads back to its start: through dependants, or through later operations of its lane.
         try checkRings(
             from: dependants.filter {
                 try transaction.integer(QueueSQL.selectAnyDependant, [.integer($0)]) != nil || isAnyBehind($0)
@@ -13,18 +13,18 @@ extension OperationBook {
         )
     }
 
-    /// Refuses places in a lane by which operations would wait for each other.
+    /// Rejects positions in a lane by which operations would wait for each other.
     func checkMoved(_ numbers: [Int64]) throws {
         try checkRings(from: numbers.filter { try place(of: $0) != nil })
     }
 
-    /// Refuses rings that lead through any of these operations.
+    /// Rejects cycles that lead through any of these operations.
     func checkRings(from starts: [Int64]) throws {
         if let ring = try DependencyRing.find(from: starts, waitedFor) { throw DependencyRing.error(ring) }
     }
 
-    /// Where operations of a pipeline wait for each other since they stand in another order, one of each ring fails, so that the others
-    /// go on.
+    /// Breaks cycles that a changed order has caused in a pipeline: one operation of each cycle fails, so that the
+    /// others continue.
     func breakRings(of pipeline: PipelineName) throws {
         guard try rules(pipeline).ordering.isSerial else { return }
         let starts = try transaction.numbers(QueueSQL.selectDependantsIn, [.text(pipeline.rawValue)])
@@ -32,18 +32,19 @@ extension OperationBook {
         try breakRings(from: starts, &rings, waitedFor)
     }
 
-    /// Fails one operation of each ring that can be reached from some.
+    /// Fails one operation of each cycle that can be reached from the starts.
     ///
     /// - Parameters:
-    ///   - rings: is given those that are broken, also where the prerequisites throw.
-    ///   - isOwn: whether operations of a pipeline are failed here. Rings without any are left to others.
+    ///   - rings: receives the broken cycles, even if `prerequisites` throws.
+    ///   - isOwn: whether this call may fail operations of a pipeline. Cycles without such an operation are left to
+    ///     other processes.
     private func breakRings(
         from starts: some Sequence<Int64>,
         _ rings: inout [[Int64]],
         isOwn: (PipelineName) -> Bool = { _ in true },
         _ prerequisites: (Int64) throws -> [Int64]
     ) throws {
-        // What has failed stays where it is, and what runs does not wait: no ring leads through them any more.
+        // A failed operation keeps its place and a running one does not wait, so no cycle leads through them any more.
         var passed: Set<Int64> = []
         while let ring = try DependencyRing.find(from: starts, { passed.contains($0) ? [] : try prerequisites($0) }) {
             let own = try ring.first { number in try state(of: number).map { isOwn($0.pipeline) } ?? false }
@@ -54,20 +55,21 @@ extension OperationBook {
         }
     }
 
-    /// How many operations a look for stray rings begins at, and how many rows it reads for that, at most: some milliseconds' worth.
+    /// The limits of a search for stray cycles: the number of operations at which it starts, and the number of rows
+    /// that it reads. They are worth some milliseconds.
     private static let (strayStarts, strayRows) = (200, 10_000)
 
-    /// More rows would be read than there is time for.
+    /// The search has exceeded its limit of rows.
     private struct OutOfRows: Error {}
 
-    /// Looks for dependencies that make a ring which nobody has refused, as of raw SQL, and fails one operation of each, as where an order
-    /// closes one. What has failed or runs is no part of a ring.
+    /// Searches for cycles that no check has rejected, such as those of raw SQL, and fails one operation of each.
+    /// Failed and running operations are not part of a cycle.
     ///
     /// - Parameters:
-    ///   - last: where the look before has ended.
-    ///   - isOwn: whether a pipeline is run here. Rings of others are left to those.
-    /// - Returns: where this look has ended, and the rings.
-    /// - Complexity: bounded, whatever is queued. What leads through more operations than are looked at is passed over.
+    ///   - last: where the previous search has ended.
+    ///   - isOwn: whether this engine runs a pipeline. Other cycles are left to other processes.
+    /// - Returns: where this search has ended, and the cycles.
+    /// - Complexity: bounded, whatever is queued. A cycle through more operations than are read is not found.
     func breakStrayRings(after last: Int64, isOwn: (PipelineName) -> Bool) throws -> (last: Int64, rings: [[Int64]]) {
         var starts: [Int64] = []
         while starts.count < Self.strayStarts,
@@ -92,13 +94,13 @@ extension OperationBook {
                 return prerequisites
             }
         } catch is OutOfRows {
-            // What the first one alone leads to is too much.
+            // If the first start alone leads to too many rows, it is passed over.
             return (current == starts.first ? current : current - 1, rings)
         }
         return (starts.count < Self.strayStarts ? .min : starts.last!, rings)
     }
 
-    /// Where an operation stands in a lane that has an order.
+    /// An operation's position in an ordered lane.
     private struct Place {
         let lane: [StoredValue]
         let ordering: PipelineOrdering
@@ -108,7 +110,7 @@ extension OperationBook {
         var values: [StoredValue] { lane + [.real(sortKey), .integer(commit)] }
     }
 
-    /// Whether anything comes behind an operation in a lane that has an order.
+    /// Whether any operation comes after this one in an ordered lane.
     private func isAnyBehind(_ number: Int64) throws -> Bool {
         guard let place = try place(of: number) else { return false }
         let isBeside =
@@ -118,7 +120,7 @@ extension OperationBook {
         return try isBeside || transaction.integer(QueueSQL.selectBehind(place.ordering), place.values) != nil
     }
 
-    /// Nil where its pipeline knows no order, and for what is not queued.
+    /// The position of an operation; nil if its pipeline has no order, or if it is not queued.
     private func place(of number: Int64) throws -> Place? {
         var place: Place?
         try transaction.rows(QueueSQL.selectPlace, [.integer(number)]) { row in
@@ -135,13 +137,14 @@ extension OperationBook {
         return place
     }
 
-    /// What an operation waits for, as far as that may wait itself: what it depends on, and in its lane the nearest ones before it that depend
-    /// on anything. Behind those are the others.
+    /// The operations that an operation waits for and that may wait themselves: its prerequisites, and the nearest
+    /// earlier operations of its lane that have dependencies. The remaining ones are reached through these.
     private func waitedFor(_ number: Int64) throws -> [Int64] {
         let prerequisites = try transaction.numbers(QueueSQL.selectPrerequisites, [.integer(number)])
         guard let place = try place(of: number) else { return prerequisites }
         let values = place.values
-        // An index holds the order of places by column: within one commit first, and then before that.
+        // The index orders positions by column, so the first query looks within the commit and the second one before
+        // it.
         if place.ordering != .commits,
             let near = try transaction.integer(
                 QueueSQL.selectDependantBeside(place.ordering),
@@ -158,7 +161,7 @@ extension OperationBook {
         }
         guard let before else { return prerequisites }
         guard place.ordering == .commits else { return prerequisites + [before.number] }
-        // Those of one commit do not wait for each other.
+        // Operations of one commit do not wait for each other.
         let group = place.lane + [.real(before.sortKey), .integer(before.commit)]
         return try prerequisites + transaction.numbers(QueueSQL.selectDependantsOfGroup, group)
     }

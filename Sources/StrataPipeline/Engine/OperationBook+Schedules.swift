@@ -2,16 +2,16 @@ import Foundation
 import Strata
 
 extension OperationBook {
-    /// The next moment at which a hold ends or a schedule is due; nil where there is none.
+    /// The next date at which a hold ends or a schedule is due; nil if nothing is due later.
     ///
-    /// - Parameter date: schedules that were due by then do not count: they were looked at.
+    /// - Parameter date: schedules that were due up to this date do not count, because they have been handled.
     func nextDue(after date: Date = .distantPast) throws -> Date? {
         var next: Date?
         try transaction.rows(QueueSQL.selectNextDue, [Self.value(date)]) { next = try $0.read(Date?.self, at: 0) }
         return next
     }
 
-    /// Finds out when those are due next whose schedule is new or another one.
+    /// Computes the next due date of new and changed schedules.
     func plan() throws {
         var changed: [(id: Int64, schedule: String, isPaused: Bool)] = []
         try transaction.rows(QueueSQL.selectUnplanned, []) { row in
@@ -21,13 +21,13 @@ extension OperationBook {
         }
         for (id, text, isPaused) in changed {
             let schedule = Schedule(rawValue: text)
-            // One of a time zone that this machine does not know is left to others.
+            // If this machine does not know the time zone, other processes plan the schedule.
             guard isPaused || schedule?.isKnown == true else { continue }
             try plan(id, isPaused ? "" : text, isPaused ? nil : schedule?.next(after: now))
         }
     }
 
-    /// Plans those anew that are due later than they can be: the clock was set back.
+    /// Plans schedules again whose due date is later than possible, because the clock was set back.
     func planAfterClockChange() throws {
         var planned: [(id: Int64, schedule: String, next: Date, last: Date?)] = []
         try transaction.rows(QueueSQL.selectPlanned, [Self.value(now)]) { row in
@@ -39,7 +39,8 @@ extension OperationBook {
             )
         }
         for (id, text, next, last) in planned {
-            // Clocks of two machines differ a little, and a turn may have waited for the store: that is no change.
+            // A small difference is not a clock change: the clocks of two machines differ a little, and a turn may have
+            // waited for the store.
             let start = last.map { $0 > now.addingTimeInterval(Self.clockTolerance) ? now : max($0, now) } ?? now
             guard let earliest = Schedule(rawValue: text)?.next(after: start),
                 next > earliest.addingTimeInterval(Self.clockTolerance)
@@ -84,7 +85,7 @@ extension OperationBook {
         }
     }
 
-    /// Queues what is due by its schedule, each once, however often it has been due.
+    /// Queues the due operations of schedules, each once, however often it was due.
     func runDueSchedules() throws {
         var after = Int64.min
         var count: Int
@@ -92,7 +93,7 @@ extension OperationBook {
             var all: [Due] = []
             (count, after) = try readDueSchedules(after: after, &all)
             for due in all {
-                // One of a time zone that this machine does not know is left to others.
+                // If this machine does not know the time zone, other processes queue the operation.
                 guard let schedule = Schedule(rawValue: due.schedule), schedule.isKnown else { continue }
                 try queue(due)
                 let next = schedule.next(after: now, previous: due.at)
@@ -105,9 +106,10 @@ extension OperationBook {
         } while count >= 1000
     }
 
-    /// Reads some more of those that are due. One that cannot be read, as of a later program, is left to others.
+    /// Reads more due schedules. A schedule that cannot be read, such as one of a later program version, is left to
+    /// other processes.
     ///
-    /// - Returns: how many there were, and the id of the last one.
+    /// - Returns: the number of rows read, and the id of the last one.
     private func readDueSchedules(after id: Int64, _ all: inout [Due]) throws -> (count: Int, last: Int64) {
         var (count, last) = (0, id)
         try transaction.rows(QueueSQL.selectDueSchedules, [Self.value(now), .integer(id)]) { row in

@@ -1,31 +1,34 @@
 import Foundation
 import Strata
 
-/// Operations that ran when their process ended.
+/// Rules for suspected operations, which ran when their process ended.
 ///
-/// Any of them may have ended it, so they are started one at a time: a suspected operation is started when nothing else has just begun in its
-/// process, and until it has run for a while nothing else is started there. If the process ends again, the one that ran alone is known.
+/// Any of them may have ended the process, so they are started one at a time. A suspected operation is started when
+/// nothing else has just begun in its process. Until it has run for a while, nothing else is started there. If the
+/// process ends again, the cause is known: the operation that ran alone.
 ///
-/// Everything is limited in time. A handler may run for hours, or wait for another operation: what has run for a while keeps nothing back.
+/// All of these waits are limited in time. A handler may run for hours, or wait for another operation, so an operation
+/// that has run for a while does not hold back others.
 extension OperationBook {
-    /// For how long an operation that was started keeps suspected ones from being started, in seconds; one that is suspected itself keeps
-    /// everything back.
+    /// For how many seconds a started operation holds back suspected ones. If it is suspected itself, it holds back all
+    /// others.
     static let trial = 30.0
 
-    /// Each end of the process beside others doubles it, so that also an operation that ends its process late runs alone at last.
+    /// The trial time by suspicion. Each end of the process beside other operations doubles it, so that an operation
+    /// that ends its process late finally runs alone too.
     private static func trial(of suspicion: Int) -> Double { trial * Double(1 << min(max(suspicion - 1, 0), 20)) }
 
-    /// What runs in the process of this worker, as far as it has begun a while ago or less.
+    /// The operations in this worker's process that began recently.
     struct Trial {
-        /// Until when one of them has just begun; nil if none of them has.
+        /// Until when an operation counts as just begun; nil if none does.
         fileprivate(set) var end: Date?
         /// Whether a suspected operation is among them.
         fileprivate(set) var isOfSuspect = false
     }
 
-    /// What has just begun in this process.
+    /// The operations that have just begun in this process.
     ///
-    /// - Complexity: O(operations that run).
+    /// - Complexity: O(running operations).
     func trial(of worker: Int64) throws -> Trial {
         let own = WorkerIdentity.own
         var trial = Trial()
@@ -35,7 +38,7 @@ extension OperationBook {
         ) { row in
             guard let start = try row.read(Date?.self, at: 0) else { return }
             let suspicion = try row.read(Int?.self, at: 1)
-            // What begins later than now was started by a clock that was set back since.
+            // A start in the future was stored by a clock that has been set back since.
             guard start <= now.addingTimeInterval(Self.clockTolerance) else { return }
             let end = start.addingTimeInterval(Self.trial(of: suspicion ?? 0))
             guard end > now else { return }
@@ -45,7 +48,8 @@ extension OperationBook {
         return trial
     }
 
-    /// The pipelines in which suspected operations may be claimed, that of the prime suspect first: the one that was started last.
+    /// The pipelines with claimable suspected operations. The pipeline of the prime suspect, which was started last,
+    /// comes first.
     func suspectedNames() throws -> [PipelineName] {
         var names: [PipelineName] = []
         try transaction.rows(QueueSQL.selectSuspectedNames, []) {

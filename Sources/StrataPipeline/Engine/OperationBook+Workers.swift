@@ -2,17 +2,17 @@ import Foundation
 import Strata
 
 extension OperationBook {
-    /// What was last seen of another worker.
+    /// The last observation of another worker.
     struct Sight: Sendable {
         let beat: Int
         let isBusy: Bool
-        /// How often it was seen so.
+        /// The number of later looks that found the worker unchanged.
         var missed = 0
     }
 
-    /// Makes a worker known, and gives its number.
+    /// Registers a worker, and returns its number.
     ///
-    /// - Parameter known: the number that it has; nil for a new one.
+    /// - Parameter known: the number that the worker already has; nil for a new one.
     @discardableResult
     func register(_ identity: WorkerIdentity, as known: Int64? = nil) throws -> Int64 {
         let number = try known ?? transaction.newID()
@@ -27,15 +27,15 @@ extension OperationBook {
         return number
     }
 
-    /// Makes a worker known again that others may have forgotten while it ran nothing.
+    /// Registers a worker again that other processes may have removed while it ran nothing.
     func remember(_ worker: Int64) throws {
         guard try transaction.integer(QueueSQL.selectWorker, [.integer(worker)]) == nil else { return }
         try register(.own, as: worker)
     }
 
-    /// Puts back what workers have left that are no more.
+    /// Reclaims the operations of dead workers.
     ///
-    /// - Parameter isAlive: whether a worker of this process lives.
+    /// - Parameter isAlive: whether a worker of this process is alive.
     func rescueOfTheDead(_ isAlive: (Int64) -> Bool) throws {
         let dead = try workers().filter { worker in
             worker.identity == .own ? !isAlive(worker.number) : worker.identity.isDead
@@ -56,7 +56,7 @@ extension OperationBook {
         return workers
     }
 
-    /// Says that a worker lives; false where others have taken it for dead.
+    /// Records a heartbeat of a worker. Returns false if another process has declared the worker dead.
     func beat(_ worker: Int64) throws -> Bool {
         guard try transaction.run(QueueSQL.beat, [.integer(transaction.number), .integer(worker)]) > 0 else {
             return false
@@ -65,12 +65,12 @@ extension OperationBook {
         return true
     }
 
-    /// Puts back what workers have left that are no more, or have not said for long that they live.
+    /// Reclaims the operations of workers that are dead, or have not sent a heartbeat for long.
     ///
-    /// How long that is, is counted by beats of one's own and not by the time of day, which may be set.
+    /// The time is counted in this worker's own heartbeats and not by the time of day, which may be set.
     ///
-    /// - Parameter known: what was found before, by worker.
-    /// - Returns: what is found now.
+    /// - Parameter known: the previous observations, by worker.
+    /// - Returns: the present observations.
     func rescueOfTheSilent(_ known: [Int64: Sight], except own: Int64) throws -> [Int64: Sight] {
         let workers = Dictionary(uniqueKeysWithValues: try workers().map { ($0.number, $0) })
         let busy = Set(try transaction.numbers(QueueSQL.selectBusyWorkers, []))
@@ -82,7 +82,8 @@ extension OperationBook {
                 continue
             }
             let isBusy = busy.contains(worker)
-            // Who runs nothing need not beat. Where it is not known whether it lives, it is forgotten at last.
+            // An idle worker need not send heartbeats. If it is unknown whether the worker lives, it is finally
+            // removed.
             guard isBusy || identity.machine != WorkerIdentity.own.machine else { continue }
             var sight = Sight(beat: beat, isBusy: isBusy)
             if let last = known[worker], last.beat == beat, last.isBusy == isBusy { sight.missed = last.missed + 1 }
@@ -96,17 +97,17 @@ extension OperationBook {
         return result
     }
 
-    /// How many beats of another worker have to be missed until what it runs is taken from it.
+    /// After how many missed heartbeats a worker loses its operations.
     static let missedLimit = 3
-    /// For how many beats another worker that runs nothing is known.
+    /// For how many heartbeats an idle worker of another machine stays registered.
     static let idleLimit = 360
 
-    /// Puts back what a worker has left, and forgets it.
+    /// Reclaims the operations of a worker, and removes the worker.
     func rescue(_ worker: Int64) throws { try rescue([(worker, nil)]) }
 
-    /// Puts back what workers have left, and forgets them. Those of one process have ended together.
+    /// Reclaims the operations of workers, and removes the workers. Workers of one process have ended together.
     ///
-    /// - Parameter workers: with their processes, as far as those are known.
+    /// - Parameter workers: the workers with their processes, as far as those are known.
     private func rescue(_ workers: [(number: Int64, identity: WorkerIdentity?)]) throws {
         var left: [Int64: [(number: Int64, crashes: Int)]] = [:]
         for (worker, _) in workers {
@@ -122,15 +123,15 @@ extension OperationBook {
         }
     }
 
-    /// Puts back an operation whose worker is no more. It is suspected of being the reason.
+    /// Reclaims an operation whose worker is dead. The operation is suspected of being the cause.
     ///
     /// - Parameters:
     ///   - crashes: how often it has lost its worker before while it ran alone.
-    ///   - isAlone: whether no other operation ran in the process of the worker. Otherwise it is not known which of them was the reason, and the
+    ///   - isAlone: whether no other operation ran in the worker's process. Otherwise the cause is unknown, and the
     ///     crash does not count.
     func rescue(_ number: Int64, after crashes: Int, isAlone: Bool) throws {
         guard let standing = try state(of: number) else { return }
-        // A crash is counted for itself, and takes no attempt.
+        // A crash has a separate count, and does not use an attempt.
         try transaction.run(
             QueueSQL.rescue,
             [.integer(isAlone ? 1 : 0), .integer(transaction.number), .integer(number)]
@@ -143,11 +144,11 @@ extension OperationBook {
                 "The process that ran it has ended before it did, \(crashes + 1) times, with nothing else running there."
             )
         }
-        // Somebody may have asked for something while it ran.
+        // A request may have been made while the operation ran.
         try carryOut(number)
     }
 
-    /// Takes a worker off the list.
+    /// Removes a worker's registration.
     func forget(_ worker: Int64) throws {
         try transaction.run(QueueSQL.deleteWorker, [.integer(worker)])
         try transaction.note(deleted: worker, of: PipelineWorker.self)

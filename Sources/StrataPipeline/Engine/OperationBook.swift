@@ -1,16 +1,16 @@
 import Foundation
 import Strata
 
-/// The rules by which operations move from one status to another, as statements inside of one transaction.
+/// The rules by which operations move from one status to another, as statements within one transaction.
 ///
-/// An operation that is `pending` need not be ready: whether it has to wait is found when its turn comes, and it is `waiting` or
-/// `held` then until what it waits for is over, when it is `pending` again. So nothing has to be known beforehand, and each
-/// operation is looked at a bounded number of times.
+/// A `pending` operation need not be ready. The engine checks what it must wait for when its turn comes. The operation
+/// is then `waiting` or `held` until the cause is gone, and `pending` again afterwards. So no status is computed in
+/// advance, and each operation is looked at a bounded number of times.
 struct OperationBook {
     let transaction: StoreTransaction
-    /// By the clock of the engine.
+    /// The time by the clock of the engine.
     let now: Date
-    /// How a pipeline orders its operations, and whether those wait for one that has failed.
+    /// The rules of a pipeline: its ordering, its limits, and whether operations wait for a failed one.
     let rules: (PipelineName) throws -> Rules
     let news = News()
 
@@ -18,16 +18,17 @@ struct OperationBook {
         var ordering = PipelineOrdering.flat
         var whenFailed = FailurePolicy.park
         var crashLimit = 5
-        /// How many of one lane run at once, in `flat`; nil for any number.
+        /// The number of operations of one lane that run at once, in `flat`; nil for any number.
         var laneLimit: Int?
-        /// Whether each step of its operations is written down.
+        /// Whether each status change of its operations is recorded.
         var isJournalled = false
 
-        /// Whether those behind an operation that has failed wait for it.
+        /// Whether later operations wait for a failed one.
         var isBlockedByFailed: Bool { whenFailed == .block }
     }
 
-    /// What handlers that run keep others from, though the store may know nothing of them any more.
+    /// The operations and lanes of running handlers. They block other operations, although the store may no longer list
+    /// them as active.
     struct Busy {
         /// The operations, with their lanes.
         private(set) var operations: [Int64: Lane] = [:]
@@ -48,7 +49,7 @@ struct OperationBook {
         var name: String { text.string }
     }
 
-    /// Those of one lane that may run side by side.
+    /// The operations of one lane that may run concurrently.
     struct Group: Equatable {
         let sortKey: Double
         let commit: Int64
@@ -65,9 +66,10 @@ struct OperationBook {
         }
     }
 
-    /// Marks an operation that is pending, and no other one.
+    /// Changes the status of an operation only if it is pending.
     ///
-    /// - Parameter awaitsPlace: whether it waits for others of its lane to end, as many of which run as may.
+    /// - Parameter awaitsPlace: whether the operation waits because its lane runs as many operations as its limit
+    ///   allows.
     func mark(_ status: OperationStatus, _ number: Int64, awaitsPlace: Bool = false) throws {
         let changed = try transaction.run(
             QueueSQL.markPending,
@@ -78,7 +80,7 @@ struct OperationBook {
         try noteStep(of: number, Self.statusColumns)
     }
 
-    /// Those of a lane whose turn it is; nil where there are none.
+    /// The group whose turn it is in a lane; nil if the lane is empty.
     func firstGroup(of place: [StoredValue], _ rules: Rules) throws -> Group? {
         var group: Group?
         let sql = QueueSQL.selectFirst(rules.ordering, countingFailed: rules.isBlockedByFailed)
@@ -90,7 +92,7 @@ struct OperationBook {
 
     // MARK: Ends
 
-    /// Takes an operation off the queue, and lets those go on that have waited for it.
+    /// Takes an operation off the queue, and releases the operations that have waited for it.
     func finish(_ number: Int64, _ result: OperationResult, in pipeline: PipelineName, _ lane: String) throws {
         let rules = try rules(pipeline)
         let place: [StoredValue] = rules.ordering.isSerial ? [.text(pipeline.rawValue), .text(lane)] : []
@@ -103,12 +105,12 @@ struct OperationBook {
         )
         try leave([number])
         try letGo(of: number)
-        // Of a commit that is not done with, the others have their turn already.
+        // If the commit has operations left, these have had their turn already.
         if let before, try firstGroup(of: place, rules) == before { return }
         try goOn(pipeline, lane)
     }
 
-    /// Takes operations off the queue that are in the archive.
+    /// Deletes operations from the queue that have been copied to the finished operations.
     func leave(_ numbers: [Int64]) throws {
         try transaction.note(inserted: numbers, of: FinishedOperation.self)
         for run in NumberRuns(ascending: numbers.sorted()).runs {
@@ -122,7 +124,7 @@ struct OperationBook {
         try journal(numbers)
     }
 
-    /// Lets those go on that depend on an operation which is not queued any more.
+    /// Releases the dependants of an operation that is no longer queued, and deletes its dependencies, holds and item.
     func letGo(of number: Int64) throws {
         var isPrerequisite = false
         var isDependant = false
@@ -151,13 +153,13 @@ struct OperationBook {
         if hasItem { try delete([number], of: OperationItem.self, by: QueueSQL.deleteItem) }
     }
 
-    /// Lets those of a lane have their turn that are first now.
+    /// Makes the first waiting operations of a lane pending.
     ///
-    /// - Parameter places: how many have ended there, so that as many others may run. Where it was none of those that run, one more than may
-    ///   run is looked at, and waits again.
+    /// - Parameter places: the number of operations that have ended in the lane, so that as many others may run. If the
+    ///   ended one was not running, one operation more than allowed is looked at and waits again.
     func goOn(_ pipeline: PipelineName, _ lane: String, places: Int = 1) throws {
         let rules = try rules(pipeline)
-        // Whoever has them wait for a place may have been told of a limit that is not known here.
+        // Another process that made operations wait for a place may know a lane limit that this process does not know.
         guard try rules.ordering.isSerial || areAwaited() else { return }
         let place: [StoredValue] = [.text(pipeline.rawValue), .text(lane)]
         guard rules.ordering.isSerial else {
@@ -182,7 +184,7 @@ struct OperationBook {
 
     // MARK: Holds
 
-    /// Lets an operation pause until a moment, before its next attempt.
+    /// Holds an operation until a date, as the pause before its next attempt.
     func startPause(of number: Int64, until: Date) throws {
         news.haveTies = true
         let name = HoldName.retry
@@ -202,7 +204,7 @@ struct OperationBook {
         }
     }
 
-    /// Takes a hold away, if it is there.
+    /// Removes a hold, if it exists.
     func release(_ number: Int64, _ name: String) throws {
         guard let id = try transaction.integer(QueueSQL.selectHoldNamed, [.integer(number), .text(name)]) else {
             return
@@ -210,7 +212,7 @@ struct OperationBook {
         try delete([id], of: OperationHold.self, by: QueueSQL.deleteHold)
     }
 
-    /// Takes holds away whose time has come. Says whether there were any.
+    /// Removes due holds. Returns whether there were any.
     func releaseDueHolds() throws -> Bool {
         var due: [(hold: Int64, operation: Int64)] = []
         try transaction.rows(QueueSQL.selectDueHolds, [.real(now.timeIntervalSinceReferenceDate)]) { row in
@@ -223,7 +225,7 @@ struct OperationBook {
         return !due.isEmpty
     }
 
-    /// Has an operation's turn come again, if it waits for anything but a constraint.
+    /// Makes an operation pending if it is waiting or held, and does not wait for a constraint.
     func lookAgain(_ number: Int64) throws {
         guard let state = try state(of: number), state.constraint == nil,
             state.status == .waiting || state.status == .held
@@ -231,9 +233,9 @@ struct OperationBook {
         try set(.pending, of: [number])
     }
 
-    /// Has the turn of all that wait come again, where it is not known which of them do not have to any more.
+    /// Makes operations pending if it is unknown which of them may still have to wait.
     ///
-    /// - Complexity: O(what is held, lanes that have an order, and what waits where there is none).
+    /// - Complexity: O(held operations, ordered lanes, and waiting operations without an order).
     func lookAtAllAgain() throws {
         try set(.pending, of: transaction.numbers(QueueSQL.selectAllHeld, []))
         for name in try transaction.names() {
@@ -242,7 +244,7 @@ struct OperationBook {
                 try set(.pending, of: transaction.numbers(QueueSQL.selectAllWaiting, [.text(name)]))
                 continue
             }
-            // In order it is but the first ones of each lane that may not have to wait any more.
+            // In an ordered lane, only the first operations may no longer have to wait.
             var lane: String? = ""
             while let current = lane {
                 try goOn(pipeline, current)
@@ -254,7 +256,7 @@ struct OperationBook {
         }
     }
 
-    /// Has the turn of those come again whose holds or dependencies were deleted.
+    /// Makes the owners of deleted holds or dependencies pending.
     ///
     /// - Parameter owner: the operation that a deleted row has kept waiting.
     func lookAgain<Row>(afterDeletesOf commit: FollowedCommit<Row>, _ owner: (Row) -> Int64) throws {
@@ -274,7 +276,7 @@ struct OperationBook {
         var attempts: Int
     }
 
-    /// Where an operation stands; nil where it is not queued.
+    /// The state of an operation; nil if it is not queued.
     func state(of number: Int64) throws -> Standing? {
         var result: Standing?
         try transaction.rows(QueueSQL.selectLane, [.integer(number)]) { row in
@@ -290,13 +292,13 @@ struct OperationBook {
         return result
     }
 
-    /// Does what somebody has asked for, unless the operation runs: then it is done when the attempt ends.
+    /// Carries out a pending request, unless the operation runs. Then the request is carried out when the attempt ends.
     func carryOut(_ number: Int64) throws {
         guard let state = try state(of: number) else { return }
         switch state.request {
         case nil:
             try lookAgain(number)
-            // Its place among others may be another one now.
+            // The operation's position in its lane may have changed.
             try goOn(state.pipeline, state.lane)
         case .skip, .complete:
             guard state.status != .active else { return }
@@ -309,14 +311,14 @@ struct OperationBook {
         }
     }
 
-    /// Lets an operation be tried again at once, as if it never had been.
+    /// Makes an operation pending as if it had never been tried.
     func retry(_ number: Int64) throws {
         try release(number, HoldName.retry)
         try transaction.run(QueueSQL.retry, [version, .integer(number)])
         try noteStep(of: number, QueueSQL.retryColumns)
     }
 
-    /// Lets an operation stand in its queue as one does that has just been queued, whatever it was when it was taken off.
+    /// Resets an operation to the state of a newly queued one, whatever its state was when it was deleted.
     func beginAnew(_ number: Int64) throws {
         try transaction.run(QueueSQL.beginAnew, [version, .integer(number)])
         try noteStep(of: number, QueueSQL.putBackColumns)
@@ -324,7 +326,7 @@ struct OperationBook {
 }
 
 extension OperationBook.Rules {
-    /// Those of a ``PipelineRecord``.
+    /// Reads the rules of a ``PipelineRecord``.
     init(_ row: RowReader) throws {
         ordering = try row.read(PipelineOrdering.self, at: 1)
         whenFailed = try row.read(FailurePolicy.self, at: 2)
@@ -334,7 +336,7 @@ extension OperationBook.Rules {
     }
 }
 
-/// The names of the holds that the engine makes.
+/// The names of the holds that the engine creates.
 enum HoldName {
     static let start = "start"
     static let retry = "retry"
@@ -342,7 +344,7 @@ enum HoldName {
 }
 
 extension RowReader {
-    /// Reads what somebody has asked for; nil for nothing.
+    /// Reads a request; nil if no request is stored.
     func request(at column: Int32) throws -> OperationRequest? {
         try read(Int64?.self, at: column).flatMap { OperationRequest(rawValue: Int($0)) }
     }

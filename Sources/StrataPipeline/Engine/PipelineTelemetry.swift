@@ -4,7 +4,7 @@ import Metrics
 import Strata
 import Synchronization
 
-/// What a pipeline or broker tells of its work, in the log and the metrics of its stack.
+/// Reports the work of a pipeline or broker to the log and the metrics of its stack.
 ///
 /// Isolation: any.
 final class PipelineTelemetry: Sendable {
@@ -27,7 +27,7 @@ final class PipelineTelemetry: Sendable {
         }
     }
 
-    /// What has become of an attempt, in the words of logs and metrics.
+    /// The result of an attempt, in the words of logs and metrics.
     private enum Outcome: String, CaseIterable {
         case completed, skipped, dropped, failed, retried, waiting, lost
 
@@ -41,7 +41,7 @@ final class PipelineTelemetry: Sendable {
         }
     }
 
-    /// An attempt that runs.
+    /// A running attempt.
     private struct Running {
         let start: ContinuousClock.Instant
         let pipeline: PipelineName
@@ -52,14 +52,14 @@ final class PipelineTelemetry: Sendable {
     private let instruments: Instruments?
     private let running = Mutex<[Int64: Running]>([:])
 
-    /// Nil where nobody wants to hear.
+    /// Nil if the stack has neither a logger nor metrics.
     init?(_ stack: ContextStack, runner: String) {
         logger = stack.logger
         instruments = stack.metrics.map { Instruments($0.factory, $0.dimensions + [("runner", runner)]) }
         if logger == nil, instruments == nil { return nil }
     }
 
-    /// Notes that an operation is about to be started.
+    /// Records that an operation is about to start.
     func noteStart(of operation: ClaimedOperation, now: Date) {
         let number = operation.claim.operation
         let count = running.withLock { running in
@@ -86,7 +86,7 @@ final class PipelineTelemetry: Sendable {
         case .failed(let id, let message):
             end(id.number, .failed, .warning, [PipelineLogKey.reason: "\(message.onOneLine)"])
         case .lost(let id): end(id.number, .lost, .info)
-        // The engine logs these itself, once for all.
+        // The engine logs these itself, once for all runners.
         case .queueHeld, .storeFailed: break
         }
     }
@@ -97,7 +97,7 @@ final class PipelineTelemetry: Sendable {
         _ level: Logger.Level,
         _ more: @autoclosure () -> Logger.Metadata = [:]
     ) {
-        // Before the attempt is forgotten, which the record names.
+        // This comes before the attempt is removed, because the log record names it.
         log(
             level,
             level == .warning ? "an operation has failed" : "an attempt has ended",
@@ -129,7 +129,7 @@ final class PipelineTelemetry: Sendable {
     }
 }
 
-/// The keys of metadata in a stack's log that are about operations.
+/// The metadata keys for operations in a stack's log.
 enum PipelineLogKey {
     static let operation = "strata.operation"
     static let pipeline = "strata.pipeline"

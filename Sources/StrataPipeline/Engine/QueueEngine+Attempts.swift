@@ -3,14 +3,15 @@ import Strata
 import Synchronization
 
 extension QueueEngine {
-    /// Has the handlers of operations run that were claimed, and tells of it in their order.
+    /// Starts the handlers of claimed operations, and sends their events in order.
     func start(_ attempts: [EngineExecutor.Attempt]) {
         guard !attempts.isEmpty else { return }
         for (operation, consumer) in attempts {
             consumer.events.telemetry?.noteStart(of: operation, now: clock.now)
             let id = stack.id(operation.claim.operation, of: QueuedOperation.self)
             consumer.events.send(.started(id, attempt: operation.attempt))
-            // Now, so that it is had by this attempt also where that times out before a thread is free for it.
+            // The replacement is chosen now, so that this attempt uses it up even if the attempt times out before a
+            // thread is free.
             if let replacement = consumer.interceptors.replacement(for: operation.claim.operation) {
                 state.withLock { $0.running[operation.claim.operation]?.replacement = replacement }
             }
@@ -19,7 +20,7 @@ extension QueueEngine {
         executor.start(attempts) { self.begin($0.operation, $0.consumer) }
     }
 
-    /// Has the handler of an operation run in a task of its own, unless what came of it is known already.
+    /// Runs the handler of an operation in a separate task, unless the attempt has already ended.
     private func begin(_ operation: ClaimedOperation, _ consumer: Consumer) {
         let number = operation.claim.operation
         let running = state.withLock { state in state.isOpen(operation.claim) ? state.running[number] : nil }
@@ -60,7 +61,8 @@ extension QueueEngine {
         if isOver { deadline.cancel() }
     }
 
-    /// Notes that the deadline of an attempt has come, and how that ends it. Says whether it came first: then what the handler says does not count.
+    /// Records that the deadline of an attempt has passed, and how this ends the attempt. Returns whether the deadline
+    /// came first. In this case the handler's outcome does not count.
     private func noteMissed(_ ending: Ending) -> Bool {
         let claim = ending.operation.claim
         return state.withLock { state in
@@ -70,7 +72,7 @@ extension QueueEngine {
         }
     }
 
-    /// Notes that a handler has returned, and says whether that was before the deadline of its attempt, which then is none any more.
+    /// Records that a handler has returned, and cancels the deadline. Returns whether the handler was in time.
     private func noteMet(by claim: Claim) -> Bool {
         let (isMet, deadline) = state.withLock { state in
             guard let running = state.running[claim.operation], running.claim == claim else {
@@ -84,7 +86,9 @@ extension QueueEngine {
         return isMet
     }
 
-    /// - Parameter replacement: what is called instead of the handler, with that.
+    /// Runs a handler, commits its changes, and ends the attempt.
+    ///
+    /// - Parameter replacement: the function to call instead of the handler. It receives the handler.
     private func run(
         _ operation: ClaimedOperation,
         _ consumer: Consumer,
@@ -95,7 +99,8 @@ extension QueueEngine {
             let handler = { try await consumer.handler.run(operation, self) }
             let outcome = if let replacement { try await replacement(handler) } else { try await handler() }
             ending = Ending(operation: operation, consumer: consumer, outcome: .success(outcome))
-            // The handler was in time, however long its changes wait for those of others; or it was not.
+            // If the handler was in time, its changes are committed, however long the commit waits for other commits.
+            // Otherwise the changes are dropped.
             if case .doneCommitting(let changes) = outcome.kind, noteMet(by: operation.claim) {
                 guard let report = try await commitWhenPossible(changes, ending) else { return }
                 ending.written = report
@@ -106,7 +111,8 @@ extension QueueEngine {
         end(ending, isLast: true)
     }
 
-    /// Why an attempt has failed. What comes of a cancellation is one, and nothing else is.
+    /// The reason why an attempt has failed. An error after a cancellation counts as the cancellation, and no other
+    /// error does.
     private static func reason(_ error: any Error) -> any Error {
         if error is AttemptCrash { return error }
         if Task.isCancelled { return CancellationError() }
@@ -118,16 +124,18 @@ extension QueueEngine {
         )
     }
 
-    /// What a handler's own block has thrown.
+    /// An error that a handler's own block has thrown.
     private struct BlockError: Error {
         let error: any Error
     }
 
-    /// How often a commit is tried for which there is no room, or which the disk refuses: others may have room where this one never will.
+    /// How often a commit is tried that finds no room or that the disk refuses. Other commits may succeed where this
+    /// one never will.
     private static let storeTries = 60
 
-    /// Commits a handler's changes and the end of its operation together. Where the store cannot be written to, it is tried again as with
-    /// what ends without changes: the handler has done its part, and its attempt has not failed by that.
+    /// Commits a handler's changes together with the end of its operation. If the store cannot be written to, the
+    /// commit is tried again, as for attempts without changes: the handler has done its part, and a store error does
+    /// not fail the attempt.
     ///
     /// - Returns: as ``commit(_:_:)``.
     private func commitWhenPossible(
@@ -149,9 +157,9 @@ extension QueueEngine {
         }
     }
 
-    /// Commits a handler's changes and the end of its operation together.
+    /// Commits a handler's changes together with the end of its operation.
     ///
-    /// - Returns: what became of the operation; nil where the engine has written that as its own.
+    /// - Returns: the result for the operation; nil if the engine has already recorded the result in its own turn.
     private func commit(
         _ changes: @escaping @Sendable (ObjectContext) throws -> Void,
         _ ending: Ending

@@ -4,7 +4,7 @@ import Strata
 extension QueueEngine {
     // MARK: Opening
 
-    /// Begins to run what a consumer takes.
+    /// Opens a consumer and begins to run its operations.
     static func open(
         _ consumer: Consumer,
         formerNames: [PipelineName] = [],
@@ -23,11 +23,11 @@ extension QueueEngine {
         var engine = try of(stack, clock)
         var added: Consumer.ID?
         while added == nil {
-            // Nil from one that has ended meanwhile, with the last that was open.
+            // `add` returns nil if the engine has ended meanwhile, because its last consumer was closed.
             do {
                 added = try await engine.onQueue { [engine] in try engine.add(consumer, formerNames) }
             } catch {
-                // One that nothing is open on is not to keep its stack.
+                // An engine without consumers must not keep its stack open.
                 await engine.end()
                 throw error
             }
@@ -36,7 +36,7 @@ extension QueueEngine {
         let id = added!
         for observer in consumer.options.constraints { engine.watch(observer) }
         consumer.options.gate?.constraint.observe { [weak engine] in engine?.scheduleTurn() }
-        // What is left from before.
+        // The first turn starts operations left from earlier runs.
         engine.scheduleTurn()
         return RunnerHandle(
             id: id,
@@ -47,7 +47,7 @@ extension QueueEngine {
         )
     }
 
-    /// Runs between turns. Gives nil where this engine has ended.
+    /// Adds a consumer, between turns. Returns nil if this engine has ended.
     private func add(_ consumer: Consumer, _ formerNames: [PipelineName]) throws -> Consumer.ID? {
         let (known, others, isOver, isStopping) = state.withLock { state in
             (state.worker, Array(state.consumers.values), state.isOver, state.isStopping)
@@ -63,7 +63,7 @@ extension QueueEngine {
             let book = OperationBook(transaction, now: now, Self.rules(of: [consumer]))
             if known == nil { try book.rescueOfTheDead { LiveWorkers.contains(self.key(of: $0)) } }
             worker = try known ?? book.register(.own)
-            // Before anybody else can see it in the store.
+            // The worker is registered before other processes can see its row in the store.
             LiveWorkers.insert(self.key(of: worker))
             if case .pipeline(let name) = consumer.scope {
                 var isMoved = false
@@ -90,7 +90,7 @@ extension QueueEngine {
         }
     }
 
-    /// Tells of what became of operations that do not run.
+    /// Sends events about operations that do not run.
     private func send(_ reports: [OperationBook.News.Entry], to consumers: [Consumer]) {
         for (number, pipeline, report) in reports {
             let events = consumers.first { $0.takes(pipeline) }?.events
@@ -98,13 +98,13 @@ extension QueueEngine {
         }
     }
 
-    /// Refuses a consumer that would take what another one takes, as far as that is known by now.
+    /// Rejects a consumer that would take another consumer's queue, as far as the queues are known.
     private static func checkNames(
         of consumer: Consumer,
         _ others: [Consumer],
         _ transaction: StoreTransaction
     ) throws {
-        // The store knows by it what is left of a rate limit, and how long finished operations are kept.
+        // The store uses the name as key of the rate limit and of the retention.
         guard !others.contains(where: { $0.name.hasSameBytes(as: consumer.name) }) else {
             throw PipelineError(
                 .alreadyOpen,
@@ -134,14 +134,14 @@ extension QueueEngine {
         )
     }
 
-    /// The rules of the pipelines among these. Those of a broker's queues are in the store.
+    /// The rules of the pipelines among these consumers. The rules of a broker's queues are in the store.
     static func rules(of consumers: some Sequence<Consumer>) -> [PipelineName: OperationBook.Rules] {
         consumers.reduce(into: [:]) { rules, consumer in
             if case .pipeline(let name) = consumer.scope { rules[name] = consumer.rules }
         }
     }
 
-    /// Moves what is queued under names that no open pipeline has.
+    /// Moves the operations that are queued under names which no open consumer takes.
     func adoptUndeclared(_ name: PipelineName, _ id: Consumer.ID) async throws -> [PipelineName] {
         let moved = try await onQueue {
             let open = self.state.withLock { Array($0.consumers.values) }
@@ -170,10 +170,10 @@ extension QueueEngine {
         return moved
     }
 
-    /// What a worker of this stack is known by in this process.
+    /// The key of a worker of this stack in this process.
     func key(of worker: Int64) -> LiveWorkers.Key { LiveWorkers.Key(store: stack.fingerprint, number: worker) }
 
-    /// Whether a consumer takes operations under a name; true of one that is not there any more.
+    /// Whether a consumer takes operations under a name; true if the consumer no longer exists.
     func takes(_ name: PipelineName, _ id: Consumer.ID) -> Bool {
         let consumer = state.withLock { $0.consumers[id] }
         return consumer?.takes(name) ?? true
@@ -181,7 +181,7 @@ extension QueueEngine {
 
     // MARK: Waiting
 
-    /// Waits until a consumer has nothing to do, or none has where none is named.
+    /// Waits until no handler of a consumer runs and none of its operations is ready; without an id, of all consumers.
     func drained(_ id: Consumer.ID? = nil) async throws {
         var pause = Duration.milliseconds(1)
         await settle()
@@ -190,12 +190,12 @@ extension QueueEngine {
             pause = min(pause * 2, .milliseconds(100))
             await settle()
         }
-        // What has come of the last ones is being told of.
+        // The events of the last operations may still be on their way.
         await settle()
     }
 
-    /// Whether a handler of a consumer runs, or one of its operations is pending and waits for no rate limit, nor for another consumer that
-    /// takes it as well to be closed.
+    /// Whether a handler of a consumer runs, or one of its operations is pending and could start. Operations that wait
+    /// for a rate limit do not count, and neither do operations of a queue that several consumers take.
     func isWorking(_ id: Consumer.ID?) async throws -> Bool {
         guard !isInsideHandler(of: id) else {
             throw PipelineError(
@@ -203,7 +203,7 @@ extension QueueEngine {
                 "A handler that waits until nothing runs any more would wait for itself."
             )
         }
-        // Between two turns, so that what is claimed is known to run.
+        // This runs between two turns, so that claimed operations are known to run.
         let (all, isRunning, pending) = try await onQueue { [self] in
             askGates()
             let (all, isRunning) = state.withLock { state in
@@ -214,7 +214,7 @@ extension QueueEngine {
                 try transact { transaction in
                     let book = OperationBook(transaction)
                     pending = try book.pendingNames().filter { name in
-                        // What waits at a gate that is closed waits for a constraint.
+                        // Operations at a closed gate wait for a constraint.
                         guard let gate = all.values.first(where: { $0.isGateClosed && $0.takes(name) })?.options.gate
                         else { return true }
                         return try gate.exemptKeys.map { try book.isPending(name, keys: $0) } ?? false
@@ -263,7 +263,7 @@ extension QueueEngine {
         scheduleTurn()
     }
 
-    /// Has one more constraint observed, or one by somebody else.
+    /// Adds an observer of a constraint, or replaces an earlier one.
     func observe(_ observer: any ConstraintObserver, for id: Consumer.ID) {
         let isOpen = state.withLock { state in
             state.consumers[id]?.options.constraints.removeAll { $0.constraint == observer.constraint }
@@ -273,44 +273,44 @@ extension QueueEngine {
         if isOpen { watch(observer) }
     }
 
-    /// Looks at what waits whenever a constraint may have become satisfied.
+    /// Looks at waiting operations whenever a constraint may have become satisfied.
     private func watch(_ observer: any ConstraintObserver) {
         observer.observe { [weak self] in self?.constraintsChanged() }
-        // It may have become so before it was observed.
+        // The constraint may have become satisfied before the observer was registered.
         constraintsChanged()
     }
 
     // MARK: Closing
 
-    /// Ends a pipeline or broker, after its handlers, which may go on for a while.
+    /// Closes a pipeline or broker, after its handlers, which may continue for the grace period.
     func remove(_ id: Consumer.ID, _ grace: Duration = .zero) async {
         let isOpen = state.withLock { state in
             state.consumers[id]?.isClosing = true
             return state.consumers[id] != nil
         }
         guard isOpen else { return }
-        // A handler that closes what runs it would wait for itself.
+        // A handler that closes its own runner would wait for itself.
         guard !isInsideHandler(of: id) else {
             Task.detached { await self.remove(id, grace) }
             return
         }
-        // What is being claimed is known then.
+        // After this turn, the operations that were just being claimed are known.
         await takeTurn()
         if grace > .zero { await waitForEnds(of: id, grace) }
         await cancelAttempts(of: id)
-        // What they have said is written by now or by the turn that is due.
+        // The outcomes of the handlers are written before or in this turn.
         await takeTurn()
         let (consumer, isLast) = state.withLock { state in
             (state.consumers.removeValue(forKey: id), state.consumers.isEmpty)
         }
         consumer?.events.finish()
         if isLast { await end() }
-        // What two have taken may be one's now.
+        // A queue that two consumers took may belong to one of them now.
         state.withLock { state in (state.isNews, state.disputed) = (true, []) }
         scheduleTurn()
     }
 
-    /// Has the attempts of a consumer end: those that have begun by their cancellation, the others are given back.
+    /// Ends the attempts of a consumer: those that have begun are cancelled, and the others are returned to the queue.
     private func cancelAttempts(of id: Consumer.ID) async {
         withdraw { $0.consumer.id == id }
         var isBeginning = true
@@ -320,20 +320,21 @@ extension QueueEngine {
             }
             for attempt in running { attempt.task?.cancel() }
             for attempt in running { await attempt.task?.value }
-            // A thread is just making its task.
+            // A thread is just creating the attempt's task.
             isBeginning = running.contains { $0.task == nil }
             if isBeginning { await takeTurn() }
         }
     }
 
-    /// Gives attempts back that have not begun.
+    /// Returns attempts that have not begun to the queue.
     func withdraw(where isUnwanted: (EngineExecutor.Attempt) -> Bool) {
         for (operation, consumer) in executor.withdraw(where: isUnwanted) {
             end(Ending(operation: operation, consumer: consumer, outcome: .failure(CancellationError())))
         }
     }
 
-    /// Waits until no handler of a consumer runs any more, at most so long, and not when its task is cancelled.
+    /// Waits until no handler of a consumer runs, for the grace period at most, and not after a cancellation of the
+    /// current task.
     private func waitForEnds(of id: Consumer.ID, _ grace: Duration) async {
         let number = state.withLock { state in
             state.lastWaiter += 1
@@ -348,7 +349,8 @@ extension QueueEngine {
                     return isRunning
                 }
                 guard isRunning else { return continuation.resume() }
-                // Set only now: an alarm that rings before anybody waits would wake nobody. So would a cancellation.
+                // The alarm is set only now, because an alarm or a cancellation before the continuation is stored would
+                // resume nothing.
                 alarm = clock.alarm(at: clock.now.later(by: grace.seconds)) { [weak self] in
                     self?.wake(waiter: number)
                 }
@@ -364,7 +366,7 @@ extension QueueEngine {
         state.withLock { $0.endWaiters.removeValue(forKey: number) }?.continuation.resume()
     }
 
-    /// Leaves everything as a process does that is killed: for tests.
+    /// Leaves everything as a killed process does, for tests.
     func abandon() {
         let worker = state.withLock { state in
             state.suspensions += 1
@@ -375,7 +377,7 @@ extension QueueEngine {
 
     func stop() async {
         state.withLock { $0.isStopping = true }
-        // What is just being opened is in by now, or is refused.
+        // After this, a consumer that was just being opened has either been added or rejected.
         _ = try? await onQueue {}
         while let id = state.withLock({ $0.consumers.keys.first }) {
             await remove(id)
@@ -383,11 +385,11 @@ extension QueueEngine {
         await end()
     }
 
-    /// Nothing is open any more: the worker leaves, and the stack is let go.
+    /// Ends the engine after its last consumer was closed: removes the worker, and releases the stack.
     func end() async {
         try? await onQueue {
             let (isOver, worker) = self.state.withLock { state -> (Bool, Int64?) in
-                // Another one may have been opened meanwhile.
+                // Another consumer may have been opened meanwhile.
                 guard state.consumers.isEmpty, !state.isOver else { return (false, nil) }
                 state.isOver = true
                 state.alarm?.cancel()
@@ -401,7 +403,7 @@ extension QueueEngine {
             }
             guard let worker else { return }
             LiveWorkers.remove(self.key(of: worker))
-            // Where this fails, the next one who opens the store finds that the worker is no more.
+            // If this fails, the next process that opens the store finds that the worker is dead.
             try self.transact { transaction in
                 try OperationBook(transaction).forget(worker)
             }

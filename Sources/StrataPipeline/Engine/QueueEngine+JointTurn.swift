@@ -2,29 +2,30 @@ import Strata
 import Synchronization
 
 extension QueueEngine {
-    /// A turn that is taken in the transaction in which a handler's changes are committed with the end of its operation: one commit does for
-    /// these and for what is claimed next.
+    /// A turn in the same transaction that commits a handler's changes and the end of its operation. So one commit also
+    /// covers the next claims.
     ///
-    /// It is left to the engine's own turns where one of those is under way, or somebody waits for a moment between two.
+    /// If one of the engine's own turns runs, or a caller waits for a moment between two turns, this work is left to
+    /// the engine's turns.
     ///
-    /// Isolation: used by one block, on the thread of that.
+    /// Isolation: used by one block, on this block's thread.
     final class JointTurn: Sendable {
         private enum Phase {
-            /// The engine's own turns do it.
+            /// The engine's own turns do the work.
             case none
-            /// No other turn is taken until it is over.
+            /// Other turns are blocked until this one is over.
             case begun(Work)
-            /// What it was to do, what that has become, and the number of the engine's commit.
+            /// The work as taken, the work as written, the result, and the number of the engine's commit.
             case written(Work, Work, Done, number: Int64)
         }
 
         private struct State {
             var phase = Phase.none
-            /// Whether it has failed, which is not to be the handler's failure: then it is not tried again.
+            /// Whether the turn has failed. The failure must not fail the handler, so the turn is not tried again.
             var isRefused = false
-            /// What has become of the operation, where the engine does not know that yet.
+            /// The result for the operation, if the engine does not have it yet.
             var untold: OperationBook.Report? = .lost
-            /// The operations that the changes have left out, or taken as done.
+            /// The operations that the changes have skipped or completed.
             var decided: [Int64] = []
         }
 
@@ -34,12 +35,13 @@ extension QueueEngine {
 
         init(_ engine: QueueEngine, _ ending: Ending) { (self.engine, self.ending) = (engine, ending) }
 
-        /// What has become of the operation, where the engine does not know that yet.
+        /// The result for the operation, if the engine does not have it yet.
         var untold: OperationBook.Report? { state.withLock { $0.untold } }
 
         private var claim: Claim { ending.operation.claim }
 
-        /// Takes what the next turn is to do. Before the transaction, since constraints are asked, which may use the stack.
+        /// Takes the work of the next turn. This happens before the transaction, because it asks constraints, and these
+        /// may use the stack.
         func begin() {
             guard !state.withLock({ $0.isRefused }), engine.state.withLock({ $0.isOpen(claim) }),
                 engine.executor.beginExclusive()
@@ -57,7 +59,7 @@ extension QueueEngine {
             }
         }
 
-        /// Writes the end of the operation, and what else the turn is to do.
+        /// Writes the end of the operation, and the rest of the turn's work.
         ///
         /// - Parameter end: writes the end.
         func write(
@@ -91,7 +93,7 @@ extension QueueEngine {
             state.withLock { $0.phase = .written(work, whole, done, number: transaction.number) }
         }
 
-        /// Goes on behind the commit.
+        /// Concludes the turn after the commit, or undoes it.
         func end(_ isCommitted: Bool) {
             let (phase, decided) = state.withLock { state in
                 defer { state.phase = .none }
@@ -115,11 +117,12 @@ extension QueueEngine {
             }
         }
 
-        /// Leaves everything to the engine's own turns.
+        /// Leaves all work to the engine's own turns.
         ///
         /// - Parameters:
-        ///   - isTaken: whether the end of the attempt is among what ends. The handler says itself what has come of it.
-        ///   - work: what was taken.
+        ///   - isTaken: whether the end of the attempt is among the ends to write. The handler then reports its result
+        ///     itself.
+        ///   - work: the work that was taken.
         private func leave(isTaken: Bool, _ work: Work? = nil) {
             if let work { engine.putBack(work) }
             if isTaken {
@@ -130,7 +133,7 @@ extension QueueEngine {
                     }
                 }
             }
-            // First, so that nobody takes it for settled in between.
+            // The turn is requested first, so that the executor does not look idle in between.
             engine.scheduleTurn()
             engine.executor.endExclusive()
         }

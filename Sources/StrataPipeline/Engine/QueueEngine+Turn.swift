@@ -3,41 +3,41 @@ import Strata
 import Synchronization
 
 extension QueueEngine {
-    /// What one turn is to write.
+    /// The input of one turn.
     struct Work {
         var ended: [Ending] = []
         var progress: [Claim: Double] = [:]
-        /// What was decided without an attempt.
+        /// Operations that were skipped or completed without an attempt.
         var decided: [Int64] = []
         var consumers: [Consumer.ID: Consumer] = [:]
         var worker: Int64 = 0
         var now = Date.distantPast
-        /// Until when due schedules were looked at.
+        /// The date up to which due schedules have been handled.
         var seenUntil = Date.distantPast
-        /// When what was last known is due.
+        /// The next due date, as last known.
         var nextDue: Date?
-        /// What the last turn has seen of the store.
+        /// The facts that the last turn has read from the store.
         var sighting: OperationBook.Sighting?
-        /// Whether a hold ends, a schedule is due or a beat.
+        /// Whether a hold ends, a schedule is due, or a heartbeat is due.
         var isTimeUp = false
         var isDue = false
         var isNews = false
         /// How many attempts may be started, of all consumers together.
         var slots = 0
-        /// Who comes last where not all can be served.
+        /// The consumer that is served last if the slots do not suffice for all.
         var lastServed = 0
         var isBeatDue = false
         var haveConstraintsChanged = false
         var haveSchedulesChanged = false
-        /// Whether there are attempts for which this worker has to live.
+        /// Whether there are attempts for which this worker must stay alive.
         var isWorking = false
         var others: [Int64: OperationBook.Sight] = [:]
         var busy = OperationBook.Busy()
-        /// The constraints of each consumer that are satisfied.
+        /// The satisfied constraints of each consumer.
         var satisfied: [Consumer.ID: [Constraint]] = [:]
-        /// Where the last look for stray rings has ended.
+        /// Where the last search for stray cycles has ended.
         var ringsSeen = Int64.min
-        /// Up to where finished operations are being let go.
+        /// The position up to which finished operations are being deleted.
         var archiveEnd: OperationBook.ArchiveEnd?
 
         /// The consumers in the order in which they are served.
@@ -56,41 +56,42 @@ extension QueueEngine {
         }
     }
 
-    /// What came of one turn.
+    /// The result of one turn.
     struct Done {
         var claims: [(operation: ClaimedOperation, consumer: Consumer.ID)] = []
         var dry: Set<Consumer.ID> = []
-        /// The same of the operations that are exempt from the gates.
+        /// As `dry`, for operations that are exempt from gates.
         var exemptDry: Set<Consumer.ID> = []
-        /// How far each broker has come in looking through its queues.
+        /// Each broker's position in the sweep through its queues.
         var sweeps: [Consumer.ID: Sweep] = [:]
-        /// Until when rate limits keep consumers from starting more.
+        /// Until when rate limits allow consumers no further start.
         var limited: [Consumer.ID: Date] = [:]
-        /// Until when nothing is started, so that an operation that is suspected of having ended its process runs alone; nil if one may be started.
+        /// Until when no operation is started, so that a suspected operation runs alone; nil if operations may be
+        /// started.
         var withheldUntil: Date?
-        /// Whether something was let go on while others had looked already.
+        /// Whether an operation was released after other consumers had already looked.
         var isNews = false
-        /// The queues that several take, with those.
+        /// The queues that several consumers take, with these consumers.
         var disputed: [PipelineName: [Consumer]] = [:]
         var events: [(hub: EventHub, event: PipelineEvent)] = []
-        /// What others have decided.
+        /// Events about requests of other commits.
         var decided: [(hub: EventHub, event: PipelineEvent)] = []
         var requested: Set<Int64> = []
         var nextDue: Date?
         var sighting: OperationBook.Sighting?
         var others: [Int64: OperationBook.Sight]?
         var worker: Int64?
-        /// Where the look for stray rings has ended, and what it has found.
+        /// Where the search for stray cycles has ended, and the cycles that it has found.
         var ringsSeen: Int64?
         var rings: [[Int64]] = []
-        /// Up to where there are more finished operations to let go.
+        /// The position up to which more finished operations must be deleted.
         var archiveEnd: OperationBook.ArchiveEnd?
     }
 
-    /// How often a worker looks for others, and says that it lives, in seconds.
+    /// The interval in seconds at which a worker sends a heartbeat and looks for other workers.
     static let beatInterval = 10.0
 
-    /// Takes a turn.
+    /// Runs one turn.
     func runTurn() {
         let now = clock.now
         guard let work = takeWork(now) else { return }
@@ -108,7 +109,7 @@ extension QueueEngine {
         conclude(work, done)
     }
 
-    /// Goes on behind a turn whose work is in the store.
+    /// Concludes a turn after its commit: sends its events, and starts the claimed operations.
     func conclude(_ work: Work, _ done: Done) {
         settle(work, done)
         for (hub, event) in done.events { hub.send(event) }
@@ -123,10 +124,10 @@ extension QueueEngine {
         askGates()
         var taken = takeState(now)
         guard let work = taken else { return nil }
-        // Asked here, since it is somebody else's code, which may use the stack.
+        // Constraints are asked here, because they are application code, which may use the stack.
         for (place, ending) in work.ended.enumerated() {
             if case .success(let outcome) = ending.outcome, case .wait(let constraint) = outcome.kind {
-                // Others may be observed by now than when it was started.
+                // The observers may have changed since the attempt started.
                 let consumer = work.consumers[ending.consumer.id] ?? ending.consumer
                 taken?.ended[place].isSatisfied = consumer.options.isSatisfied(constraint)
             }
@@ -144,14 +145,14 @@ extension QueueEngine {
     func askGates() {
         let gates = state.withLock { $0.consumers.compactMapValues(\.options.gate) }
         if gates.isEmpty { return }
-        // Not under the lock, since the constraints are not code of the engine.
+        // Not under the lock, because the constraints are not code of the engine.
         let closed = gates.mapValues { !$0.constraint.isSatisfied }
         state.withLock { state in
             for (id, isClosed) in closed { state.consumers[id]?.isGateClosed = isClosed }
         }
     }
 
-    /// How many attempts may be started once so many of those that run have ended.
+    /// The number of attempts that may be started after `ended` of the running ones have ended.
     private func freeSlots(afterEnds ended: Int, _ state: State) -> Int {
         state.suspensions > 0 ? 0 : group.freeSlots(besides: state.running.count - ended)
     }
@@ -170,7 +171,7 @@ extension QueueEngine {
             work.slots = freeSlots(afterEnds: work.ended.count, state)
             work.lastServed = state.lastServed
             let untilBeat = state.nextBeat.timeIntervalSince(now)
-            // The beat is never further away than its interval, unless somebody has set the clock.
+            // The next heartbeat is at most one interval away, unless the clock has been set.
             work.isBeatDue = untilBeat <= 0 || untilBeat > 2 * Self.beatInterval
             work.isTimeUp = work.isBeatDue || state.nextDue.map { $0 <= now } ?? false
             work.isDue = state.isNews || work.isTimeUp || state.withheldUntil.map { $0 <= now } ?? false
@@ -189,14 +190,14 @@ extension QueueEngine {
         }
     }
 
-    /// The store could not be written to. Nothing is lost; it is tried again.
+    /// Returns a turn's work after a failed write. No work is lost; the turn is tried again.
     private func putBack(_ work: Work, _ error: any Error) {
         putBack(work)
         setAlarm(at: clock.now.addingTimeInterval(Self.storePause))
         tellOfStore(error, work.consumers.values)
     }
 
-    /// When a store that could not be written to is tried again, in seconds.
+    /// After how many seconds a failed write is tried again.
     static let storePause = 1.0
 
     func tellOfStore(_ error: any Error, _ consumers: some Collection<Consumer>) {
@@ -204,7 +205,7 @@ extension QueueEngine {
         for consumer in consumers { consumer.events.send(.storeFailed(error)) }
     }
 
-    /// Has the next turn do what one has not done.
+    /// Returns work to the state, so that the next turn does it.
     func putBack(_ work: Work) {
         state.withLock { state in
             state.ended = work.ended + state.ended
@@ -216,7 +217,9 @@ extension QueueEngine {
         }
     }
 
-    /// - Parameter isUnchanged: whether the store is as the turn before has left it.
+    /// Writes a turn's work.
+    ///
+    /// - Parameter isUnchanged: whether the store is as the previous turn has left it.
     func write(_ work: Work, _ book: OperationBook, isUnchanged: Bool, _ done: inout Done) throws {
         let transaction = book.transaction
         try writeEnds(work, book, &done)
@@ -255,11 +258,11 @@ extension QueueEngine {
                 for consumer in work.served { try claim(for: consumer, work, book, by: worker, &done) }
             }
             if !work.isWorking, !done.claims.isEmpty { try book.remember(worker) }
-            // What has failed with others may have let go on what had been looked at before.
+            // Failures of dependants may have released operations that consumers had already looked at.
             if book.news.reports.count > known { (done.isNews, done.dry, done.exemptDry) = (true, [], []) }
         }
         done.sighting = book.sighting
-        // Where there are no holds, schedules alone are due.
+        // Without holds, only schedules can be due.
         let isDueAsBefore = isUnchanged && done.sighting!.haveNoTies && !work.isTimeUp && !work.haveSchedulesChanged
         done.nextDue =
             try isDueAsBefore
@@ -271,7 +274,7 @@ extension QueueEngine {
         }
     }
 
-    /// Finds out what has become of operations without an attempt.
+    /// Reports the results of operations that ended without an attempt.
     private func tellOfDecided(_ work: Work, _ transaction: StoreTransaction, _ done: inout Done) throws {
         for number in work.decided {
             try transaction.rows(QueueSQL.selectResult, [.integer(number)]) { row in
@@ -283,7 +286,7 @@ extension QueueEngine {
         }
     }
 
-    /// How many operations a consumer may start, and the tokens that its rate limit has left.
+    /// The number of operations that a consumer may start, and the remaining budget of its rate limit.
     private func allowance(
         of consumer: Consumer,
         _ work: Work,
@@ -301,7 +304,7 @@ extension QueueEngine {
         return (min(slots, budget.whole), budget)
     }
 
-    /// Notes that operations of a consumer were claimed.
+    /// Records that operations of a consumer were claimed.
     private func noteClaims(
         _ claims: [ClaimedOperation],
         of consumer: Consumer,
@@ -317,9 +320,9 @@ extension QueueEngine {
         done.claims += claims.map { ($0, consumer.id) }
     }
 
-    /// Starts an operation that is suspected of having ended its process, if one is ready and nothing else has just begun here.
+    /// Starts a suspected operation, if one is ready and nothing else has just begun here.
     ///
-    /// - Returns: whether others may be started.
+    /// - Returns: whether other operations may be started.
     private func claimSuspect(_ work: Work, _ book: OperationBook, by worker: Int64, _ done: inout Done) throws -> Bool
     {
         guard try book.areSuspected() else { return true }
@@ -375,14 +378,14 @@ extension QueueEngine {
             guard let keys = consumer.options.gate?.exemptKeys else { return }
             let selection = OperationBook.Selection(keys: keys)
             let found = try book.claim(slots, of: name, selection, by: worker, besides: work.busy)
-            // Nothing is known of the others: what they are is looked at when the gate opens.
+            // The other operations are unknown. They are looked at when the gate opens.
             (claims, isDry) = (found.claims, false)
             if found.isDry { done.exemptDry.insert(consumer.id) }
         case .pipeline(let name):
             (claims, isDry) = try book.claim(slots, of: name, by: worker, besides: work.busy)
         case .queues:
             var sweep = consumer.sweep
-            // What has happened may concern queues that it has passed.
+            // The events of this turn may concern queues that the sweep has passed.
             if work.isEventful { sweep.isFruitful = true }
             (claims, isDry) = try book.claim(slots, for: consumer, by: worker, besides: work.busy, &sweep) { name in
                 let claimants = work.consumers.values.filter { $0.takes(name) }
@@ -395,7 +398,7 @@ extension QueueEngine {
         if isDry { done.dry.insert(consumer.id) }
     }
 
-    /// Says of queues that several take, once of each.
+    /// Reports queues that several consumers take, once for each queue.
     private func report(_ disputed: [PipelineName: [Consumer]]) {
         for (name, consumers) in disputed {
             guard state.withLock({ $0.disputed.insert(name).inserted }) else { continue }
@@ -405,10 +408,10 @@ extension QueueEngine {
         }
     }
 
-    /// Says that this worker lives, looks for those that do not, and lets go of what is old.
+    /// Sends a heartbeat, reclaims the operations of dead workers, and deletes old data.
     private func beat(_ work: Work, _ book: OperationBook, _ done: inout Done) throws {
         if work.isWorking, try !book.beat(work.worker) {
-            // Others have taken it for dead, and what it runs for lost.
+            // Another process has declared this worker dead and reclaimed its operations.
             let worker = try book.register(.own)
             done.worker = worker
             done.requested.formUnion(state.withLock { $0.running.keys })
@@ -419,7 +422,7 @@ extension QueueEngine {
         try lookForRings(work, book, &done)
     }
 
-    /// Looks on for stray rings.
+    /// Continues the search for stray cycles.
     private func lookForRings(_ work: Work, _ book: OperationBook, _ done: inout Done) throws {
         let (seen, rings) = try book.breakStrayRings(after: work.ringsSeen) { name in
             work.consumers.values.contains { $0.takes(name) }
@@ -427,7 +430,7 @@ extension QueueEngine {
         (done.ringsSeen, done.rings) = (seen, rings)
     }
 
-    /// Operations that run may have been taken off the queue, or somebody wants them to end.
+    /// Finds running operations that were taken off the queue or have a pending request.
     private func lookAtRunning(_ work: Work, _ book: OperationBook, _ done: inout Done) throws {
         for claim in state.withLock({ $0.running.values.map(\.claim) }) {
             var request: OperationRequest?
@@ -443,7 +446,7 @@ extension QueueEngine {
         }
     }
 
-    /// Takes over what is in the store now.
+    /// Updates the engine's state after the commit.
     private func settle(_ work: Work, _ done: Done) {
         let (tasks, ends) = state.withLock { state in
             for ending in work.ended {
@@ -452,7 +455,7 @@ extension QueueEngine {
                 state.running[number] = nil
                 state.consumers[ending.consumer.id]?.running.remove(number)
             }
-            // What has ended may have been waited for by any.
+            // Any operation may have waited for the ended ones.
             let mayHaveFreed = work.isEventful || done.isNews
             if work.isTimeUp { state.seenUntil = work.now }
             if work.isBeatDue { state.nextBeat = work.now.addingTimeInterval(Self.beatInterval) }
@@ -491,10 +494,10 @@ extension QueueEngine {
         }
         if let worker = done.worker { LiveWorkers.insert(key(of: worker)) }
         for task in tasks { task.cancel() }
-        // These would wait for a thread, which handlers may hold for long.
+        // Otherwise these attempts would wait for a thread, which handlers may hold for long.
         if !done.requested.isEmpty { withdraw { done.requested.contains($0.operation.claim.operation) } }
         for end in ends { end.continuation.resume() }
-        // What was not looked at because there was too much has its turn next.
+        // Operations beyond this turn's limits are handled by the next one.
         let isOpen = state.withLock { state in
             state.archiveEnd != nil
                 || state.withheldUntil == nil && freeSlots(afterEnds: 0, state) > 0
@@ -503,7 +506,7 @@ extension QueueEngine {
         if isOpen { scheduleTurn() }
     }
 
-    /// Wakes the engine when the next hold ends, or its next beat is due.
+    /// Sets the alarm for the next end of a hold or the next heartbeat.
     private func setAlarm() {
         setAlarm(
             at: state.withLock { state in
@@ -518,7 +521,7 @@ extension QueueEngine {
 
     private func setAlarm(at date: Date?) {
         let set: (number: Int, old: (any PipelineAlarm)?)? = state.withLock { state in
-            // Most turns change nothing about it.
+            // Most turns do not change the alarm.
             guard state.alarmDate != date else { return nil }
             defer { state.alarm = nil }
             state.alarmDate = date
@@ -528,7 +531,7 @@ extension QueueEngine {
         guard let (number, old) = set else { return }
         old?.cancel()
         guard let date else { return }
-        // Not under the lock: what is due already is done at once.
+        // Not under the lock: an alarm that is already due may call the body at once.
         let alarm = clock.alarm(at: date) { [weak self] in
             self?.state.withLock { state in
                 if state.alarmNumber == number { (state.alarm, state.alarmDate) = (nil, nil) }

@@ -2,68 +2,69 @@ import Foundation
 import Strata
 import Synchronization
 
-/// Runs the operations of all pipelines of one stack.
+/// The engine that runs the operations of all pipelines of one stack.
 ///
-/// All that it writes it writes turn by turn, one transaction each: what has ended since the last turn, what
-/// has become due, and new claims. While a turn is on the disk the next one's work gathers, so that many operations share a
-/// commit under load, and one alone does not wait.
+/// The engine writes in turns, with one transaction each. A turn stores the outcomes since the last turn, handles due
+/// holds and schedules, and claims operations. While a turn is being written, the work of the next one gathers. Under
+/// load, many operations share a commit. A single operation does not wait.
 ///
 /// Isolation: any.
 final class QueueEngine: StackEngine {
     struct State {
         var consumers: [Consumer.ID: Consumer] = [:]
         var lastConsumer = 0
-        /// Who was given the last operation.
+        /// The consumer that received the last operation.
         var lastServed = 0
-        /// The queues that several take, and of which that was said.
+        /// The queues that several consumers take, as far as reported.
         var disputed: Set<PipelineName> = []
-        /// Ends of attempts that are to be written.
+        /// Ends of attempts that are not yet written.
         var ended: [Ending] = []
         var progress: [Claim: Double] = [:]
-        /// The attempts that run.
+        /// The running attempts.
         var running: [Int64: Running] = [:]
         var worker: Int64?
-        /// What was last known of the next moment at which a hold ends or a schedule is due.
+        /// The next date at which a hold ends or a schedule is due, as last known.
         var nextDue: Date?
-        /// What the last turn has seen of the store.
+        /// The facts that the last turn has read from the store.
         var sighting: OperationBook.Sighting?
-        /// Until when due schedules were looked at.
+        /// The date up to which due schedules have been handled.
         var seenUntil = Date.distantPast
         var alarm: (any PipelineAlarm)?
         var alarmDate: Date?
         var alarmNumber = 0
-        /// The numbers of this engine's commits that it has not been told of yet.
+        /// The numbers of this engine's commits of which it has not been notified yet.
         var ownCommits: Set<Int64> = []
-        /// Operations that were left out or taken as done without an attempt, by commits of others, of which is yet to be told.
+        /// Operations that other commits skipped or completed without an attempt, and whose events are not sent yet.
         var decided: [Int64] = []
-        /// Until when nothing is started, so that an operation that is suspected of having ended its process runs alone; nil if one may be started.
+        /// Until when no operation is started, so that a suspected operation runs alone; nil if operations may be
+        /// started.
         var withheldUntil: Date?
-        /// Whether operations may have become ready that the engine does not know of.
+        /// Whether operations may have become ready without the engine's knowledge.
         var isNews = false
-        /// Whether the last turn ended or started several attempts at once: then the next one waits for more.
+        /// Whether the last turn ended or started several attempts at once. Then the next turn waits for more work.
         var isBusy = false
         var suspensions = 0
-        /// Who waits for the ends of a consumer's handlers.
+        /// Callers that wait for the end of a consumer's handlers.
         var endWaiters: [Int: (consumer: Consumer.ID, continuation: CheckedContinuation<Void, Never>)] = [:]
         var lastWaiter = 0
-        /// Whether the last consumer was closed: then the stack knows of this engine no more.
+        /// Whether the last consumer was closed. Then the stack no longer has this engine.
         var isOver = false
         /// Whether the stack is being closed.
         var isStopping = false
-        /// Up to where finished operations are being let go; nil where none are.
+        /// The position up to which finished operations are being deleted; nil if none are.
         var archiveEnd: OperationBook.ArchiveEnd?
-        /// Where the last look for stray rings has ended.
+        /// Where the last search for stray cycles has ended.
         var ringsSeen = Int64.min
-        /// When this worker looks for others, and says that it lives.
+        /// When this worker sends its next heartbeat and looks for other workers.
         var nextBeat = Date.distantPast
-        /// What was last seen of other workers.
+        /// The last observations of other workers.
         var others: [Int64: OperationBook.Sight] = [:]
         /// Whether constraints may have become satisfied.
         var haveConstraintsChanged = false
-        /// Whether schedules may have been changed.
+        /// Whether schedules may have changed.
         var haveSchedulesChanged = false
 
-        /// Whether an attempt runs still, and nobody has said what has come of it.
+        /// Whether an attempt still runs and its end has not been reported.
         func isOpen(_ claim: Claim) -> Bool {
             running[claim.operation].map { $0.claim == claim && !$0.isEnding } ?? false
         }
@@ -73,53 +74,53 @@ final class QueueEngine: StackEngine {
         let claim: Claim
         let consumer: Consumer.ID
         let lane: OperationBook.Lane
-        /// Nil before it has begun.
+        /// The handler's task; nil before the attempt has begun.
         var task: Task<Void, Never>?
-        /// Whether its task is to be cancelled.
+        /// Whether the task must be cancelled.
         var isUnwanted = false
-        /// What is called instead of its handler, with that.
+        /// The function to call instead of the handler. It receives the handler.
         var replacement: HandlerReplacement?
-        /// Rings when it has taken too long.
+        /// The alarm for the timeout of the attempt.
         var deadline: (any PipelineAlarm)?
-        /// Which came first, that or its handler's return.
+        /// Which came first: the deadline or the handler's return.
         var timing = Timing.open
-        /// Whether its end is about to be written.
+        /// Whether the end of the attempt is about to be written.
         var isEnding = false
     }
 
     /// Whether a handler returns before the deadline of its attempt.
     enum Timing: Sendable {
-        /// Neither has come.
+        /// Neither has happened.
         case open
         case inTime
-        /// What the attempt ends with.
+        /// The deadline came first, and ends the attempt with this value.
         case late(Ending)
     }
 
-    /// What came of an attempt.
+    /// The end of an attempt.
     struct Ending: Sendable {
         let operation: ClaimedOperation
         let consumer: Consumer
         let outcome: Result<Outcome, any Error>
-        /// What has become of the operation, where that is in the store already, with the handler's own changes.
+        /// The result for the operation, if it was already stored with the handler's own changes.
         var written: OperationBook.Report?
-        /// Whether what it waits for is there, as far as anybody knows.
+        /// Whether the constraint that the operation waits for is satisfied, as far as an observer knows.
         var isSatisfied = false
     }
 
-    /// The name under which the history has what engines commit.
+    /// The author of the engine's commits in the history.
     static let author = "strata.pipeline"
     static let name = "strata.pipeline"
 
     let stack: ContextStack
     let clock: any PipelineClock
-    /// What holds for all consumers together.
+    /// The controls of all consumers together.
     let group: StackPipelines
     let state = Mutex(State())
     let executor = EngineExecutor()
-    /// Where the changes of handlers are made and committed, one handler's after the other.
+    /// The queue on which the changes of handlers are made and committed, one handler after the other.
     let doneBlocks = BlockQueue(label: "strata.pipelines.done")
-    /// Has it told of commits, until it has ended.
+    /// The subscription to commits, until the engine has ended.
     let listening = Mutex<CommitListening?>(nil)
 
     init(_ stack: ContextStack, _ clock: any PipelineClock, _ group: StackPipelines) {
@@ -130,7 +131,7 @@ final class QueueEngine: StackEngine {
         self.listening.withLock { $0 = listening }
     }
 
-    /// What the stack and the clock of a pipeline belong to.
+    /// The engine of a stack. If the stack does not have an engine, a new one with this clock is created.
     static func of(_ stack: ContextStack, _ clock: any PipelineClock) throws -> QueueEngine {
         for model in Pipeline.models where !stack.knows(model) {
             throw PipelineError(
@@ -146,15 +147,16 @@ final class QueueEngine: StackEngine {
 
     // MARK: News
 
-    /// Commits may have made operations ready, or be about those that run.
+    /// Handles commits, which may have made operations ready or may concern running operations.
     private func note(_ news: [ChangeSet]?) {
         let isConcerned = state.withLock { state in
-            // What this engine does itself it knows; others of its kind commit as well.
+            // The engine knows its own commits. Other engines commit under the same author, so the commit number
+            // decides.
             let isConcerned = news?.reduce(false) { known, changes in
                 state.ownCommits.remove(changes.token.sequence) == nil && Self.isConcerned(changes) || known
             }
             if news == nil { state.ownCommits = [] }
-            // What engines commit they tell of themselves, each in its process.
+            // Every engine reports its own commits in its own process.
             for changes in news ?? [] where changes.author != Self.author && changes.contains(FinishedOperation.self) {
                 state.decided += changes.of(FinishedOperation.self).inserted.map(\.number)
             }
@@ -172,7 +174,7 @@ final class QueueEngine: StackEngine {
             || changes.contains(OperationDependency.self) || changes.contains(PeriodicOperation.self)
     }
 
-    /// Runs a transaction whose commit is no news to this engine.
+    /// Runs a transaction and marks its commit as this engine's own.
     func transact(_ body: (StoreTransaction) throws -> Void) throws {
         try noting { note in
             try stack.transact(author: Self.author) { transaction in
@@ -182,12 +184,12 @@ final class QueueEngine: StackEngine {
         }
     }
 
-    /// Has the engine know which commit is its own, as long as that may come to something.
+    /// Records the number of the commit as this engine's own, until the commit fails.
     func noting(_ body: ((StoreTransaction) -> Void) throws -> Void) throws {
         var number: Int64?
         do {
             try body { transaction in
-                // Where nothing is written the number is somebody else's.
+                // If nothing is written, another commit gets the number.
                 guard !transaction.isEmpty else { return }
                 number = transaction.number
                 state.withLock { _ = $0.ownCommits.insert(transaction.number) }
@@ -203,24 +205,24 @@ final class QueueEngine: StackEngine {
         }
     }
 
-    /// Has a turn taken, once for all who ask before it.
+    /// Requests a turn. One turn serves all requests made before it.
     ///
     /// - Parameters:
-    ///   - isPatient: whether it may wait a moment for more to do, unless somebody wants it sooner.
-    ///   - isLast: whether a handler of this engine asks, by the last thing that it does.
+    ///   - isPatient: whether the turn may wait a moment for more work, unless another request needs it sooner.
+    ///   - isLast: whether a handler of this engine makes the request as its last action.
     func scheduleTurn(isPatient: Bool = false, isLast: Bool = false) {
         executor.ask(isPatient: isPatient, isLast: isLast) { self.runTurn() }
     }
 
-    /// Takes one turn, after those that are due.
+    /// Runs one turn, after the requested ones.
     func takeTurn() async { _ = try? await executor.perform { self.runTurn() } }
 
-    /// Does something where nothing is written meanwhile.
+    /// Runs a body between two turns, while the engine does not write.
     func onQueue<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await executor.perform(body)
     }
 
-    /// Waits until everything that is known has been looked at and written. Handlers may run still.
+    /// Waits until the engine has processed and written everything that it knows of. Handlers may still run.
     func settle() async { await executor.settle() }
 
     // MARK: Attempts
@@ -235,10 +237,10 @@ final class QueueEngine: StackEngine {
         scheduleTurn()
     }
 
-    /// Has the end of an attempt written; of several the first counts. A handler that others say it of is cancelled: what it says
-    /// of its cancellation comes too late.
+    /// Ends an attempt. If several ends are reported, the first one counts. If the end does not come from the handler,
+    /// the handler is cancelled, and its later outcome does not count.
     ///
-    /// - Parameter isLast: whether the handler itself says so, by the last thing that it does.
+    /// - Parameter isLast: whether the handler makes the call as its last action.
     func end(_ ending: Ending, isLast: Bool = false) {
         let number = ending.operation.claim.operation
         var task: Task<Void, Never>?
@@ -249,7 +251,7 @@ final class QueueEngine: StackEngine {
                 state.running[number]!.isUnwanted = true
                 task = state.running[number]!.task
             }
-            // Where the deadline has come first, its end counts, whoever has it written.
+            // If the deadline has passed first, its end counts, whichever call reports an end.
             if case .late(let missed) = state.running[number]!.timing {
                 state.ended.append(missed)
             } else {
@@ -263,7 +265,7 @@ final class QueueEngine: StackEngine {
         scheduleTurn(isPatient: !isAlone, isLast: isLast)
     }
 
-    /// Constraints may have become satisfied.
+    /// Handles constraints that may have become satisfied.
     func constraintsChanged() {
         state.withLock { $0.haveConstraintsChanged = true }
         scheduleTurn()

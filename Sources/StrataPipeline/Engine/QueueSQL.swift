@@ -1,20 +1,21 @@
-/// The texts of SQL by which the engine works. Nothing else in this target makes SQL.
+/// The engine's SQL statements. No other file of this target contains SQL.
 enum QueueSQL {
     private static let operations = "\"QueuedOperation\""
     private static let dependencies = "\"OperationDependency\""
     private static let holds = "\"OperationHold\""
     private static let items = "\"OperationItem\""
     private static let schedules = "\"PeriodicOperation\""
-    /// What statements that come for one operation and for several begin with. One alone costs half as much by the first.
+    /// The conditions of statements for one operation and for several. For one operation, the first condition costs
+    /// half as much.
     private static let one = "\"id\" = ?1"
     private static let range = "\"id\" BETWEEN ?1 AND ?2"
 
-    /// Operations that may be claimed, the best first, with what a claim needs to know of them.
+    /// Claimable operations, best first, with the columns that a claim needs.
     static let selectCandidates = selectCandidates(OperationBook.Selection())
 
-    /// The operations of a selection that may be claimed.
+    /// The claimable operations of a selection.
     ///
-    /// - Parameter hasTies: whether to ask as well until when they are held, and whether something is queued that they depend on.
+    /// - Parameter hasTies: whether to read holds and queued prerequisites as well.
     static func selectCandidates(_ selection: OperationBook.Selection, hasTies: Bool) -> String {
         switch (selection.keys != nil, selection.isSuspected, hasTies) {
         case (false, false, false): selectCandidates
@@ -29,7 +30,7 @@ enum QueueSQL {
         WHERE d."dependant" = o."id" AND NOT (p."status" = 4 AND d."whenFailed" = 'run'))
         """
     private static func selectCandidates(_ selection: OperationBook.Selection, with ties: String = "") -> String {
-        // By the index of what there are few of, and not by that of all that are pending.
+        // The plus signs make SQLite use the index of the few matching rows, and not the index of all pending rows.
         let isOfFew = selection.isSuspected || selection.keys != nil
         let conditions = [
             isOfFew ? "+\"status\" = 0" : "\"status\" = 0",
@@ -47,14 +48,14 @@ enum QueueSQL {
             """
     }
 
-    // Operations that ran when their process ended.
+    // Suspected operations, which ran when their process ended.
 
-    /// The pipelines in which any may be claimed, that of the one first that was started last.
+    /// The pipelines with claimable suspected operations. The pipeline whose operation was started last comes first.
     static let selectSuspectedNames = """
         SELECT "pipeline" FROM \(operations) WHERE "suspicion" IS NOT NULL AND +"status" = 0 \
         GROUP BY "pipeline" ORDER BY max("startedAt") DESC, min("id")
         """
-    /// What runs in the process of a worker, which may have several of them.
+    /// The running operations in a worker's process, which may have several workers.
     static let selectActiveOfProcess = """
         SELECT "startedAt", "suspicion" FROM \(operations) WHERE "status" = 3 AND ("worker" = ?1 OR "worker" IN \
         (SELECT "id" FROM "PipelineWorker" WHERE "process" = ?2 AND "processStart" = ?3 AND "machine" = ?4))
@@ -68,7 +69,8 @@ enum QueueSQL {
         SELECT "pipeline" FROM \(operations) WHERE "status" = 0 AND "pipeline" > ? AND "pipeline" <= ? ORDER BY "pipeline" LIMIT 1
         """
 
-    /// Takes what is pending; of a range of ids as well. The plus, here and below, has SQLite take the ids, and not all that are pending.
+    /// Claims pending operations, by one id or by a range of ids. The plus, here and below, makes SQLite search by the
+    /// ids, and not by the index of all pending operations.
     static let claim = claim(one)
     static let claimRange = claim(range)
     private static func claim(_ ids: String) -> String {
@@ -81,14 +83,14 @@ enum QueueSQL {
         SELECT "id" FROM \(operations) WHERE \(range) AND +"status" = 3 AND "worker" = ?3 AND "_version" = ?5
         """
 
-    // What an operation may have to wait for.
+    // Reasons for which an operation may have to wait.
 
-    /// Something that has failed, and with which this one is to fail.
+    /// A failed prerequisite with which the operation must fail.
     static let selectFailedPrerequisite = """
         SELECT d."prerequisite" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."prerequisite" \
         WHERE d."dependant" = ? AND o."status" = 4 AND d."whenFailed" = 'fail' LIMIT 1
         """
-    /// The first of a lane. What has failed does not count where the pipeline parks it.
+    /// The first operation of a lane. Failed operations do not count if the pipeline parks them.
     static func selectFirst(_ ordering: PipelineOrdering, countingFailed: Bool) -> String {
         let order =
             ordering == .lifo
@@ -98,7 +100,7 @@ enum QueueSQL {
             \(countingFailed ? "" : " AND \"status\" <> 4") ORDER BY \(order) LIMIT 1
             """
     }
-    /// The operations of a pipeline, lane by lane, each in its order.
+    /// The operations of a pipeline, lane by lane, each lane in its order.
     static func selectLanes(_ ordering: PipelineOrdering, countingFailed: Bool) -> String {
         let direction = ordering == .lifo ? "DESC" : "ASC"
         let order = ["lane", "sortKey", "commit", "id"].map { "\"\($0)\" \(direction)" }.joined(separator: ", ")
@@ -107,7 +109,7 @@ enum QueueSQL {
             \(countingFailed ? "" : " AND +\"status\" <> 4") ORDER BY \(order)
             """
     }
-    /// Few operations are active, and many may be in a lane: the plus has SQLite take the index of the former.
+    /// Few operations are active, and many may be in a lane. The plus makes SQLite use the index of active operations.
     static let selectActiveOfLane = """
         SELECT "id" FROM \(operations) WHERE "status" = 3 AND "pipeline" = ? AND +"lane" = ? LIMIT 1
         """
@@ -115,11 +117,11 @@ enum QueueSQL {
     static let markPending = """
         UPDATE \(operations) SET "status" = ?, "awaitsPlace" = ?, "_version" = ? WHERE "id" = ? AND "status" = 0
         """
-    /// What waits for a place in its lane does so in no other status, nor for anything else.
+    /// Only a waiting operation waits for a place in its lane, so every other change of the status clears the flag.
     private static let awaitsNothing = "\"awaitsPlace\" = NULL"
     static let setStatus =
         "UPDATE \(operations) SET \"status\" = ?, \(awaitsNothing), \"_version\" = ? WHERE \"id\" = ?"
-    /// Those of a lane that wait for a place in it, the best first.
+    /// The operations of a lane that wait for a place in it, best first.
     static let selectAwaiting = """
         SELECT "id" FROM \(operations) WHERE "pipeline" = ? AND "lane" = ? AND "awaitsPlace" IS NOT NULL \
         ORDER BY "rank", "commit", "id" LIMIT ?
@@ -127,9 +129,9 @@ enum QueueSQL {
     static let selectActiveLanes =
         "SELECT \"id\", \"lane\" FROM \(operations) WHERE \"status\" = 3 AND \"pipeline\" = ?"
 
-    // What happens when an operation leaves the queue.
+    // The end of an operation in the queue.
 
-    /// Whether anything depends on an operation, it on anything, and anything holds it.
+    /// Whether an operation has dependants, dependencies, holds and an item.
     static let selectTies = """
         SELECT \
         EXISTS (SELECT 1 FROM \(dependencies) WHERE "prerequisite" = ?1), \
@@ -140,7 +142,7 @@ enum QueueSQL {
         SELECT o."id" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."dependant" \
         WHERE d."prerequisite" = ? AND o."status" = 1
         """
-    /// Those that do not just wait for one that has failed.
+    /// The dependants of a failed operation whose policy is not `wait`.
     static let selectDependantsOfFailed = """
         SELECT o."id", d."whenFailed" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."dependant" \
         WHERE d."prerequisite" = ? AND d."whenFailed" <> 'wait' AND o."status" < 3
@@ -157,7 +159,8 @@ enum QueueSQL {
     static let selectLane =
         "SELECT \"pipeline\", \"lane\", \"status\", \"request\", \"constraint\", \"attempts\" FROM \(operations) WHERE \"id\" = ?"
     static let archive = archive(one)
-    /// The same for what is where it was claimed, and by whom, and of which nobody wants anything else; of a range of ids as well.
+    /// As `archive`, for operations that are still as they were claimed, by the same worker, and without a request.
+    /// Also for a range of ids.
     static let archiveClaimed = archive("\(one) AND \(isClaimed)")
     static let archiveClaimedRange = archive("\(range) AND \(isClaimed)")
     static let selectClaimed = "SELECT \"id\" FROM \(operations) WHERE \(range) AND \(isClaimed)"
@@ -182,7 +185,7 @@ enum QueueSQL {
         SELECT o."payload" FROM \(items) i JOIN \(operations) o ON o."id" = i."id" WHERE i."id" = ? AND i."item" <> 0
         """
     static let deleteItem = "DELETE FROM \(items) WHERE \"id\" = ?"
-    // What was to go with operations that are not there, among a range of ids.
+    // Rows that belong to operations which do not exist, in a range of ids.
     static let selectStrayItems = selectStrays(items, of: "id")
     static let selectStrayHolds = selectStrays(holds, of: "operation")
     static let selectStrayDependencies = selectStrays(dependencies, of: "dependant")
@@ -195,7 +198,7 @@ enum QueueSQL {
     static let delete = "DELETE FROM \(operations) WHERE \(one)"
     static let deleteRange = "DELETE FROM \(operations) WHERE \(range)"
 
-    // What becomes of an attempt.
+    // The end of an attempt.
 
     static let selectHolder = """
         SELECT "pipeline", "lane", "attempts", "request", "crashes" FROM \(operations) \
@@ -203,7 +206,7 @@ enum QueueSQL {
         """
     static let selectFailures = "SELECT \"failures\" FROM \(operations) WHERE \"id\" = ?"
     static let setFailures = "UPDATE \(operations) SET \"failures\" = ?, \"_version\" = ? WHERE \"id\" = ?"
-    /// Puts an operation back, with fewer attempts where this one is not to count.
+    /// Returns an operation to the queue, with fewer attempts if this attempt does not count.
     static let putBack = """
         UPDATE \(operations) SET "status" = ?, "worker" = NULL, "attempts" = "attempts" - ?, "constraint" = ?, \
         "request" = NULL, \(awaitsNothing), \(isFree), "_version" = ? WHERE "id" = ?
@@ -236,14 +239,15 @@ enum QueueSQL {
     static let selectNextDue = """
         SELECT min("at") FROM (SELECT min("until") AS "at" FROM \(holds) UNION ALL SELECT min("nextAt") FROM \(schedules) WHERE "nextAt" > ?)
         """
-    /// Pauses that began later than a moment, and how long they are.
+    /// Pauses that began later than a date, with their lengths.
     static let selectPausesBegunAfter = "SELECT \"id\", \"until\" - \"since\" FROM \(holds) WHERE \"since\" > ?"
     static let movePause = "UPDATE \(holds) SET \"until\" = ?, \"since\" = ?, \"_version\" = ? WHERE \"id\" = ?"
     static let selectHoldOwners = "SELECT \"operation\" FROM \(holds) WHERE \"id\" = ?"
 
     // Schedules.
 
-    /// Those whose next moment is not that of their schedule; those that are paused have none.
+    /// Schedules whose next due date was not computed from their present schedule. Paused schedules do not have a due
+    /// date.
     static let selectUnplanned = """
         SELECT "id", "schedule", "isPaused" FROM \(schedules) \
         WHERE "planned" IS NOT CASE "isPaused" WHEN 0 THEN "schedule" ELSE '' END
@@ -256,7 +260,7 @@ enum QueueSQL {
     static let advance = """
         UPDATE \(schedules) SET "lastAt" = ?, "nextAt" = ?, "_version" = ? WHERE "id" = ?
         """
-    /// Those that are planned.
+    /// The planned schedules.
     static let selectPlanned =
         "SELECT \"id\", \"schedule\", \"nextAt\", \"lastAt\" FROM \(schedules) WHERE \"nextAt\" > ?"
     static let selectSchedulesOf = "SELECT \"id\" FROM \(schedules) WHERE \"pipeline\" = ?"
@@ -267,7 +271,8 @@ enum QueueSQL {
         (SELECT p."key" FROM \(operations) p WHERE p."pipeline" = ?2 AND p."key" IS NOT NULL)
         """
     static let setFinishedKey = "UPDATE \"FinishedOperation\" SET \"key\" = ? WHERE \"id\" = ?"
-    /// Whether an operation of a schedule is queued and has not failed. Few are queued by schedules, and many may be in a pipeline.
+    /// Whether an operation of a schedule is queued and has not failed. The plus signs make SQLite search by the
+    /// schedule: schedules queue few operations, and a pipeline may have many.
     static let selectScheduled = """
         SELECT 1 FROM \(operations) WHERE "schedule" = ? AND +"pipeline" = ? AND +"status" <> 4 LIMIT 1
         """
@@ -296,9 +301,9 @@ enum QueueSQL {
     static let wake =
         "UPDATE \(operations) SET \"status\" = 0, \"constraint\" = NULL, \"_version\" = ? WHERE \"id\" = ?"
 
-    // What is done.
+    // Finished operations.
 
-    /// The newest one that is too much.
+    /// The newest finished operation beyond the greatest number.
     static let selectFirstExcess = """
         SELECT "finishedAt", "id" FROM "FinishedOperation" ORDER BY "finishedAt" DESC, "id" DESC LIMIT 1 OFFSET ?
         """
@@ -315,7 +320,8 @@ enum QueueSQL {
         WHERE "id" = ?4 AND ("maximumAge", "maximumCount") <> (?1, ?2)
         """
     static let deleteRetention = "DELETE FROM \"PipelineRetention\" WHERE \"id\" = ?"
-    /// Those that ended later than a moment. SQLite is to take the index by the time, and not more than a portion.
+    /// Operations that ended later than a date. The statement makes SQLite use the index by the time, and reads one
+    /// portion at most.
     static let selectFinishedAfter = "SELECT \"id\" FROM \"FinishedOperation\" WHERE \"finishedAt\" > ? LIMIT ?"
     static let moveFinished = "UPDATE \"FinishedOperation\" SET \"finishedAt\" = ?, \"_version\" = ? WHERE \"id\" = ?"
     static let selectStepsAfter = "SELECT \"id\" FROM \"OperationTransition\" WHERE \"at\" > ? LIMIT ?"
@@ -365,7 +371,7 @@ enum QueueSQL {
         """
     static let deleteRecord = "DELETE FROM \"PipelineRecord\" WHERE \"id\" = ?"
     static let selectWaiting = "SELECT \"id\" FROM \(operations) WHERE \"status\" = 1 AND \"pipeline\" = ?"
-    /// One look into the index for each name, however much is queued under it.
+    /// One index lookup for each name, however many operations are queued under it.
     static let selectNames = """
         WITH RECURSIVE names("name") AS (SELECT min("pipeline") FROM \(operations) UNION ALL \
         SELECT (SELECT min("pipeline") FROM \(operations) WHERE "pipeline" > "name") FROM names WHERE "name" IS NOT NULL) \
@@ -382,9 +388,12 @@ enum QueueSQL {
     static let selectNextLane = """
         SELECT "lane" FROM \(operations) WHERE "pipeline" = ? AND "lane" > ? ORDER BY "lane" LIMIT 1
         """
-    /// Of a range of ids, those that are finished (1), those that are queued and do not stand where one does that begins (2), those
-    /// that others have been waiting for (3), and those that contradict themselves (4). The plus has SQLite take the range of ids, of which there are few, and not all that wait;
-    /// the groups come in the order of the index, where DISTINCT would make a temporary table at each commit.
+    /// The exceptional ids in a range: finished operations (1), queued operations whose state is not that of a new one
+    /// (2), prerequisites of existing dependencies (3), and operations whose columns contradict each other (4).
+    ///
+    /// The plus makes SQLite search by the range of ids, which is short, and not by the index of all waiting
+    /// operations. The groups come in the order of the index, whereas DISTINCT would create a temporary table at each
+    /// commit.
     static let selectUnfit = """
         SELECT "id", 1 FROM "FinishedOperation" WHERE "id" BETWEEN ?1 AND ?2 UNION ALL \
         SELECT "id", CASE WHEN \(StatusRules.isTorn("+")) THEN 4 ELSE 2 END FROM \(operations) \
@@ -399,7 +408,7 @@ enum QueueSQL {
     // The journal.
 
     static let selectAnyJournalled = "SELECT 1 FROM \"PipelineRecord\" WHERE \"isJournalled\" = 1 LIMIT 1"
-    /// Where an operation stands, or what has become of it.
+    /// The status of an operation, or its result if it is finished.
     static let selectStep = """
         SELECT "pipeline", "status", NULL, "attempts", "constraint", "failures" FROM \(operations) WHERE "id" = ?1 UNION ALL \
         SELECT "pipeline", NULL, "result", "attempts", NULL, "failures" FROM "FinishedOperation" WHERE "id" = ?1 LIMIT 1
@@ -411,7 +420,7 @@ enum QueueSQL {
     static let selectOldSteps = "SELECT \"id\" FROM \"OperationTransition\" WHERE \"at\" <= ? ORDER BY \"at\" LIMIT ?"
     static let deleteStep = "DELETE FROM \"OperationTransition\" WHERE \"id\" = ?"
 
-    // Rings.
+    // Cycles of dependencies.
 
     static let selectDependency =
         "SELECT 1 FROM \(dependencies) WHERE \"dependant\" = ? AND \"prerequisite\" = ? AND \"isImplied\" = 1 LIMIT 1"
@@ -430,7 +439,7 @@ enum QueueSQL {
     static let selectPlace =
         "SELECT \"pipeline\", \"lane\", \"sortKey\", \"commit\" FROM \(operations) WHERE \"id\" = ?"
     private static let isDependant = "EXISTS (SELECT 1 FROM \(dependencies) WHERE \"dependant\" = \(operations).\"id\")"
-    /// The nearest operation before one among those that are beside it in their lane, and depend on anything.
+    /// The nearest earlier operation of the same commit and lane that has dependencies.
     static func selectDependantBeside(_ ordering: PipelineOrdering) -> String {
         let (sign, direction) = ordering == .lifo ? (">", "ASC") : ("<", "DESC")
         return "\(selectBeside(sign)) AND \(isDependant) ORDER BY \"id\" \(direction) LIMIT 1"
@@ -438,7 +447,7 @@ enum QueueSQL {
     static func selectBesideBehind(_ ordering: PipelineOrdering) -> String {
         "\(selectBeside(ordering == .lifo ? "<" : ">")) LIMIT 1"
     }
-    /// The nearest operation before a commit's in a lane that depends on anything.
+    /// The nearest operation with dependencies before those of a commit in a lane.
     static func selectDependantBefore(_ ordering: PipelineOrdering) -> String {
         let (sign, direction) = ordering == .lifo ? (">", "ASC") : ("<", "DESC")
         return """
@@ -468,7 +477,7 @@ enum QueueSQL {
         SELECT DISTINCT d."dependant" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."dependant" WHERE o."pipeline" = ?
         """
     static let selectNextDependant = "SELECT min(\"dependant\") FROM \(dependencies) WHERE \"dependant\" > ?"
-    /// What an operation depends on that has neither failed nor runs.
+    /// The prerequisites of an operation that have neither failed nor run now.
     static let selectStandingPrerequisites = """
         SELECT d."prerequisite" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."prerequisite" \
         WHERE d."dependant" = ? AND o."status" IN (0, 1, 2) LIMIT ?

@@ -1,7 +1,7 @@
 import Strata
 
-/// From which status an operation may go to which. All that changes one is checked against this table, by the database, and what a commit inserts by
-/// the engine, in its transaction.
+/// The table of allowed status changes. The database checks every update against it. The engine checks inserted
+/// operations in the transaction that inserts them.
 enum StatusRules {
     static let successors: [OperationStatus: Set<OperationStatus>] = [
         .pending: [.waiting, .held, .active, .failed],
@@ -11,9 +11,9 @@ enum StatusRules {
         .failed: [.pending],
     ]
 
-    /// The trigger that checks it, whichever statement updates. Only an operation that is active has a worker, only one that waits may
-    /// do so for a place in its lane, and epochs only grow. What is inserted is looked at behind its commit: a trigger on inserts would
-    /// have SQLite keep a journal of each one.
+    /// The trigger that checks every update, whichever statement makes it. Only an active operation has a worker, only
+    /// a waiting operation waits for a place in its lane, and epochs only grow. The commit checks inserted operations
+    /// itself, because a trigger on inserts would make SQLite keep a journal of each insert.
     static let guards = [
         """
         CREATE TEMP TRIGGER IF NOT EXISTS "strata_guard_operation_update" \
@@ -23,9 +23,9 @@ enum StatusRules {
         """
     ]
 
-    /// The condition that what a row says contradicts itself.
+    /// The condition that a row's columns contradict each other.
     ///
-    /// - Parameter prefix: what stands before the names of its columns; a plus keeps SQLite from looking for it by an index.
+    /// - Parameter prefix: the prefix of the column names. A plus keeps SQLite from using an index.
     static func isTorn(_ prefix: String) -> String {
         """
         (\(prefix)"status" NOT BETWEEN 0 AND 4 OR (\(prefix)"status" = 3) <> (\(prefix)"worker" IS NOT NULL) \
@@ -33,7 +33,7 @@ enum StatusRules {
         """
     }
 
-    /// A bit for each step that is allowed; to stay is allowed.
+    /// A bit for each allowed change. An unchanged status is allowed.
     private static var mask: Int {
         OperationStatus.allCases.reduce(0) { mask, status in
             let next = (successors[status] ?? []).union([status])

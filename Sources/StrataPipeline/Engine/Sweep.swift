@@ -1,18 +1,18 @@
-/// A way of a broker's through the names of all queues with something pending, which may take several turns: those behind the one that had
-/// its turn last, then those from the beginning to that one.
+/// A broker's sweep through the names of all queues with pending operations, which may take several turns. It visits
+/// the names after the last served one, and then those from the beginning up to this one.
 struct Sweep: Sendable {
     /// The name before the first one of this sweep.
     private(set) var start = ""
-    /// The name that has had its turn last.
+    /// The name that was served last.
     var cursor = ""
-    /// Whether it is still behind the start.
+    /// Whether the sweep is still among the names after the start.
     var isBehind = true
-    /// Whether something was taken.
+    /// Whether an operation was claimed.
     var isFruitful = false
 
-    /// The name behind which there is none in this sweep; nil for all.
+    /// The last name of this sweep; nil for all.
     var last: String? { isBehind ? nil : start }
 
-    /// Begins another one where this one is.
+    /// Begins another sweep at the present position.
     mutating func begin() { (start, isBehind, isFruitful) = (cursor, true, false) }
 }

@@ -1,29 +1,29 @@
-/// What went wrong with pipelines, and what to do about it.
+/// An error of pipelines, with advice on what to do.
 public struct PipelineError: Error, Sendable, CustomStringConvertible {
-    /// The kind of an error. Further codes may come with further versions, so keep a default case.
+    /// The kind of an error. Later versions may add codes, so keep a default case.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         public let description: String
 
-        /// A code by its name; two of one name are equal.
+        /// A code by its name. Two codes of one name are equal.
         public init(_ description: String) { self.description = description }
 
-        /// Operations would wait for each other; ``PipelineError/operations`` names them in the order of the ring.
+        /// Operations would wait for each other. ``PipelineError/operations`` lists them in the order of the cycle.
         public static let dependencyCycle = Code("dependencyCycle")
-        /// A pipeline or broker of this name is open on the stack already.
+        /// A pipeline or broker of this name is already open on the stack.
         public static let alreadyOpen = Code("alreadyOpen")
         /// Two brokers, or a broker and a pipeline, would take the operations of one queue.
         public static let queueClaimedTwice = Code("queueClaimedTwice")
         /// The stack was opened without ``Pipeline/models``.
         public static let modelsMissing = Code("modelsMissing")
-        /// An id that was handed out beforehand has been used before.
+        /// An id that was allocated in advance has already been used by another operation.
         public static let alreadyFinished = Code("alreadyFinished")
-        /// Another process holds the operation by now, or it is queued no more.
+        /// Another process holds the operation now, or the operation is no longer queued.
         public static let leaseLost = Code("leaseLost")
-        /// The payload cannot be read, or is of another type than the pipeline handles: the operation fails for good.
+        /// The payload cannot be read, or has another type than the pipeline handles. The operation fails permanently.
         public static let undecodablePayload = Code("undecodablePayload")
-        /// An operation was asked for a payload of another type than it has, by ``QueuedOperation/payload(as:)``.
+        /// ``QueuedOperation/payload(as:)`` was called with a type that is not the payload's type.
         public static let wrongPayload = Code("wrongPayload")
-        /// The pipeline is closed, or the stack is about to be.
+        /// The pipeline is closed, or the stack is being closed.
         public static let closed = Code("closed")
         /// A schedule cannot be read, or never comes.
         public static let invalidSchedule = Code("invalidSchedule")
@@ -31,24 +31,24 @@ public struct PipelineError: Error, Sendable, CustomStringConvertible {
         public static let invalidArgument = Code("invalidArgument")
         /// The handler has run longer than the pipeline allows.
         public static let timedOut = Code("timedOut")
-        /// The handler has thrown `CancellationError` by itself.
+        /// The handler has thrown `CancellationError`, although its task was not cancelled.
         public static let unexpectedCancellation = Code("unexpectedCancellation")
     }
 
-    /// The kind of error, for code that decides by it.
+    /// The kind of the error, for code that branches on it.
     public let code: Code
-    /// One or two sentences: what happened, and what to do.
+    /// What happened and what to do, in one or two sentences.
     public let message: String
-    /// The numbers of the ids of the operations concerned.
+    /// The id numbers of the operations concerned.
     public let operations: [Int64]
     /// The error that caused this, if there is one.
     public let underlying: (any Error)?
-    /// Where it was thrown, for reports.
+    /// The file that created the error, for reports.
     public let file: String
     /// The line of that file.
     public let line: Int
 
-    /// An error that says where it was made.
+    /// Creates an error, and records the place of the call.
     public init(
         _ code: Code,
         _ message: String,

@@ -1,19 +1,19 @@
 public import Foundation
 public import Strata
 
-/// Why an operation does not run.
+/// The reason why an operation does not run.
 public enum Blocker: Hashable, Sendable {
-    /// Another operation that it depends on is queued.
+    /// A prerequisite of the operation is still queued.
     case dependency(ObjectID<QueuedOperation>)
-    /// Another operation of its lane has its turn before it.
+    /// Another operation of its lane comes first.
     case lane(ObjectID<QueuedOperation>)
-    /// As many operations of its lane run as may at once.
+    /// The lane runs as many operations as its limit allows.
     case fullLane(limit: Int)
-    /// It is not to start before a moment.
+    /// A hold lasts until a date.
     case hold(String, until: Date)
-    /// It waits for a constraint, or for a person.
+    /// The operation waits for a constraint, or for a person.
     case constraint(Constraint)
-    /// It has failed for good.
+    /// The operation has failed permanently.
     case failed(String)
 }
 
@@ -45,7 +45,7 @@ extension Blocker {
 }
 
 extension Blocker: CustomStringConvertible {
-    /// The reason in words and on one line, for logs and screens; not to be parsed.
+    /// The reason in words on one line, for logs and screens. Do not parse the text.
     public var description: String { words.onOneLine }
 
     private var words: String {
@@ -61,11 +61,16 @@ extension Blocker: CustomStringConvertible {
 }
 
 extension QueuedOperation {
-    /// What keeps this operation from running, as its context sees it: nothing where it runs, or may run as soon as its pipeline, or the one broker of
-    /// its queue, is open, has a free slot, is not suspended, has an open gate and something left of its rate limit, which the store does not know.
+    /// The reasons why this operation does not run, as its context sees them.
     ///
-    /// - Throws: ``PipelineError`` with `invalidArgument` where it belongs to no context; what the store reports.
-    /// - Complexity: O(its dependencies and holds), and a look at the first of its lane, or, where that has a limit, at those of its pipeline that run.
+    /// The list is empty if the operation runs, or if only conditions outside the store keep it from running. Such an
+    /// operation runs as soon as its pipeline, or the one broker of its queue, is open and not suspended, has a free
+    /// slot and an open gate, and its rate limit allows a start.
+    ///
+    /// - Throws: ``PipelineError`` with `invalidArgument` if the operation does not belong to a context; the store's
+    ///   errors.
+    /// - Complexity: O(its dependencies and holds), and a lookup of the first operation of its lane. If the lane has a
+    ///   limit, also a scan of the pipeline's running operations.
     public func blockers() throws -> [Blocker] {
         guard let context = owningContext else { throw PipelineError.withoutContext }
         switch status {
@@ -87,7 +92,7 @@ extension QueuedOperation {
         let record = try context.record(of: pipeline)
         if let limit = record?.laneLimit {
             let name = pipeline
-            // By the index of those that run, of which there are few, and not by that of the lane.
+            // This uses the index of running operations, of which there are few, and not the index of the lane.
             let active = QueuedOperation.where { $0.status == .active && $0.pipeline == name }
             let lanes = try context.column(active, \.lane)
             if lanes.count(where: { $0.hasSameBytes(as: lane) }) >= limit { blockers.append(.fullLane(limit: limit)) }
@@ -95,7 +100,7 @@ extension QueuedOperation {
         if let record, record.ordering.isSerial,
             let first = try context.first(of: lane, in: record), first.id != id
         {
-            // In `commits` those of its commit run side by side with it.
+            // In `commits`, operations of the same commit run concurrently, so they do not block each other.
             let isBeside = record.ordering == .commits && first.turn == turn && first.sortKey == sortKey
             if !isBeside { blockers.append(.lane(first.id)) }
         }
@@ -104,12 +109,12 @@ extension QueuedOperation {
 }
 
 extension ObjectContext {
-    /// How a pipeline was declared; nil where it never was.
+    /// The last declaration of a pipeline; nil if it was never declared.
     func record(of name: PipelineName) throws -> PipelineRecord? {
         try first(PipelineRecord.where { $0.name == name })
     }
 
-    /// The operation of a lane whose turn it is; nil where there is none.
+    /// The operation whose turn it is in a lane; nil if the lane is empty.
     func first(of lane: String, in record: PipelineRecord) throws -> QueuedOperation? {
         let name = record.name
         var all = QueuedOperation.where { $0.pipeline == name && $0.lane == lane }
@@ -119,7 +124,7 @@ extension ObjectContext {
             record.ordering == .lifo
             ? all.sorted { [$0.sortKey.descending, $0.commit.descending, $0.id.descending] }
             : all.sorted { [$0.sortKey.ascending, $0.commit.ascending, $0.id.ascending] }
-        // What no commit has queued yet comes behind those that are.
+        // Operations that are not committed yet come after committed ones.
         return try first(ordered.where { $0.commit > 0 }) ?? first(ordered)
     }
 }

@@ -1,42 +1,45 @@
 public import Foundation
 public import Strata
 
-/// What is queued in a pipeline, or a queue of a broker's, at one moment.
+/// A summary of a pipeline, or of a broker's queue, at one moment.
 public struct PipelineSnapshot: Sendable, Hashable {
-    /// A lane that does not go on.
+    /// A lane that does not make progress.
     public struct BlockedLane: Sendable, Hashable {
-        /// The lane; the empty text where there is none.
+        /// The lane; the empty text if operations have no lane.
         public let lane: String
-        /// The operation that all others of the lane wait for.
+        /// The operation that all other operations of the lane wait for.
         public let head: ObjectID<QueuedOperation>
-        /// Why that one does not run.
+        /// The reasons why the head does not run.
         public let blockers: [Blocker]
-        /// When its last attempt began; nil where it had none.
+        /// When the head's last attempt began; nil if it had none.
         public let lastAttempt: Date?
-        /// Since when it has been the trouble, as far as is known: its last attempt, or where it had none, its queueing.
+        /// Since when the head blocks the lane, as far as is known: the start of its last attempt, or else the time
+        /// when it was queued.
         public let since: Date?
-        /// How many operations wait behind it: without those that have failed, and in `commits` without those of its commit.
+        /// How many operations wait for the head. Failed operations do not count, and in `commits` neither do
+        /// operations of the head's commit.
         public let waiting: Int
     }
 
-    /// The name.
+    /// The name of the pipeline or queue.
     public let name: PipelineName
-    /// How many operations have which status.
+    /// The number of operations by status.
     public let counts: [OperationStatus: Int]
-    /// When the operation was queued that has been queued longest; nil where there is none.
+    /// When the oldest queued operation was queued; nil if nothing is queued.
     public let oldest: Date?
-    /// Lanes whose first operation has failed, or waits for a moment, a constraint or a person, or directly for another operation that does.
+    /// The lanes whose first operation has failed, or waits for a date, a constraint, a person, or directly for another
+    /// operation in such a state.
     ///
-    /// Of orderings that are serial; of very many, those among a thousand lanes in which anything is held or has failed, and a thousand in which
-    /// anything waits for an operation elsewhere.
+    /// Only serial orderings have blocked lanes. The search has two limits: a thousand lanes with held or failed
+    /// operations, and a thousand lanes with operations that wait for an operation elsewhere.
     public let blockedLanes: [BlockedLane]
 
-    /// How many operations are queued.
+    /// The number of queued operations.
     public var total: Int { counts.values.reduce(0, +) }
 }
 
 extension PipelineSnapshot: CustomStringConvertible {
-    /// What is queued in words, and a line for each blocked lane, for logs and screens; not to be parsed.
+    /// The summary in words, with a line for each blocked lane, for logs and screens. Do not parse the text.
     public var description: String {
         let states = counts.filter { $0.value > 0 }.sorted { $0.key.rawValue < $1.key.rawValue }
         var first = "\(name): " + (states.isEmpty ? "empty" : states.map { "\($1) \($0)" }.joined(separator: ", "))
@@ -46,7 +49,8 @@ extension PipelineSnapshot: CustomStringConvertible {
 }
 
 extension PipelineSnapshot.BlockedLane: CustomStringConvertible {
-    /// Who blocks the lane, why, and how many wait, in words and on one line, for logs and screens; not to be parsed.
+    /// The blocking operation, the reasons and the number of waiting operations in words on one line, for logs and
+    /// screens. Do not parse the text.
     public var description: String {
         let reasons = blockers.map(\.description).joined(separator: "; ")
         var text =
@@ -57,11 +61,11 @@ extension PipelineSnapshot.BlockedLane: CustomStringConvertible {
 }
 
 extension ObjectContext {
-    /// What is queued, by pipeline, for dashboards: as this context sees it.
+    /// Summaries of all queues for dashboards, as this context sees them.
     ///
-    /// - Returns: one snapshot for each name under which operations are queued, in the order of the names.
-    /// - Throws: what the store reports.
-    /// - Complexity: O(operations that are queued).
+    /// - Returns: one snapshot for each name under which operations are queued, sorted by name.
+    /// - Throws: the store's errors.
+    /// - Complexity: O(queued operations).
     public func pipelineSnapshots() throws -> [PipelineSnapshot] {
         var counts: [PipelineName: [OperationStatus: Int]] = [:]
         for ((name, status), count) in try groups(QueuedOperation.grouped { ($0.pipeline, $0.status) }, { $0.count }) {
@@ -104,12 +108,12 @@ extension ObjectContext {
         return lanes
     }
 
-    /// The lanes of operations, of very many some.
+    /// The lanes of operations, at most a thousand.
     private func names(of operations: Query<QueuedOperation>) throws -> [String] {
         try groups(operations.grouped { $0.lane }.limit(1000)) { $0.count }.map(\.0)
     }
 
-    /// Whether an operation waits for another one that does not go on by itself.
+    /// Whether the blocker is another operation that does not continue by itself.
     private func stands(_ blocker: Blocker) throws -> Bool {
         guard case .dependency(let id) = blocker, let other = try find(id) else { return false }
         return other.status == .held || other.status == .failed

@@ -1,13 +1,13 @@
 public import Foundation
 public import Strata
 
-/// An operation that is done, under the number of the id that it had while it was queued: see
+/// A finished operation, under the same id number that it had while it was queued: see
 /// ``Strata/ObjectContext/finishedOperation(_:)``.
 ///
-/// Finished operations are kept as long as their pipeline says, and may be deleted like any objects.
+/// Finished operations are kept for the retention of their pipeline, and may be deleted like any objects.
 @Model(.index("finishedAt"), table: "FinishedOperation")
 public final class FinishedOperation {
-    /// Where it was queued.
+    /// The pipeline in which the operation was queued.
     public internal(set) var pipeline: PipelineName
     /// The name of the payload's type.
     public internal(set) var type: String
@@ -15,20 +15,20 @@ public final class FinishedOperation {
     public internal(set) var payload: Data
     /// The version of the payload's type that has stored it.
     public internal(set) var payloadVersion: Int
-    /// Its lane.
+    /// The lane of the operation.
     public internal(set) var lane: String
-    /// Its key.
+    /// The key of the operation.
     public internal(set) var key: String?
-    /// The number of the commit that has queued it.
+    /// The number of the commit that queued the operation.
     public internal(set) var commit: Int64
-    /// When it was queued.
+    /// When the operation was queued.
     public internal(set) var enqueuedAt: Date?
-    /// What has become of it.
+    /// The result of the operation.
     public internal(set) var result: OperationResult
-    /// When that was.
+    /// When the operation was finished.
     public internal(set) var finishedAt: Date
-    /// How many attempts it took.
+    /// How many attempts the operation took.
     public internal(set) var attempts: Int
-    /// What failed attempts have said.
+    /// The failed attempts, with their messages.
     public internal(set) var failures: AttemptFailures
 }

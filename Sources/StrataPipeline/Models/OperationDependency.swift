@@ -1,17 +1,18 @@
 public import Strata
 
-/// One operation that does not start before another one has been completed or skipped.
+/// A dependency: one operation does not start before another one has been completed or skipped.
 ///
-/// Made by ``QueuedOperation/addDependencies(_:)``. The other one need not be queued yet; as long as it is not, it is not
-/// waited for.
+/// ``QueuedOperation/addDependencies(_:)`` creates it. The prerequisite need not be queued yet; until it is, the
+/// dependant does not wait for it.
 @Model(.index("dependant", "prerequisite"), .index("prerequisite"), table: "OperationDependency")
 public final class OperationDependency {
-    /// The number of the id of the operation that waits.
+    /// The id number of the operation that waits.
     public internal(set) var dependant: Int64
-    /// The number of the id of the operation that is waited for.
+    /// The id number of the operation that is waited for.
     public internal(set) var prerequisite: Int64
-    /// What becomes of the one when the other one has failed.
+    /// What happens to the dependant when the prerequisite has failed.
     public internal(set) var whenFailed: DependencyPolicy = DependencyPolicy.wait
-    /// Whether it follows from what both do. Then what depends on an operation that is left out waits for what that has waited for.
+    /// Whether the engine has derived this dependency from the operations' effects. If the operation between two others
+    /// is left out, its dependants then wait for its prerequisites.
     public internal(set) var isImplied: Bool = false
 }

@@ -1,9 +1,9 @@
 public import Foundation
 public import Strata
 
-/// A reason why an operation does not start before a moment.
+/// A hold: a reason why an operation does not start before a date.
 ///
-/// Made by ``QueuedOperation/hold(_:until:)``. An operation waits for all of its holds.
+/// ``QueuedOperation/hold(_:until:)`` creates it. An operation waits for all of its holds.
 @Model(
     .unique("operation", "name", onConflict: .update),
     .index("until"),
@@ -11,13 +11,13 @@ public import Strata
     table: "OperationHold"
 )
 public final class OperationHold {
-    /// The number of the operation's id.
+    /// The id number of the operation.
     public internal(set) var operation: Int64
-    /// Its name, one of which an operation has but once.
+    /// The name of the hold, unique for an operation.
     public internal(set) var name: String
-    /// The moment.
+    /// The date until which the hold lasts.
     public internal(set) var until: Date
-    /// When a pause began that ends then: it is as long as the time between the two, whatever the clock is set to meanwhile. Nil for a hold that ends at a
-    /// time of day.
+    /// The start of the pause that ends at ``until``; nil for a hold that ends at a fixed date. A pause keeps its
+    /// length when the clock is set meanwhile: the length is the time between the two dates.
     public internal(set) var since: Date?
 }

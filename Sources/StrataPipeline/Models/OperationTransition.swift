@@ -1,23 +1,23 @@
 public import Foundation
 public import Strata
 
-/// A step of an operation's from one status to another, where its pipeline or broker keeps a journal of them.
+/// A change of an operation's status, recorded if its pipeline or broker keeps a journal.
 ///
-/// Kept as long as finished operations by their age, and may be deleted like any objects.
+/// Transitions are kept as long as finished operations of the same age, and may be deleted like any objects.
 @Model(.index("operation"), .index("pipeline"), .index("at"), table: "OperationTransition")
 public final class OperationTransition {
-    /// The number of the operation's id.
+    /// The id number of the operation.
     public internal(set) var operation: Int64
-    /// Where it was queued.
+    /// The pipeline in which the operation was queued.
     public internal(set) var pipeline: PipelineName
-    /// Where it stood from then on: the name of an ``OperationStatus``, of an ``OperationResult``, or `deleted`.
+    /// The new status: the name of an ``OperationStatus``, of an ``OperationResult``, or `deleted`.
     public internal(set) var status: String
-    /// How many attempts were counted then.
+    /// The operation's attempt count at that time.
     public internal(set) var attempts: Int
-    /// What it waited for, or why its last attempt had failed, where that is known.
+    /// The constraint that the operation waited for, or the error of its last attempt; nil if unknown.
     public internal(set) var reason: String?
-    /// The number of the commit.
+    /// The number of the commit that made the change.
     public internal(set) var commit: Int64
-    /// When, by the clock of who has done it.
+    /// When the change was made, by the clock of the process that made it.
     public internal(set) var at: Date
 }

@@ -1,19 +1,19 @@
 public import Foundation
 public import Strata
 
-/// An operation that is queued again and again, as its schedule says.
+/// An operation that the engine queues periodically, by its schedule.
 ///
-/// Made and changed by ``Strata/ObjectContext/schedule(_:_:in:lane:priority:overlap:_:)``. It is queued by whichever process has a pipeline
-/// or broker open on the store, by one of them only.
+/// ``Strata/ObjectContext/schedule(_:_:in:lane:priority:overlap:_:)`` creates and changes it. Any process that has a
+/// pipeline or broker open on the store can queue the operation; each time, one of these processes does.
 @Model(.index("nextAt"), table: "PeriodicOperation")
 public final class PeriodicOperation {
-    /// Its name, one of which there is but once.
+    /// The name of the schedule, unique in the store.
     @Attribute(.unique(onConflict: .update)) public internal(set) var name: String
-    /// Where it is queued.
+    /// The pipeline in which the operation is queued.
     public internal(set) var pipeline: PipelineName
-    /// In which lane.
+    /// The lane of the operation.
     public internal(set) var lane: String = ""
-    /// With which priority.
+    /// The priority of the operation.
     public internal(set) var priority: Int = 0
     /// The name of the payload's type.
     public internal(set) var type: String
@@ -21,25 +21,25 @@ public final class PeriodicOperation {
     public internal(set) var payload: Data
     /// The version of the payload's type that has stored it.
     public internal(set) var payloadVersion: Int
-    /// When.
+    /// The times at which the operation is due.
     public internal(set) var schedule: Schedule
-    /// What happens when it is due and the one before is still queued.
+    /// What happens when the operation is due and the previous one is still queued.
     public var overlap: OverlapPolicy = OverlapPolicy.skip
-    /// Whether it is not queued for now. What would have been due meanwhile is left out.
+    /// Whether the schedule is paused. Due times during the pause are left out.
     public var isPaused: Bool = false
 
-    /// The schedule that ``nextAt`` is by.
+    /// The schedule from which ``nextAt`` was computed.
     @Attribute(.bookkeeping) var planned: String?
-    /// When it is due next; nil before that is known, and while it is paused.
+    /// When the operation is due next; nil before the engine has computed it, and while the schedule is paused.
     @Attribute(.bookkeeping) public internal(set) var nextAt: Date?
-    /// When it was due last.
+    /// When the operation was last due.
     @Attribute(.bookkeeping) public internal(set) var lastAt: Date?
 }
 
-/// What happens when a periodic operation is due and the one before is still queued.
+/// What happens when a periodic operation is due and the previous one is still queued.
 public enum OverlapPolicy: String, AttributeValue, CaseIterable {
-    /// It is left out this time. One that has failed for good is not in the way.
+    /// The operation is not queued this time. A previous operation that has failed permanently does not count.
     case skip
-    /// It is queued as well.
+    /// The operation is queued as well.
     case queue
 }

@@ -1,13 +1,13 @@
 public import Foundation
 public import Strata
 
-/// How many attempts a pipeline or broker with a rate limit may start.
+/// The token bucket of a pipeline or broker with a rate limit.
 @Model(table: "PipelineBudget")
 public final class PipelineBudget {
-    /// Whose it is.
+    /// The name of the pipeline or broker.
     @Attribute(.unique) public internal(set) var name: String
-    /// How many tokens there were.
+    /// The number of tokens at ``countedAt``.
     public internal(set) var tokens: Double
-    /// When that was.
+    /// When the tokens were counted.
     public internal(set) var countedAt: Date
 }

@@ -1,20 +1,21 @@
 public import Strata
 
-/// How a pipeline was declared when it was last opened, so that another declaration is noticed.
+/// How a pipeline was declared when it was last opened, so that a changed declaration is noticed.
 @Model(.index("isJournalled"), table: "PipelineRecord")
 public final class PipelineRecord {
-    /// Its name.
+    /// The name of the pipeline.
     @Attribute(.unique) public internal(set) var name: PipelineName
-    /// In which order its operations run.
+    /// The order in which its operations run.
     public internal(set) var ordering: PipelineOrdering
-    /// What becomes of operations that have failed for good.
+    /// What happens to operations that have failed permanently.
     public internal(set) var whenFailed: FailurePolicy
-    /// How often a process may end during one operation.
+    /// How often a process may end during an operation before the operation fails.
     public internal(set) var crashLimit: Int
-    /// How many operations of one lane run at once; nil where nothing is said of that.
+    /// How many operations of one lane run at once; nil if the pipeline has no such limit.
     public internal(set) var laneLimit: Int?
-    /// Whether it is a queue of a broker's, and forgotten when nothing is queued there any more, nor told of in a journal.
+    /// Whether this is a queue of a broker. Such a record is deleted when the queue is empty and has no journal
+    /// entries.
     public internal(set) var isTransient: Bool = false
-    /// Whether each step of its operations is written down.
+    /// Whether each status change of its operations is recorded.
     public internal(set) var isJournalled: Bool = false
 }

@@ -1,12 +1,13 @@
 public import Strata
 
-/// How long a pipeline or broker has finished operations kept, as it was opened last: it holds also while it is closed, and for other processes.
+/// How long a pipeline or broker keeps finished operations, as declared when it was last opened. The declaration also
+/// applies while the pipeline is closed, and in other processes.
 @Model(table: "PipelineRetention")
 public final class PipelineRetention {
-    /// Whose it is.
+    /// The name of the pipeline or broker.
     @Attribute(.unique) public internal(set) var name: String
-    /// How old they may become, in seconds.
+    /// The greatest age of a finished operation, in seconds.
     public internal(set) var maximumAge: Double
-    /// How many there may be.
+    /// The greatest number of finished operations.
     public internal(set) var maximumCount: Int
 }

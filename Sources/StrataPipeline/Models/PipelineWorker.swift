@@ -1,17 +1,18 @@
 public import Foundation
 public import Strata
 
-/// A process, or a stack within one, that runs operations of this store.
+/// A worker: a process, or a stack within a process, that runs operations of this store.
 @Model(table: "PipelineWorker")
 public final class PipelineWorker {
-    /// The number of the process.
+    /// The id of the process.
     public internal(set) var process: Int
-    /// When that process was started, in the units of its system; tells it from another one of the same number.
+    /// When the process was started, in a unit of its system. This value distinguishes the process from another one
+    /// with the same id.
     public internal(set) var processStart: Int
-    /// Which start of which machine the process belongs to.
+    /// The machine of the process, and which boot of this machine.
     public internal(set) var machine: String
-    /// Grows as long as the worker lives.
+    /// A heartbeat counter. It grows while the worker lives.
     public internal(set) var beat: Int = 0
-    /// When it began.
+    /// When the worker began.
     public internal(set) var startedAt: Date
 }

@@ -1,10 +1,10 @@
 public import Foundation
 public import Strata
 
-/// An operation that is to be done: a row of the store that the commit which holds it has queued.
+/// An operation in a queue: a row that the commit which enqueued it has stored.
 ///
-/// Operations are made by ``Strata/ObjectContext/enqueue(_:in:lane:priority:key:notBefore:)`` and found by any query. What is
-/// settable may be changed in any context, and counts from the commit on.
+/// Create operations by ``Strata/ObjectContext/enqueue(_:in:lane:priority:key:notBefore:)``, and find them by any
+/// query. Settable properties may be changed in any context; a change applies from its commit on.
 @Model(
     .index("status", "pipeline", "rank", "commit"),
     .index("pipeline", "lane", "sortKey", "commit"),
@@ -16,7 +16,7 @@ public import Strata
     table: "QueuedOperation"
 )
 public final class QueuedOperation {
-    /// Where it is queued.
+    /// The pipeline in which the operation is queued.
     public internal(set) var pipeline: PipelineName
     /// The name of the payload's type.
     public internal(set) var type: String
@@ -24,58 +24,62 @@ public final class QueuedOperation {
     public internal(set) var payload: Data
     /// The version of the payload's type that has stored it.
     public internal(set) var payloadVersion: Int = 1
-    /// Operations of one lane follow the order of their pipeline among each other.
+    /// The lane of the operation. Operations of one lane follow their pipeline's ordering among each other.
     public internal(set) var lane: String = ""
-    /// In pipelines that run one operation after the other: what comes before the order of insertion.
+    /// In serial orderings, operations are ordered by this key before their order of insertion.
     public var sortKey: Double = 0
-    /// Of operations that are ready, those of the greatest priority come first.
+    /// The priority of the operation. Of the ready operations, those with the greatest priority start first.
     public var priority: Int = 0
-    /// No two queued operations of a pipeline have the same one. Any number may have none.
+    /// The key of the operation, unique among the queued operations of a pipeline; nil if the operation has no key.
     public internal(set) var key: String?
-    /// The name of the schedule by which it was queued; nil if a commit queued it.
+    /// The name of the schedule that queued the operation; nil if a commit of the application queued it.
     @Attribute(.bookkeeping) public internal(set) var schedule: String?
-    /// What somebody wants to become of it.
+    /// A pending request to skip, complete or retry the operation.
     public internal(set) var request: OperationRequest?
-    /// Why it cannot be stored; checked by every save, so that it never is.
+    /// Why the operation cannot be stored. Every save checks this value and throws, so it is never stored.
     var problem: String?
-    /// Counts edits that concern other rows, so that they are edits of this one.
+    /// Counts changes of rows that belong to this operation, so that they are changes of this row too.
     var edits: Int = 0
-    /// Whether this object is what `enqueue` has made, under an id that nobody else had.
+    /// Whether `enqueue` has created this object under a new id, which no other code knew.
     @Transient var isMadeHere = false
-    /// When it was first saved.
+    /// When the operation was first saved.
     @Attribute(.createdAt) public internal(set) var enqueuedAt: Date?
-    /// Sorts by descending priority.
+    /// The sort value for descending priority.
     @Derived var rank: Int { ~priority }
 
-    /// The number of the commit that has queued it, or that it has joined by ``join(_:)``; not above 0 before it is queued.
+    /// The number of the commit that queued the operation, or whose operations it joined by ``join(_:)``. It is at most
+    /// 0 before the operation is queued.
     @Attribute(.commitNumber) public internal(set) var commit: Int64 = 0
-    /// Where it stands.
+    /// The status of the operation.
     @Attribute(.bookkeeping) public internal(set) var status: OperationStatus = OperationStatus.pending
-    /// How often its handler was started, apart from what has used no attempt.
+    /// How often the operation's handler was started, without the starts that do not count as attempts.
     @Attribute(.bookkeeping) public internal(set) var attempts: Int = 0
-    /// How often the process of its handler has ended before the handler had, while no other operation ran there.
+    /// How often the process has ended before the operation's handler, while no other operation ran there.
     @Attribute(.bookkeeping) public internal(set) var crashes: Int = 0
-    /// How often its process has ended while it ran, since its last attempt that came to an end; nil if never. If it ran alone, this does not grow.
+    /// How often the process has ended while the operation ran, since its last attempt that came to an end; nil if
+    /// never. If the operation ran alone, the number does not grow.
     ///
-    /// Such an operation is started when nothing else has begun in its process within 30 seconds, and nothing else starts there for 30 seconds, or until it
-    /// ends. The time doubles with each of these ends. If the process ends again in that time, the operation is known to be the cause.
+    /// A suspected operation starts only when nothing else has started in its process within 30 seconds. Nothing else
+    /// starts there for the next 30 seconds, or until the operation ends. The time doubles with each of these ends of a
+    /// process. If the process ends again within this time, the operation is known to be the cause.
     @Attribute(.bookkeeping) public internal(set) var suspicion: Int?
-    /// What failed attempts have said.
+    /// The failed attempts, with their messages.
     @Attribute(.bookkeeping) public internal(set) var failures: AttemptFailures = AttemptFailures()
-    /// True while it waits because as many of its lane run as may at once, and nil otherwise.
+    /// True while the operation waits because its lane runs as many operations as the limit allows; nil otherwise.
     @Attribute(.bookkeeping) var awaitsPlace: Bool?
-    /// The constraint that it waits for.
+    /// The constraint that the operation waits for.
     @Attribute(.bookkeeping) public internal(set) var constraint: String?
-    /// The process that runs it.
+    /// The worker that runs the operation.
     @Attribute(.bookkeeping) var worker: Int64?
-    /// Grows with each claim, so that whoever has lost it does not speak for who has it now.
+    /// A fencing token: it grows with each claim. A worker that has lost the operation cannot report an outcome in
+    /// place of the current one.
     @Attribute(.bookkeeping) var epoch: Int64 = 0
-    /// When its handler was started last.
+    /// When the operation's handler was last started.
     @Attribute(.bookkeeping) public internal(set) var startedAt: Date?
-    /// What its handler says of its progress, from 0 to 1.
+    /// The progress that the handler has reported, from 0 to 1.
     @Attribute(.bookkeeping) public internal(set) var progress: Double?
 
-    /// Checks that the payload could be encoded, and that the pipeline has a name.
+    /// Checks that the payload could be encoded, and that the pipeline's name is not empty.
     public static func validate(_ row: Row, _ failures: inout Validation<QueuedOperation>) {
         guard let problem = row.problem else { return }
         if row.pipeline.isEmpty {

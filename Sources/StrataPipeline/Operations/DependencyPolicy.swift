@@ -1,11 +1,11 @@
 public import Strata
 
-/// What an operation does when another one that it depends on has failed for good.
+/// What an operation does when one of its prerequisites has failed permanently.
 public enum DependencyPolicy: String, AttributeValue, CaseIterable {
-    /// It waits until somebody has retried, completed, skipped or removed the other one.
+    /// The operation waits until the failed prerequisite is retried, completed, skipped or removed.
     case wait
-    /// It fails as well, and so do those that depend on it in this way.
+    /// The operation fails as well, and so do its dependants with this policy.
     case fail
-    /// It runs all the same.
+    /// The operation runs anyway.
     case run
 }

@@ -1,25 +1,26 @@
 public import Strata
 
-/// Operations, and one that runs when all of them are done with.
+/// A group of operations, and a completion operation that runs when all of them are finished.
 public struct OperationBatch {
     /// The operations, in the order of their payloads.
     public let operations: [QueuedOperation]
-    /// The one that waits for them.
+    /// The operation that waits for them.
     public let completion: QueuedOperation
 }
 
 extension ObjectContext {
-    /// Queues operations, and one that runs when all of them are done with, as part of this context's changes.
+    /// Queues operations and a completion operation, as part of this context's changes. The completion runs when all of
+    /// the operations are finished.
     ///
     /// - Parameters:
-    ///   - payloads: what the operations are about; with none, the completion waits for nothing.
-    ///   - pipeline: where they are queued.
-    ///   - lane: in which lane.
-    ///   - priority: with which priority.
-    ///   - completion: what the last one is about.
-    ///   - completionPipeline: where that is queued.
-    ///   - whenFailed: what becomes of the completion when an operation has failed for good.
-    /// - Throws: what the store reports.
+    ///   - payloads: the payloads of the operations. If there are none, the completion does not wait.
+    ///   - pipeline: the pipeline of the operations.
+    ///   - lane: the lane of the operations.
+    ///   - priority: the priority of the operations.
+    ///   - completion: the payload of the completion.
+    ///   - completionPipeline: the pipeline of the completion.
+    ///   - whenFailed: what happens to the completion when an operation has failed permanently.
+    /// - Throws: the store's errors.
     /// - Complexity: O(operations).
     @discardableResult
     public func enqueue<Payload: OperationPayload, Completion: OperationPayload>(

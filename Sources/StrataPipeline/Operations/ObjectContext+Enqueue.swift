@@ -2,7 +2,8 @@ public import Foundation
 public import Strata
 
 extension ObjectContext {
-    /// Queues an operation, as part of this context's changes: it starts once the commit that holds it has reached the store.
+    /// Queues an operation, as part of this context's changes. The operation starts after the commit that holds it has
+    /// reached the store.
     ///
     /// ```swift
     /// let invoice = context.insert(Invoice(number: 17))
@@ -11,14 +12,16 @@ extension ObjectContext {
     /// ```
     ///
     /// - Parameters:
-    ///   - payload: what it is about. One that cannot be encoded is refused by the next save.
-    ///   - pipeline: where it is queued, whether that is open or not. An empty name is refused by the next save.
-    ///   - lane: those of one lane follow the order of the pipeline among each other.
-    ///   - priority: of operations that are ready, those of the greatest come first.
-    ///   - key: no two operations with the same one are queued in a pipeline; a commit that would add a second one throws `notUnique`. See
-    ///     ``enqueue(_:in:lane:priority:key:ifQueued:notBefore:)-(Payload,_,_,_,_,_,_)`` for what else could become of it.
-    ///   - notBefore: when it may start at the earliest.
-    /// - Returns: the operation, which may be changed like any object until the commit, and afterwards by commits of their own.
+    ///   - payload: the value that the handler receives. If it cannot be encoded, the next save throws.
+    ///   - pipeline: the pipeline of the operation. It need not be open. If the name is empty, the next save throws.
+    ///   - lane: operations of one lane follow the pipeline's ordering among each other.
+    ///   - priority: of the ready operations, those with the greatest priority start first.
+    ///   - key: unique among the queued operations of a pipeline. A commit that would add a second operation with the
+    ///     key throws `notUnique`. See ``enqueue(_:in:lane:priority:key:ifQueued:notBefore:)-(Payload,_,_,_,_,_,_)``
+    ///     for other ways to treat duplicates.
+    ///   - notBefore: the earliest start.
+    /// - Returns: the operation. It may be changed like any object until the commit, and by separate commits
+    ///   afterwards.
     @discardableResult
     public func enqueue<Payload: OperationPayload>(
         _ payload: Payload,
@@ -39,11 +42,11 @@ extension ObjectContext {
         return operation
     }
 
-    /// Queues an operation under an id that was handed out before, by ``Strata/ContextStack/newID(for:)``, so that others could depend on
-    /// it already.
+    /// Queues an operation under an id from ``Strata/ContextStack/newID(for:)``. Other operations may have declared a
+    /// dependency on this id before.
     ///
-    /// - Returns: nil where an operation of this id is queued or finished; then nothing has changed.
-    /// - Throws: ``Strata/StrataError`` with `foreignID` for an id, or an item, of another store; what the store reports.
+    /// - Returns: nil if an operation of this id is queued or finished; nothing has changed then.
+    /// - Throws: ``Strata/StrataError`` with `foreignID` for an id, or an item, of another store; the store's errors.
     public func enqueue<Payload: OperationPayload>(
         _ payload: Payload,
         as id: ObjectID<QueuedOperation>,
@@ -62,13 +65,13 @@ extension ObjectContext {
 }
 
 extension QueuedOperation {
-    /// What is said of payloads that have no bytes.
+    /// The problem that is recorded for a payload that cannot be encoded.
     static let notEncoded = "cannot be encoded"
 
     fileprivate static let withoutID =
         "cannot be tied to anything, since the store could not give it an id. Roll it back, and queue it again"
 
-    /// Has it be about an object, which is not deleted without it.
+    /// Ties the operation to an object. When the object is deleted, the operation is removed as well.
     func tie(to item: Int64, of payload: some OperationPayload, in context: ObjectContext) {
         if !id.isAssigned {
             problem = Self.withoutID

@@ -1,13 +1,13 @@
 public import Strata
 
 extension ObjectContext {
-    /// Lets all operations that have failed for good be tried again, with fresh attempts, from the commit on: as
-    /// ``QueuedOperation/retry()`` of each. Those that depend on them go on when they are done.
+    /// Retries all operations that have failed permanently, from the commit on, with their attempts reset, as
+    /// ``QueuedOperation/retry()`` does for each. Their dependants continue when the retried operations are done.
     ///
     /// - Parameter name: the pipeline or queue; nil for all.
-    /// - Returns: how many there are.
-    /// - Throws: what the store reports.
-    /// - Complexity: O(operations that have failed), each of which becomes an object of this context.
+    /// - Returns: the number of operations.
+    /// - Throws: the store's errors.
+    /// - Complexity: O(failed operations). Each of them becomes an object of this context.
     @discardableResult
     public func retryFailed(in name: PipelineName? = nil) throws -> Int {
         let failed = QueuedOperation.where { $0.status == .failed }

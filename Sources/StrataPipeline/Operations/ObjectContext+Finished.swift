@@ -1,10 +1,11 @@
 public import Strata
 
 extension ObjectContext {
-    /// What has become of an operation, by the id that it had while it was queued.
+    /// The result of a finished operation, by the id that the operation had while it was queued.
     ///
-    /// - Returns: nil where it is queued still, was never, was deleted, or was done with so long ago that it is not kept any more.
-    /// - Throws: what the store reports.
+    /// - Returns: nil if the operation is still queued, was never queued, was deleted, or is finished for so long that
+    ///   its record is no longer kept.
+    /// - Throws: the store's errors.
     /// - Complexity: O(1).
     public func finishedOperation(_ id: ObjectID<QueuedOperation>) throws -> FinishedOperation? {
         try find(id.counterpart(FinishedOperation.self))
@@ -12,10 +13,11 @@ extension ObjectContext {
 }
 
 extension FinishedOperation {
-    /// The payload that it had at the end. That of an item leads to its object, which may be deleted by now.
+    /// The payload that the operation had at its end. The payload of an item refers to its object, which may have been
+    /// deleted since.
     ///
-    /// - Throws: ``PipelineError`` with `wrongPayload` where it is of another type, `undecodablePayload` where a later version has stored it; what
-    ///   decoding throws.
+    /// - Throws: ``PipelineError`` with `wrongPayload` if the payload has another type, and with `undecodablePayload`
+    ///   if a later version of the type has stored it; decoding errors.
     public func payload<Payload: OperationPayload>(as type: Payload.Type) throws -> Payload {
         try Payload.decoded(payload, version: payloadVersion, type: self.type, of: id.number)
     }

@@ -2,19 +2,21 @@ public import Foundation
 public import Strata
 
 extension ObjectContext {
-    /// Queues an object itself, as part of this context's changes. One that belongs to no context yet is inserted.
+    /// Queues an object itself, as part of this context's changes. An object without a context is inserted.
     ///
-    /// Where the object is deleted, by whomever, its operations are skipped by that commit: those that depend on them go on, and one
-    /// that runs is cancelled, unless it is done by then. An object that a parent has inserted and not committed is committed with its operation.
+    /// When the object is deleted, by any code, the same commit skips its operations. Their dependants continue, and a
+    /// running operation is cancelled unless it is done by then. If a parent context has inserted the object and not
+    /// committed it, the object is committed with its operation.
     ///
     /// - Parameters:
     ///   - item: the object.
-    ///   - pipeline: where it is queued, whether that is open or not.
-    ///   - lane: those of one lane follow the order of the pipeline among each other.
-    ///   - priority: of operations that are ready, those of the greatest come first.
-    ///   - key: no two operations with the same one are queued in a pipeline; a commit that would add a second one throws `notUnique`.
-    ///   - notBefore: when it may start at the earliest.
-    /// - Returns: the operation. An object may be queued several times, each time as another one.
+    ///   - pipeline: the pipeline of the operation. It need not be open.
+    ///   - lane: operations of one lane follow the pipeline's ordering among each other.
+    ///   - priority: of the ready operations, those with the greatest priority start first.
+    ///   - key: unique among the queued operations of a pipeline. A commit that would add a second operation with the
+    ///     key throws `notUnique`.
+    ///   - notBefore: the earliest start.
+    /// - Returns: the operation. An object may be queued several times; each time adds an operation.
     @discardableResult
     public func enqueue<Object: QueueItem>(
         _ item: Object,
@@ -34,11 +36,11 @@ extension ObjectContext {
         )
     }
 
-    /// The operations as whose item an object is queued, as this context sees it, in the order in which they were.
+    /// The queued operations of an object, as this context sees them, in the order in which they were queued.
     ///
-    /// - Throws: what the store reports.
+    /// - Throws: the store's errors.
     public func operations<Object: QueueItem>(of item: Object) throws -> [QueuedOperation] {
-        // One of another store is refused.
+        // `find` throws for an object of another store.
         guard try find(item.id) != nil else { return [] }
         let number = item.id.number
         let ties = try fetch(OperationItem.where { $0.item == number })

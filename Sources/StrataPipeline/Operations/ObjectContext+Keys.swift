@@ -1,35 +1,39 @@
 public import Foundation
 public import Strata
 
-/// What becomes of an operation whose key another one has that is queued, waits, runs or has failed.
+/// What happens to a new operation if its key is taken by another operation that is pending, waiting, running or
+/// failed.
 public enum DuplicatePolicy: Sendable, CaseIterable {
-    /// The other one stands for it, as it is.
+    /// The other operation is kept unchanged and takes the new one's place.
     case keep
-    /// The other one gets its payload and priority, starts no earlier than this one was to, and has fresh attempts, as by
-    /// ``QueuedOperation/retry()``. It keeps its id, its lane, and what it waits for besides. If it runs by the time of the commit, that attempt
-    /// is cancelled and it is done once more; if it was to be skipped, or taken as done, it is not.
+    /// The other operation receives the new payload and priority, starts no earlier than the new one would, and has its
+    /// attempts reset, as ``QueuedOperation/retry()`` does. It keeps its id, its lane, and its other holds and
+    /// dependencies. If it runs at the time of the commit, its attempt is cancelled and the operation runs once more. A
+    /// pending request to skip or complete it is withdrawn.
     case replace
 }
 
 extension ObjectContext {
-    /// Queues an operation under a key, or has the one that is queued under it stand for it.
+    /// Queues an operation under a key, or reuses the operation that is already queued under this key.
     ///
     /// ```swift
     /// try context.enqueue(Report(about: "June"), in: .reports, key: "June", ifQueued: .keep)
     /// ```
     ///
     /// - Parameters:
-    ///   - payload: what it is about. One that cannot be encoded is refused: here where another operation is to take it, else by the next save.
-    ///   - pipeline: where it is queued, whether that is open or not.
-    ///   - lane: those of one lane follow the order of the pipeline among each other.
-    ///   - priority: of operations that are ready, those of the greatest come first.
-    ///   - key: no two operations with the same one are queued in a pipeline. Where another context commits one at the same moment, the later of
-    ///     the two commits throws `notUnique`; where the one that was found here is done with by then, or was replaced by something else, `conflict`.
-    ///   - policy: what becomes of it where there is one.
-    ///   - notBefore: when it may start at the earliest.
+    ///   - payload: the value that the handler receives. If it cannot be encoded, this call throws when it replaces
+    ///     another operation's payload; otherwise the next save throws.
+    ///   - pipeline: the pipeline of the operation. It need not be open.
+    ///   - lane: operations of one lane follow the pipeline's ordering among each other.
+    ///   - priority: of the ready operations, those with the greatest priority start first.
+    ///   - key: unique among the queued operations of a pipeline. If another context commits an operation with this key
+    ///     at the same moment, the later of the two commits throws `notUnique`. If the operation found here is finished
+    ///     or replaced by that time, the commit throws `conflict`.
+    ///   - policy: what happens if the key is taken.
+    ///   - notBefore: the earliest start.
     /// - Returns: the operation that is queued under the key.
-    /// - Throws: ``Strata/StrataError`` with `foreignID` for an item of another store; what encoding throws, and the store reports. Nothing is
-    ///   queued or replaced then.
+    /// - Throws: ``Strata/StrataError`` with `foreignID` for an item of another store; encoding errors; the store's
+    ///   errors. In these cases nothing is queued or replaced.
     @discardableResult
     public func enqueue<Payload: OperationPayload>(
         _ payload: Payload,
@@ -43,7 +47,7 @@ extension ObjectContext {
         try payload.refuseForeignItem(in: self)
         if let queued = try first(.of(key, in: pipeline)), state[EndingOperation.self]?.isEnding(queued) != true {
             switch policy {
-            // Where it is done with by the time of the commit, that is a conflict.
+            // The edit makes the commit conflict if the operation is finished by then.
             case .keep: if queued.commit > 0 { queued.edits += 1 }
             case .replace: try queued.become(payload, priority, notBefore, self)
             }
@@ -52,8 +56,9 @@ extension ObjectContext {
         return enqueue(payload, in: pipeline, lane: lane, priority: priority, key: key, notBefore: notBefore)
     }
 
-    /// Queues an object itself under a key, or has the operation that is queued under it stand for it: see
-    /// ``enqueue(_:in:lane:priority:key:ifQueued:notBefore:)-(Payload,_,_,_,_,_,_)``. The object is inserted, if it was not before.
+    /// Queues an object itself under a key, or reuses the operation that is already queued under this key: see
+    /// ``enqueue(_:in:lane:priority:key:ifQueued:notBefore:)-(Payload,_,_,_,_,_,_)``. An object without a context is
+    /// inserted.
     @discardableResult
     public func enqueue<Object: QueueItem>(
         _ item: Object,
@@ -75,11 +80,12 @@ extension ObjectContext {
         )
     }
 
-    /// Lets go of a key that the operation has which is done with this context's commit.
+    /// Frees the key of the operation that this context's commit completes, so that the same commit can queue another
+    /// operation under the key.
     func release(_ key: String, in pipeline: PipelineName) {
         guard let ending = state[EndingOperation.self], ending.key.hasSameBytes(as: key), ending.pipeline == pipeline
         else { return }
-        // Where it cannot be read, neither can what the commit is to write.
+        // If the operation cannot be read, the commit cannot be written either, and reports the error.
         guard let operation = try? find(ending.id), operation.key.hasSameBytes(as: key), ending.isEnding(operation)
         else { return }
         operation.key = nil
@@ -97,25 +103,26 @@ extension QueuedOperation {
         try setPayload(payload)
         try setHold(HoldName.start, until: notBefore, in: context)
         self.priority = priority
-        // Whatever it is by the time of the commit, and whatever was to become of it.
+        // The retry applies whatever the operation's status is at the time of the commit, and replaces an earlier
+        // request.
         if commit > 0 { request = .retry }
     }
 }
 
-/// The operation that is done with the commit of a context.
+/// The operation that a context's commit completes.
 enum EndingOperation: ContextStateKey {
     final class Value {
         let id: ObjectID<QueuedOperation>
         let pipeline: PipelineName
         let key: String?
-        /// Its key, where another operation is queued under that by the same commit.
+        /// The operation's key, if the same commit queues another operation under it.
         var releasedKey: String?
 
         init(_ id: ObjectID<QueuedOperation>, _ operation: ClaimedOperation) {
             (self.id, pipeline, key) = (id, operation.pipeline, operation.key)
         }
 
-        /// Whether an operation is this one, and nobody wants it to be done once more.
+        /// Whether an operation is the ending one, and no retry of it is requested.
         func isEnding(_ operation: QueuedOperation) -> Bool { operation.id == id && operation.request != .retry }
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What an operation is about: a value that is stored with it, as JSON, and handed to the handler.
+/// The value of an operation. It is stored with the operation as JSON and handed to the handler.
 ///
 /// ```swift
 /// struct Upload: OperationPayload {
@@ -9,22 +9,23 @@ import Synchronization
 /// }
 /// ```
 public protocol OperationPayload: Codable, Sendable {
-    /// The name under which operations of this type are stored; by default the name of the type. It must stay as it is when the
-    /// type is renamed.
+    /// The name under which operations of this type are stored; by default the name of the type. Keep this name when
+    /// the type is renamed.
     static var operationType: String { get }
 
-    /// The version of the form in which payloads are stored; 1 by default. Raise it with a change that `Codable` does not bridge.
+    /// The version of the payload's stored format; 1 by default. Raise it for a change that `Codable` does not handle.
     static var payloadVersion: Int { get }
 
-    /// Reads a payload that an earlier version has stored. By default it is decoded as if it were of this one.
+    /// Reads a payload that an earlier version has stored. By default the data is decoded as if it had the current
+    /// version.
     ///
     /// - Parameters:
-    ///   - data: the JSON that was stored.
-    ///   - version: the version that it was stored by.
-    /// - Throws: whatever decoding throws; the operation then fails for good, and keeps its bytes.
+    ///   - data: the stored JSON.
+    ///   - version: the version that has stored it.
+    /// - Throws: decoding errors. The operation then fails permanently and keeps its bytes.
     static func migrate(_ data: Data, from version: Int) throws -> Self
 
-    /// The number of the object that it stands for, which ``QueuedItem`` alone does.
+    /// The id number of the object that the payload represents. Only ``QueuedItem`` has one.
     var _itemNumber: Int64? { get }
 }
 
@@ -39,9 +40,10 @@ extension OperationPayload {
         try JSONDecoder().decode(Self.self, from: data)
     }
 
-    /// The payload of an operation.
+    /// Decodes the payload of an operation, after a check of its type.
     ///
-    /// - Throws: ``PipelineError`` with `wrongPayload` where the operation has one of another type; otherwise as without a type.
+    /// - Throws: ``PipelineError`` with `wrongPayload` if the operation has a payload of another type; otherwise the
+    ///   same errors as without a type.
     static func decoded(_ data: Data, version: Int, type: String, of operation: Int64) throws -> Self {
         guard type.hasSameBytes(as: operationType) else {
             throw PipelineError(
@@ -53,7 +55,7 @@ extension OperationPayload {
         return try decoded(data, version: version)
     }
 
-    /// The payload of stored bytes.
+    /// Decodes a payload from its stored bytes.
     package static func decoded(_ data: Data, version: Int) throws -> Self {
         if version == payloadVersion { return try JSONDecoder().decode(Self.self, from: data) }
         guard version < payloadVersion else {
@@ -66,7 +68,7 @@ extension OperationPayload {
     }
 }
 
-/// The names of types, which the runtime would put together anew each time that one is asked for.
+/// A cache of type names. The runtime would build a name again for each request.
 enum TypeNames {
     private static let known = Mutex<[ObjectIdentifier: String]>([:])
 

@@ -1,17 +1,17 @@
 import Foundation
 public import Strata
 
-/// Where an operation stands. What is done is no longer queued: see ``FinishedOperation``.
+/// The status of a queued operation. A finished operation is not queued: see ``FinishedOperation``.
 public enum OperationStatus: Int, AttributeValue, CaseIterable, CustomStringConvertible {
-    /// It runs as soon as its turn comes, if nothing is found that it has to wait for.
+    /// The operation runs when its turn comes, unless the engine finds something that it must wait for.
     case pending = 0
-    /// It waits for other operations: for those that it depends on, or for those that come before it.
+    /// The operation waits for its prerequisites, or for earlier operations of its lane.
     case waiting = 1
-    /// It waits for a moment, for a constraint or for a person.
+    /// The operation waits for a date, for a constraint or for a person.
     case held = 2
-    /// Its handler runs.
+    /// The operation's handler runs.
     case active = 3
-    /// It has failed for good. It stays until somebody retries, completes, skips or removes it.
+    /// The operation has failed permanently. It stays until it is retried, completed, skipped or removed.
     case failed = 4
 
     /// The name of the case.
@@ -26,37 +26,37 @@ public enum OperationStatus: Int, AttributeValue, CaseIterable, CustomStringConv
     }
 }
 
-/// What has become of an operation in the end.
+/// The final result of an operation.
 public enum OperationResult: String, AttributeValue, CaseIterable {
-    /// Its handler was done, or somebody has said that it is.
+    /// The operation's handler returned `done`, or ``QueuedOperation/complete()`` was called.
     case completed
-    /// It was not wanted any more. Those that depend on it run all the same.
+    /// The operation was no longer wanted. Its dependants still run.
     case skipped
-    /// It had failed, and what its pipeline says of failed operations is to drop them.
+    /// The operation had failed, and its pipeline drops failed operations.
     case dropped
 }
 
-/// What somebody wants to become of an operation that is queued, until the engine has done it.
+/// A request to change a queued operation. The request is stored until the engine has carried it out.
 public enum OperationRequest: Int, AttributeValue, CaseIterable {
-    /// Leave it out.
+    /// Skip the operation.
     case skip = 0
-    /// Take it as done.
+    /// Mark the operation as done.
     case complete = 1
-    /// Try again now, with fresh attempts.
+    /// Try the operation again now, with its attempts reset.
     case retry = 2
 }
 
-/// An attempt that has failed.
+/// A failed attempt.
 public struct AttemptFailure: Codable, Hashable, Sendable {
-    /// Which attempt it was, from 1.
+    /// The number of the attempt, from 1.
     public var attempt: Int
-    /// When it ended, in seconds since the beginning of 2001, UTC: Foundation's reference date.
+    /// When the attempt ended, in seconds since Foundation's reference date, 1 January 2001, 00:00 UTC.
     public var time: Double
-    /// What the handler has thrown or said.
+    /// The error that the handler has thrown, or the reason that it gave.
     public var message: String
 }
 
-/// The failed attempts of an operation, oldest first; of many, the newest twenty.
+/// The failed attempts of an operation, oldest first. The newest twenty are kept.
 public struct AttemptFailures: Codable, Hashable, AttributeValue, ExpressibleByArrayLiteral {
     /// The attempts.
     public var list: [AttemptFailure]
@@ -64,7 +64,7 @@ public struct AttemptFailures: Codable, Hashable, AttributeValue, ExpressibleByA
     static let limit = 20
     private static let none = "{\"list\":[]}"
 
-    /// As JSON. Most operations have none, and are not to pay for an encoder.
+    /// The failures as JSON. Most operations have none, so the empty list needs no encoder.
     public var storedValue: StoredValue {
         get throws {
             if list.isEmpty { return .text(Self.none) }
@@ -74,7 +74,7 @@ public struct AttemptFailures: Codable, Hashable, AttributeValue, ExpressibleByA
         }
     }
 
-    /// The failures that were stored; nil for something else.
+    /// Reads stored failures; nil for any other value.
     public init?(storedValue: StoredValue) {
         guard case .text(let text) = storedValue else { return nil }
         if text == Self.none {
@@ -85,9 +85,9 @@ public struct AttemptFailures: Codable, Hashable, AttributeValue, ExpressibleByA
         self = failures
     }
 
-    /// The failures of a list.
+    /// Creates a list of failures.
     public init(arrayLiteral failures: AttemptFailure...) { list = failures }
 
-    /// One more.
+    /// Appends a failure, and drops the oldest one if the list is full.
     mutating func append(_ failure: AttemptFailure) { list = list.suffix(Self.limit - 1) + [failure] }
 }

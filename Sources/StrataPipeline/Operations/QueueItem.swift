@@ -1,6 +1,6 @@
 public import Strata
 
-/// A model whose objects are what is queued: a letter that is to be sent, a document that is to be brought up to date.
+/// A model whose objects can be queued themselves, such as a letter to send or a document to update.
 ///
 /// ```swift
 /// @Model final class Letter: QueueItem {
@@ -12,11 +12,12 @@ public import Strata
 /// try context.commit()
 /// ```
 ///
-/// Its handler is given the object as it is when the attempt starts, whatever was changed since it was queued. Whoever deletes the object
-/// takes its operations off the queue, in the same commit; one that runs is cancelled.
+/// The handler receives the object as it is when the attempt starts, including changes made since it was queued. When
+/// the object is deleted, the same commit takes its operations off the queue. A running operation is cancelled.
 public protocol QueueItem: Model {
-    /// The name under which operations of this model are stored; by default that of the class. It must stay as it is when the class is
-    /// renamed, and `originalName:` of the model must be the former name, since operations know their objects by the texts of their ids.
+    /// The name under which operations of this model are stored; by default the name of the class. Keep this name when
+    /// the class is renamed. Also set the model's `originalName:` to the former name, because operations refer to their
+    /// objects by the texts of their ids.
     static var itemType: String { get }
 }
 

@@ -2,12 +2,12 @@ public import Strata
 
 /// The payload of an operation whose item is an object of the application.
 ///
-/// Who queues an object need not make it. By hand it is made for batches.
+/// Queueing an object creates this payload. Create it by hand only for batches.
 public struct QueuedItem<Object: QueueItem>: OperationPayload, Hashable {
     /// The object's id.
     public let id: ObjectID<Object>
 
-    /// Stands for an object that was inserted.
+    /// Creates the payload for an inserted object.
     public init(_ object: Object) { id = object.id }
 
     public static var operationType: String { Object.itemType }
@@ -15,21 +15,21 @@ public struct QueuedItem<Object: QueueItem>: OperationPayload, Hashable {
     public var _itemNumber: Int64? { id.number }
 }
 
-/// The same where the model is not known.
+/// The stored form of ``QueuedItem``, for code that does not know the model.
 struct QueuedItemText: Decodable {
     /// The text of the object's id.
     let id: String
 }
 
-/// A payload that is an object's id.
+/// A payload that consists of an object's id.
 protocol ItemPayload: Sendable {
     /// The model of the object.
     static var model: any Model.Type { get }
 
-    /// Refuses an object of another store.
+    /// Rejects an object of another store.
     func refuseForeign(in context: ObjectContext) throws
 
-    /// The object's values in the store; nil where it is there no more.
+    /// The object's values in the store; nil if the object no longer exists.
     func row(in stack: ContextStack) async throws -> (any Sendable)?
 }
 
@@ -44,11 +44,11 @@ extension QueuedItem: ItemPayload {
 }
 
 extension OperationPayload {
-    /// Refuses a payload that is an object of another store.
+    /// Rejects a payload that is an object of another store.
     ///
     /// - Throws: ``Strata/StrataError`` with `foreignID`.
     func refuseForeignItem(in context: ObjectContext) throws {
-        // Asked of few: to find out what a type conforms to takes long.
+        // The check of `_itemNumber` comes first, because a dynamic cast to a protocol is slow.
         guard _itemNumber != nil, let item = self as? any ItemPayload else { return }
         try item.refuseForeign(in: context)
     }

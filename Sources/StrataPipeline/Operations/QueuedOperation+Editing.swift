@@ -2,18 +2,19 @@ public import Foundation
 public import Strata
 
 extension QueuedOperation {
-    /// The payload.
+    /// The operation's payload.
     ///
-    /// - Throws: ``PipelineError`` with `wrongPayload` where it is of another type, `undecodablePayload` where a later version has stored it; what
-    ///   decoding throws.
+    /// - Throws: ``PipelineError`` with `wrongPayload` if the payload has another type, and with `undecodablePayload`
+    ///   if a later version of the type has stored it; decoding errors.
     public func payload<Payload: OperationPayload>(as type: Payload.Type) throws -> Payload {
         try Payload.decoded(payload, version: payloadVersion, type: self.type, of: id.number)
     }
 
-    /// Sets another payload. An attempt that runs keeps the one that it was started with, and where that is done, so is the operation: to
-    /// have it done once more, ask for ``retry()`` as well, in the same commit.
+    /// Replaces the payload. A running attempt keeps the payload that it started with, and if this attempt is done, so
+    /// is the operation. To run the operation once more with the new payload, call ``retry()`` as well, in the same
+    /// commit.
     ///
-    /// - Throws: ``Strata/StrataError`` with `foreignID` for an item of another store; what encoding throws.
+    /// - Throws: ``Strata/StrataError`` with `foreignID` for an item of another store; encoding errors.
     public func setPayload<Payload: OperationPayload>(_ payload: Payload) throws {
         if let owningContext { try payload.refuseForeignItem(in: owningContext) }
         let isOther = !type.hasSameBytes(as: Payload.operationType) || payload._itemNumber != nil
@@ -32,19 +33,20 @@ extension QueuedOperation {
 
     // MARK: Order
 
-    /// Has this operation, which no commit has queued yet, count as one of those that an earlier commit has queued: it has its turn with them,
-    /// before what was queued since.
+    /// Gives this new operation the position of an operation from an earlier commit: it runs together with the
+    /// operations of that commit, before operations queued since then.
     ///
     /// ```swift
     /// try context.enqueue(Upload(file: "index"), in: .uploads).join(first)
     /// ```
     ///
-    /// Where the others are done with by the time of its own commit, it comes before all that is queued behind them. One that no commit has queued yet
-    /// gives nothing to join: what is queued by one commit belongs together anyway.
+    /// If the operations of the earlier commit are finished when this one is committed, this operation runs before all
+    /// operations queued after them. An operation that is not committed yet does not have a commit to join: the
+    /// operations of one commit belong together anyway.
     ///
-    /// - Parameter other: one of them, of the same pipeline. Its ``sortKey`` is taken over.
-    /// - Throws: ``PipelineError`` with `invalidArgument` where this one is queued already, or the other one is in another pipeline;
-    ///   ``Strata/StrataError`` with `foreignID` for one of another store.
+    /// - Parameter other: an operation of the earlier commit, in the same pipeline. Its ``sortKey`` is copied.
+    /// - Throws: ``PipelineError`` with `invalidArgument` if this operation is already queued, or the other one is in
+    ///   another pipeline; ``Strata/StrataError`` with `foreignID` for an operation of another store.
     public func join(_ other: QueuedOperation) throws {
         try requireContext().refuseForeign(other.id)
         guard commit <= 0 else {
@@ -65,24 +67,25 @@ extension QueuedOperation {
         commit = -abs(other.commit)
     }
 
-    /// The number of the commit whose operations it has its turn with; the greatest before that is known.
+    /// The number of the commit that determines the operation's position; `Int64.max` before this commit is known.
     var turn: Int64 { commit == 0 ? .max : abs(commit) }
 
     // MARK: Dependencies
 
-    /// Lets this operation start only when others are completed or skipped.
+    /// Makes this operation wait until others are completed or skipped.
     ///
-    /// - Parameter whenFailed: what becomes of this one when one of the others has failed for good. Of a dependency that is there already
-    ///   it is changed.
-    /// - Throws: ``PipelineError`` with `dependencyCycle` where they would wait for each other; nothing has changed then. A ring that
-    ///   closes by what another context commits meanwhile is found by the commit, which throws the same. ``Strata/StrataError`` with
-    ///   `foreignID` for an operation of another store. What the store reports.
-    /// - Complexity: O(1) for an operation that nobody depends on.
+    /// - Parameter whenFailed: what happens to this operation when one of the others has failed permanently. For an
+    ///   existing dependency, the policy is replaced.
+    /// - Throws: ``PipelineError`` with `dependencyCycle` if the operations would wait for each other; nothing has
+    ///   changed then. If changes of another context close a cycle, the commit finds the cycle and throws the same
+    ///   error. ``Strata/StrataError`` with `foreignID` for an operation of another store. The store's errors.
+    /// - Complexity: O(1) for an operation without dependants.
     public func addDependencies(_ others: [QueuedOperation], whenFailed: DependencyPolicy = .wait) throws {
         try addDependencies(others.map(\.id), whenFailed: whenFailed)
     }
 
-    /// The same by ids, also of operations that are yet to be queued. What is not queued is not waited for.
+    /// Makes this operation wait for others by their ids, including ids of operations that are not queued yet. While an
+    /// operation is not queued, this one does not wait for it.
     public func addDependencies(
         _ others: [ObjectID<QueuedOperation>],
         whenFailed: DependencyPolicy = .wait
@@ -90,7 +93,7 @@ extension QueuedOperation {
         let context = try requireContext()
         for other in others { try context.refuseForeign(other) }
         let prerequisites = context.state[Prerequisites.self] ?? Prerequisites.Value()
-        // Nobody depends yet on what was just made here.
+        // A new operation cannot have dependants, unless this context has made others depend on its id.
         let isNew = isMadeHere && commit == 0 && !prerequisites.numbers.contains(id.number)
         for other in others where !isNew || other == id { try checkRing(other, context) }
         prerequisites.numbers.formUnion(others.map(\.number))
@@ -110,9 +113,9 @@ extension QueuedOperation {
         edits += 1
     }
 
-    /// Lets this operation start without waiting for others.
+    /// Removes dependencies, so that this operation starts without waiting for the others.
     ///
-    /// - Throws: ``Strata/StrataError`` with `foreignID` for an operation of another store; what the store reports.
+    /// - Throws: ``Strata/StrataError`` with `foreignID` for an operation of another store; the store's errors.
     public func removeDependencies(_ others: [ObjectID<QueuedOperation>]) throws {
         let context = try requireContext()
         for other in others { try context.refuseForeign(other) }
@@ -124,20 +127,21 @@ extension QueuedOperation {
         edits += 1
     }
 
-    /// The ids of the operations that this one depends on, queued or yet to be.
+    /// The ids of the operations that this one depends on, including operations that are not queued yet.
     public func dependencies() throws -> [ObjectID<QueuedOperation>] {
         let context = try requireContext()
-        // One may have been asked for, and follow from what both do as well.
+        // The application may have requested a dependency that the operations' effects imply as well.
         let numbers = Set(try context.fetch(.of(dependant: id.number)).map(\.prerequisite))
         return numbers.sorted().map { id.sibling($0) }
     }
 
     private func checkRing(_ other: ObjectID<QueuedOperation>, _ context: ObjectContext) throws {
         let own = id.number
-        // A ring leads back here; so where nobody depends on this operation there is none but that of itself.
+        // A cycle must lead back to this operation. If this operation has no dependants, only a dependency on itself is
+        // a cycle.
         guard try other.number == own || context.exists(.of(prerequisite: own)) else { return }
         let ring = try DependencyRing.find(from: CollectionOfOne(own)) { number in
-            // Whatever else this one depends on does not lead back: that was asked before.
+            // The other dependencies of this operation do not lead back to it: they were checked when they were added.
             number == own ? [other.number] : try context.fetch(.of(dependant: number)).map(\.prerequisite)
         }
         if let ring { throw DependencyRing.error(ring) }
@@ -145,11 +149,12 @@ extension QueuedOperation {
 
     // MARK: Holds
 
-    /// Lets this operation start no earlier than a moment. It waits for all of its holds; one of the same name is moved.
+    /// Holds this operation until a date. An operation waits for all of its holds. A hold of the same name is moved to
+    /// the new date.
     ///
-    /// - Parameter name: any text but `start`, which is the name of what `enqueue` makes of `notBefore`, and `retry`, that of the pause
-    ///   before the next attempt. These can be released.
-    /// - Throws: ``PipelineError`` with `invalidArgument`; what the store reports.
+    /// - Parameter name: any text except `start` and `retry`. `enqueue` uses `start` for `notBefore`, and the engine
+    ///   uses `retry` for the pause before the next attempt. Both can be released.
+    /// - Throws: ``PipelineError`` with `invalidArgument`; the store's errors.
     public func hold(_ name: String, until date: Date) throws {
         guard !HoldName.all.containsBytes(of: name) else {
             throw PipelineError(
@@ -161,12 +166,12 @@ extension QueuedOperation {
         try setHold(name, until: date, in: requireContext())
     }
 
-    /// Takes a hold away, if it is there.
+    /// Removes a hold, if it exists.
     public func release(_ name: String) throws {
         try setHold(name, until: nil, in: requireContext())
     }
 
-    /// Sets until when a hold lasts, or takes it away.
+    /// Sets the date of a hold; nil removes the hold.
     func setHold(_ name: String, until date: Date?, in context: ObjectContext) throws {
         let hold = try context.first(.of(operation: id.number, name: name))
         switch (hold, date) {
@@ -180,32 +185,34 @@ extension QueuedOperation {
 
     // MARK: Decisions
 
-    /// Leaves the operation out, from the commit on: those that depend on it go on. One that runs is cancelled, unless it is done by then.
+    /// Skips the operation, from the commit on. Its dependants continue. A running operation is cancelled, unless it is
+    /// done by then.
     ///
-    /// One that no commit has queued yet is never queued.
+    /// An operation that is not committed yet is never queued.
     public func skip() { decide(.skip) }
 
-    /// Takes the operation as done, from the commit on; otherwise as ``skip()``.
+    /// Marks the operation as done, from the commit on. Otherwise it behaves as ``skip()``: its dependants continue,
+    /// and a running operation is cancelled, unless it is done by then.
     public func complete() { decide(.complete) }
 
-    /// Lets an operation that has failed, or waits for a constraint or for its next attempt, be tried again at once, with fresh attempts and no
-    /// crashes counted. Its other holds stay.
+    /// Tries the operation again at once if it has failed, or waits for a constraint or for its next attempt. Attempts
+    /// and crashes are reset. Its other holds stay.
     ///
-    /// The attempt of one that runs is cancelled, and the operation is done once more, whatever that attempt comes to: also where it is done. One that
-    /// no commit has queued yet is tried anyway.
+    /// If the operation runs, its attempt is cancelled and the operation runs once more, whatever the attempt's
+    /// outcome, even `done`. For an operation that is not committed yet, the call has no effect.
     public func retry() { decide(.retry) }
 
     private func decide(_ request: OperationRequest) {
         guard commit > 0 else {
-            // It belongs to a context, or there is nothing to take back.
+            // `takeBack` throws only if the operation has no context, and then it has no rows.
             if request != .retry { try? takeBack() }
             return
         }
-        // Done is done.
+        // A request to complete the operation is final.
         if self.request != .complete { self.request = request }
     }
 
-    /// Has it never been queued, and what it was to wait for neither.
+    /// Removes the operation before it was ever committed, with its dependencies and holds.
     private func takeBack() throws {
         let (context, number) = (try requireContext(), id.number)
         context.delete(self)
@@ -220,11 +227,11 @@ extension QueuedOperation {
     }
 }
 
-/// What this context has made others depend on, whatever became of it.
+/// The operations that this context has used as prerequisites, even if the dependency was removed or rolled back.
 private enum Prerequisites: ContextStateKey {
     final class Value {
         var numbers: Set<Int64> = []
-        /// The operations that were made here and have been given dependencies.
+        /// The new operations of this context that have been given dependencies.
         var dependants: Set<Int64> = []
     }
 }

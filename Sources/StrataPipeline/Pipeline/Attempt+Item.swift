@@ -1,16 +1,16 @@
 public import Strata
 
 extension Attempt {
-    /// The object that is queued, as it was when the attempt was started.
+    /// The queued object, with the values that it had when the attempt started.
     public func item<Object>() -> Object.Row where Payload == QueuedItem<Object> {
-        // No attempt is made without it.
+        // An attempt of a queued item is only created with its row.
         row as! Object.Row
     }
 
-    /// The operation is done, and these changes of the object with it, as by ``Outcome/done(_:)``. Where the object was deleted meanwhile,
-    /// the block is not called.
+    /// Completes the operation, and commits these changes of the object in the same transaction, as
+    /// ``Outcome/done(_:)`` does. If the object has been deleted meanwhile, the block is not called.
     ///
-    /// - Parameter changes: is given the object and its context. It may delete the object.
+    /// - Parameter changes: receives the object and its context. The block may delete the object.
     public func done<Object>(
         _ changes: @escaping @Sendable (Object, ObjectContext) throws -> Void
     ) -> Outcome where Payload == QueuedItem<Object> {

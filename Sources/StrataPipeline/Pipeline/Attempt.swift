@@ -2,29 +2,31 @@ public import Strata
 
 /// One run of a handler for an operation.
 public struct Attempt<Payload: OperationPayload>: Sendable {
-    /// The operation's id: the same for all attempts, also after a crash. It serves as the key by which a server can recognise a
-    /// repeat.
+    /// The operation's id. All attempts have the same id, also after a crash, so a server can use it as an idempotency
+    /// key.
     public let id: ObjectID<QueuedOperation>
-    /// What the operation is about.
+    /// The value that the operation carries.
     public let payload: Payload
-    /// Which attempt this is, from 1.
+    /// The number of this attempt, from 1.
     public let number: Int
-    /// The pipeline.
+    /// The pipeline of the operation.
     public let pipeline: PipelineName
-    /// The lane; the empty text where there is none.
+    /// The lane of the operation; the empty text if the operation has no lane.
     public let lane: String
     let claim: Claim
     let engine: QueueEngine
-    /// The values of the object that is queued; nil where that is none.
+    /// The values of the queued object; nil if the payload is not a ``QueuedItem``.
     var row: (any Sendable)?
 
-    /// Says how far it has come, from 0 to 1. Shown by the operation a moment later; of several at once the last counts.
+    /// Reports the progress of the attempt, from 0 to 1. The operation shows the value a moment later. If several
+    /// values are reported in quick succession, the last one counts.
     ///
-    /// What is shown is a commit, so this is said as often as somebody looks, such as for each percent, and not for each packet that was sent.
+    /// Each value that is shown costs a commit. So report as often as a user looks, such as for each percent, and not
+    /// for each packet.
     ///
     /// - Isolation: any. Does not wait for the disk.
-    /// - Throws: `CancellationError` where the operation is not wanted any more; ``PipelineError`` with `leaseLost` where another
-    ///   process has taken it over.
+    /// - Throws: `CancellationError` if the attempt has been cancelled; ``PipelineError`` with `leaseLost` if another
+    ///   process has taken over the operation.
     public func progress(_ fraction: Double) async throws {
         try Task.checkCancellation()
         try engine.note(progress: fraction, of: claim)

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// What knows whether a constraint is satisfied, and tells when that changes.
+/// Knows whether a constraint is satisfied, and notifies when that changes.
 public protocol ConstraintObserver: Sendable {
-    /// The constraint.
+    /// The constraint that this object observes.
     var constraint: Constraint { get }
 
-    /// Whether it is satisfied now.
+    /// Whether the constraint is satisfied now.
     var isSatisfied: Bool { get }
 
-    /// Has `body` called whenever that may have changed, from now on.
+    /// Registers `body` to be called whenever ``isSatisfied`` may have changed, from now on.
     func observe(_ body: @escaping @Sendable () -> Void)
 }
 
@@ -17,7 +17,7 @@ public protocol ConstraintObserver: Sendable {
 /// ```swift
 /// let network = ManualConstraint(.network, isSatisfied: false)
 /// let pipeline = try await Pipeline.open(stack, named: .uploads, constraints: [network]) { … }
-/// network.set(true)  // what has waited for the network is tried again
+/// network.set(true)  // operations that wait for the network are tried again
 /// ```
 public final class ManualConstraint: ConstraintObserver {
     private struct State {
@@ -25,20 +25,20 @@ public final class ManualConstraint: ConstraintObserver {
         var observers: [@Sendable () -> Void] = []
     }
 
-    /// The constraint.
+    /// The constraint that the program sets.
     public let constraint: Constraint
     private let state: Mutex<State>
 
-    /// A constraint that is satisfied or not until that is set.
+    /// Creates a constraint that keeps its value until ``set(_:)`` changes it.
     public init(_ constraint: Constraint, isSatisfied: Bool) {
         self.constraint = constraint
         state = Mutex(State(isSatisfied: isSatisfied))
     }
 
-    /// Whether it is satisfied now.
+    /// Whether the constraint is satisfied now.
     public var isSatisfied: Bool { state.withLock { $0.isSatisfied } }
 
-    /// Says whether it is satisfied from now on.
+    /// Sets whether the constraint is satisfied, and calls the observers if the value has changed.
     public func set(_ isSatisfied: Bool) {
         let observers = state.withLock { state in
             guard state.isSatisfied != isSatisfied else { return [] as [@Sendable () -> Void] }
@@ -48,6 +48,6 @@ public final class ManualConstraint: ConstraintObserver {
         for observer in observers { observer() }
     }
 
-    /// Has `body` called whenever it is set to something else.
+    /// Registers `body` to be called whenever ``set(_:)`` changes the value.
     public func observe(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.observers.append(body) } }
 }

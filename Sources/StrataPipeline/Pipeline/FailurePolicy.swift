@@ -1,12 +1,12 @@
 public import Strata
 
-/// What a pipeline does with an operation that has failed for good.
+/// What a pipeline does with an operation that has failed permanently.
 public enum FailurePolicy: String, AttributeValue, CaseIterable {
-    /// It stays, and those that come after it in its lane wait until somebody has retried, completed, skipped or removed it. Where there is
-    /// no order, as in `flat`, nobody waits but those that depend on it.
+    /// The operation stays, and the later operations of its lane wait until the failed one is retried, completed,
+    /// skipped or removed. In an ordering without a sequence, such as `flat`, only its dependants wait.
     case block
-    /// It stays, and those that come after it in its lane go on.
+    /// The operation stays, and the later operations of its lane continue.
     case park
-    /// It is taken off the queue as ``OperationResult/dropped``; those that depend on it go on.
+    /// The operation is taken off the queue as ``OperationResult/dropped``, and its dependants continue.
     case drop
 }

@@ -1,6 +1,6 @@
 public import Strata
 
-/// What a handler says of an attempt.
+/// The result of an attempt, as the handler returns it.
 public struct Outcome: Sendable {
     enum Kind: Sendable {
         case done
@@ -14,49 +14,58 @@ public struct Outcome: Sendable {
 
     let kind: Kind
 
-    /// The operation is done, and those that depend on it may start.
+    /// The operation is done. Its dependants may start.
     public static let done = Outcome(kind: .done)
 
-    /// The operation is done, and these changes with it: both are committed in one transaction, or none.
+    /// The operation is done, and the block's changes are committed in the same transaction: either both are stored, or
+    /// neither.
     ///
-    /// The block is given a context of its own over the committed state, which is committed when the block returns; it neither saves nor
-    /// commits by itself, and runs no batch (`misuse`). Blocks of one stack run one after the other. Where others have changed a table that the
-    /// block has read before it is committed, it is run again on the newest state, in a context of its own: what it reads and writes is one
-    /// step, as if nobody else were there. So it may be called several times, and does nothing but change objects.
+    /// The block receives a separate context over the committed state. The engine commits this context when the block
+    /// returns. The block must not save or commit, and must not run a batch: these calls throw `misuse`. Blocks of one
+    /// stack run one after the other.
     ///
-    /// Where the block or the commit throws, the attempt has failed. A store that is busy, or full, is no failure: the block is called again a second
-    /// later, at most sixty times where it is not just busy; the timeout does not count meanwhile. Where another process has taken over the operation, nothing is
-    /// committed. Where others have changed what it reads a hundred times before it was through, the attempt has failed with `conflict`.
+    /// If another commit changes a table that the block has read before its own commit, the block runs again on the
+    /// newest state, in a new context. So the block's reads and writes are isolated from other commits. The block may
+    /// be called several times, and must do nothing but change objects.
+    ///
+    /// If the block or the commit throws, the attempt has failed. A busy or full store does not fail the attempt: the
+    /// block is called again a second later. It is called again at most sixty times, unless the store is merely busy.
+    /// The timeout does not count during this time. If another process has taken over the operation, nothing is
+    /// committed. If other commits invalidate the block's reads a hundred times, the attempt fails with `conflict`.
     public static func done(_ changes: @escaping @Sendable (ObjectContext) throws -> Void) -> Outcome {
         Outcome(kind: .doneCommitting(changes))
     }
 
-    /// To be tried again after a pause. The attempt counts.
+    /// Tries the operation again after a pause. The attempt counts.
     public static func retry(after pause: Duration) -> Outcome { Outcome(kind: .retry(after: pause)) }
 
-    /// To be tried again after a pause, since somebody has asked for it: a server that is busy, say. The attempt does not count.
+    /// Tries the operation again after a pause that another party has asked for, such as a busy server. The attempt
+    /// does not count.
     public static func postpone(for pause: Duration) -> Outcome { Outcome(kind: .postpone(for: pause)) }
 
-    /// The same, with a reason that is kept with the operation's failures.
+    /// As ``postpone(for:)``, with a reason that is kept with the operation's failures.
     package static func postpone(for pause: Duration, because reason: String) -> Outcome {
         Outcome(kind: .postpone(for: pause, reason: HandlerText.kept(reason)))
     }
 
-    /// To be tried again when a constraint is satisfied, or a person says so. The attempt does not count.
+    /// Tries the operation again when a constraint is satisfied, or when a person calls ``QueuedOperation/retry()``.
+    /// The attempt does not count.
     ///
-    /// A name of more than 4,096 bytes fails the attempt.
+    /// A constraint whose name has more than 4,096 bytes fails the attempt.
     public static func wait(_ constraint: Constraint) -> Outcome { Outcome(kind: .wait(constraint)) }
 
-    /// It has failed for good.
+    /// The operation has failed permanently.
     ///
-    /// - Parameter reason: why. Of a longer text 4,096 bytes are kept, as of what a handler throws.
+    /// - Parameter reason: the cause. At most 4,096 bytes of the text are kept; the same limit holds for errors that a
+    ///   handler throws.
     public static func fail(_ reason: String) -> Outcome { Outcome(kind: .fail(HandlerText.kept(reason))) }
 
-    /// It is not wanted any more; those that depend on it run all the same.
+    /// The operation is no longer wanted. Its dependants still run.
     public static let skip = Outcome(kind: .skip)
 }
 
-/// Something outside of the program that operations wait for, by its name. Names are compared by the bytes of their UTF-8.
+/// An external condition that operations wait for, identified by its name. Names are compared by the bytes of their
+/// UTF-8.
 public struct Constraint: RawRepresentable, ExpressibleByStringLiteral, Hashable, Sendable {
     /// The text of the name.
     public let rawValue: String
@@ -77,8 +86,8 @@ public struct Constraint: RawRepresentable, ExpressibleByStringLiteral, Hashable
     /// As `==`, by the bytes.
     public func hash(into hasher: inout Hasher) { rawValue.hashBytes(into: &hasher) }
 
-    /// That the network is there.
+    /// The network is available.
     public static let network: Constraint = "network"
-    /// That somebody says ``QueuedOperation/retry()``.
+    /// A person calls ``QueuedOperation/retry()``.
     public static let person: Constraint = "person"
 }

@@ -1,6 +1,6 @@
 public import Strata
 
-/// A queue of operations that are stored with the application's data, and the handler that does them.
+/// A durable queue of operations in the application's store, with the handler that runs them.
 ///
 /// ```swift
 /// let uploads = try await Pipeline.open(stack, named: .uploads) { (attempt: Attempt<Upload>) in
@@ -9,23 +9,23 @@ public import Strata
 /// }
 /// ```
 ///
-/// Each operation runs at least once: it is taken off the queue when its handler has said what came of it, and where a process ends
-/// before that, another one starts it again under the same id.
+/// Each operation runs at least once. It leaves the queue when its handler has returned an outcome that ends it. If a
+/// process ends before the outcome is stored, another process starts the operation again under the same id.
 ///
-/// A pipeline runs until it or its stack is closed. It keeps the stack open until then.
+/// A pipeline runs until the pipeline or its stack is closed. Until then, the pipeline keeps the stack open.
 ///
 /// - Isolation: any.
 public final class Pipeline: OperationRunner {
-    /// The models that a stack is opened with, beside the application's own.
+    /// The models that a stack must be opened with, in addition to the application's models.
     public static let models: [any Model.Type] = [
         QueuedOperation.self, FinishedOperation.self, OperationDependency.self, OperationHold.self, OperationItem.self,
         PipelineWorker.self, PipelineRecord.self, PeriodicOperation.self,
         PipelineBudget.self, PipelineRetention.self, OperationTransition.self,
     ]
 
-    /// The name.
+    /// The name of the pipeline.
     public let name: PipelineName
-    /// By what the engine knows it.
+    /// The pipeline's registration with the engine.
     public let handle: RunnerHandle
 
     private init(_ name: PipelineName, _ handle: RunnerHandle) {
@@ -33,39 +33,47 @@ public final class Pipeline: OperationRunner {
         self.handle = handle
     }
 
-    /// Begins to run the operations of a pipeline, those that are left from before among them.
+    /// Opens a pipeline and begins to run its operations, including operations left from earlier runs.
     ///
     /// - Parameters:
     ///   - stack: a stack that was opened with ``models``.
-    ///   - name: the name under which operations are queued, not the empty text. One pipeline of a name is open per stack.
-    ///   - formerNames: names that the pipeline had before; operations that are queued under them are moved, in their order.
-    ///   - ordering: in which order operations of one lane are started. If it was another one before, operations that are queued keep their former order
-    ///     where this one leaves it open.
-    ///   - maxConcurrent: how many handlers run at once at most; nil for any number.
-    ///   - maxConcurrentPerLane: how many operations of one lane run at once at most, in all processes together; nil for any number. For the ordering
-    ///     `flat`: of those of a full lane, the best one is started as soon as another one of the lane has ended.
-    ///   - rateLimit: how many attempts may be started in a time, by all processes together; nil for any number.
-    ///   - retry: when a handler that has thrown is started again.
-    ///   - whenFailed: what becomes of operations that have failed for good; without it, those block their lane in orderings that
-    ///     are serial, and are parked in `flat`.
-    ///   - timeout: how long the handler of an attempt may take. Beyond that it has failed: its task is cancelled, and what it says later does not
-    ///     count. What it was in time with to say, as changes of `.done`, is written down however long that takes.
-    ///     A handler that does not heed its cancellation may then run beside the next attempt.
-    ///   - constraints: what knows of the constraints that handlers wait for by ``Outcome/wait(_:)``. For others only
-    ///     ``QueuedOperation/retry()`` ends the waiting.
-    ///   - gate: a constraint that the whole pipeline waits for. While it is not satisfied, operations stay pending: none is claimed, and nothing is
-    ///     written. Operations that run already go on.
-    ///   - retention: how long finished operations are kept; of all pipelines and brokers that the store has known, those that are closed among them,
-    ///     the longest holds.
-    ///   - crashLimit: how often a process may end while one operation runs alone in it, before the operation counts as failed. If several ran, none of
-    ///     them is counted, and each is tried alone: see ``QueuedOperation/suspicion``.
-    ///   - isJournalled: whether each step of what is queued here is written down, as an ``OperationTransition``.
-    ///   - isSuspended: whether it begins suspended, as if ``suspend()`` had been called once.
-    ///   - shutdownGrace: how long handlers may go on when its service group shuts down.
-    ///   - clock: what tells the time; that of the first pipeline of a stack holds for all of them.
-    ///   - handler: does an operation, and says what came of it. What it throws fails the attempt. It runs in a task of its own, on threads that the
-    ///     pipelines of the stack share, as many as there are cores: waits by `await`, and blocks none.
-    /// - Throws: ``PipelineError`` with `modelsMissing`, `alreadyOpen` or `invalidArgument`; what the store reports.
+    ///   - name: the name under which operations are queued; not the empty text. A stack can have one open pipeline of
+    ///     a name.
+    ///   - formerNames: earlier names of the pipeline. Operations queued under these names are moved to this pipeline
+    ///     and keep their order.
+    ///   - ordering: the order in which operations of one lane start. If the pipeline had another ordering before,
+    ///     queued operations keep their former order as far as the new ordering leaves it open.
+    ///   - maxConcurrent: the greatest number of handlers that run at once; nil for any number.
+    ///   - maxConcurrentPerLane: the greatest number of operations of one lane that run at once, in all processes
+    ///     together; nil for any number. Only for the ordering `flat`. When an operation of a full lane ends, the best
+    ///     waiting operation of this lane starts.
+    ///   - rateLimit: how many attempts may start in an interval, in all processes together; nil for any number.
+    ///   - retry: when an operation is tried again after its handler has thrown.
+    ///   - whenFailed: what happens to operations that have failed permanently. By default they block their lane in
+    ///     serial orderings, and are parked in `flat`.
+    ///   - timeout: how long the handler of an attempt may take. After this time the attempt has failed: its task is
+    ///     cancelled, and a later outcome does not count. If the handler returns `.done` with changes in time, the
+    ///     changes are committed however long the commit takes. A handler that ignores its cancellation may run at the
+    ///     same time as the next attempt.
+    ///   - constraints: observers of the constraints that handlers wait for by ``Outcome/wait(_:)``. If a constraint
+    ///     has no observer, only ``QueuedOperation/retry()`` ends the waiting.
+    ///   - gate: a constraint that the whole pipeline waits for. While it is not satisfied, operations stay pending: no
+    ///     operation is claimed, and nothing is written. Running operations continue.
+    ///   - retention: how long finished operations are kept. The longest retention of all pipelines and brokers that
+    ///     the store has known applies, including closed ones.
+    ///   - crashLimit: how often a process may end while one operation runs alone in it, before this operation counts
+    ///     as failed. If several operations were running, the end does not count for any of them, and each is then
+    ///     tried alone: see ``QueuedOperation/suspicion``.
+    ///   - isJournalled: whether each status change of this pipeline's operations is recorded as an
+    ///     ``OperationTransition``.
+    ///   - isSuspended: whether the pipeline begins suspended, as after one call of ``suspend()``.
+    ///   - shutdownGrace: how long handlers may continue when the pipeline's service group shuts down.
+    ///   - clock: the source of time. The clock of the first pipeline of a stack applies to all pipelines of this
+    ///     stack.
+    ///   - handler: runs an operation, and returns its outcome. An error that it throws fails the attempt. It runs in a
+    ///     separate task, on threads that the pipelines of the stack share. There are as many threads as cores, so the
+    ///     handler must wait with `await` and must not block a thread.
+    /// - Throws: ``PipelineError`` with `modelsMissing`, `alreadyOpen` or `invalidArgument`; the store's errors.
     public static func open<Payload: OperationPayload>(
         _ stack: ContextStack,
         named name: PipelineName,
@@ -119,21 +127,23 @@ public final class Pipeline: OperationRunner {
 
     // MARK: Taking over
 
-    /// Moves here what is queued under names that no open pipeline of this stack has, in its order: of pipelines that a program declares
-    /// no more. Called once all pipelines are open, most often on the one that is named ``PipelineName/default``.
+    /// Moves operations of undeclared pipelines to this pipeline, in their order: all operations queued under names
+    /// that no open pipeline of this stack has. Call it after all pipelines are open, usually on the pipeline named
+    /// ``PipelineName/default``.
     ///
-    /// Pipelines that only another process has open are not known here: where there are such, name what is to be moved by `formerNames`.
+    /// The stack does not know pipelines that only another process has open. If there are such pipelines, list the
+    /// names to be moved in `formerNames` instead.
     ///
-    /// - Returns: the names that there were.
-    /// - Throws: ``PipelineError`` with `closed` where this pipeline is; what the store reports.
-    /// - Complexity: O(operations that are moved), and a look at the names of all.
+    /// - Returns: the names from which operations were moved.
+    /// - Throws: ``PipelineError`` with `closed` if this pipeline is closed; the store's errors.
+    /// - Complexity: O(moved operations), and a lookup of the names of all queues.
     @discardableResult
     public func adoptUndeclared() async throws -> [PipelineName] {
         try await handle.engine.adoptUndeclared(name, handle.id)
     }
 }
 
-/// The payload of an operation cannot be read: no further attempt would find it otherwise.
+/// An operation's payload cannot be read. A further attempt would fail the same way.
 struct UnreadableOperation: Error, CustomStringConvertible {
     let error: any Error
 
@@ -141,9 +151,10 @@ struct UnreadableOperation: Error, CustomStringConvertible {
 }
 
 extension Attempt {
-    /// The attempt of an operation that was claimed.
+    /// Creates the attempt of a claimed operation.
     ///
-    /// - Throws: ``UnreadableOperation``, which is told from what a handler throws that reads others.
+    /// - Throws: ``UnreadableOperation``. This type distinguishes the operation's own payload from other payloads that
+    ///   a handler reads and whose errors it throws.
     static func reading(_ operation: ClaimedOperation, _ engine: QueueEngine) throws -> Attempt {
         do { return try Attempt(operation, engine) } catch { throw UnreadableOperation(error: error) }
     }

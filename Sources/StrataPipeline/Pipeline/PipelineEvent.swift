@@ -1,31 +1,32 @@
 public import Foundation
 public import Strata
 
-/// Something that has happened to an operation of a pipeline in this process. It is told of behind the commit that has written it.
+/// An event of an operation in this process. An event is sent after the commit that records it.
 public enum PipelineEvent: Sendable {
-    /// Its handler was started.
+    /// The operation's handler was started.
     case started(ObjectID<QueuedOperation>, attempt: Int)
-    /// Its handler has not returned within the timeout: it is cancelled, and what it says from now on does not count. How the attempt has
-    /// ended is told of next.
+    /// The operation's handler has not returned within the timeout. It is cancelled, and a later outcome does not
+    /// count. The next event reports how the attempt has ended.
     case stuck(ObjectID<QueuedOperation>, after: Duration)
-    /// It is done with. Where somebody has left it out, or taken it as done, without an attempt, all processes that run its pipeline tell of it.
+    /// The operation is finished. If it was skipped or completed without an attempt, all processes that run its
+    /// pipeline report it.
     case finished(ObjectID<QueuedOperation>, OperationResult)
-    /// An attempt has failed, and another one comes after a moment.
+    /// An attempt has failed. The operation is tried again at the given date.
     case retrying(ObjectID<QueuedOperation>, at: Date, message: String)
-    /// It waits for a constraint.
+    /// The operation waits for a constraint.
     case waiting(ObjectID<QueuedOperation>, Constraint)
-    /// It has failed for good.
+    /// The operation has failed permanently.
     case failed(ObjectID<QueuedOperation>, message: String)
-    /// Its attempt has ended, and was no longer this process's to speak for.
+    /// The operation's attempt has ended after this process had lost its lease. The outcome does not count.
     case lost(ObjectID<QueuedOperation>)
-    /// Operations of a queue wait, because several take them. Told once of each.
+    /// The operations of a queue are held, because several runners claim the queue. Reported once for each queue.
     case queueHeld(PipelineName, PipelineError)
-    /// The store could not be written to; it is tried again.
+    /// A write to the store failed. The engine tries the write again.
     case storeFailed(any Error)
 }
 
 extension PipelineEvent: CustomStringConvertible {
-    /// What has happened in words and on one line, for logs and screens; not to be parsed.
+    /// The event in words on one line, for logs and screens. Do not parse the text.
     public var description: String { words.onOneLine }
 
     private var words: String {

@@ -3,22 +3,23 @@
 /// ```swift
 /// let server = ManualConstraint("server", isSatisfied: true)
 /// let uploads = try await Pipeline.open(stack, named: .uploads, gate: PipelineGate(server)) { … }
-/// server.set(false)  // nothing is claimed any more
+/// server.set(false)  // no operation is claimed any more
 /// server.set(true)  // all operations continue
 /// ```
 ///
-/// ``Outcome/wait(_:)`` writes down for one operation that it waits, and wakes each one by another write. A gate writes nothing: however many operations
-/// are queued, they stay pending, and go on when the gate opens. Each process has its own gate.
+/// ``Outcome/wait(_:)`` stores the constraint in each waiting operation, and another write wakes each of them. A gate
+/// writes nothing: however many operations are queued, they stay pending and continue when the gate opens. Each process
+/// has a separate gate.
 public struct PipelineGate: Sendable {
-    /// What knows whether the gate is open.
+    /// The observer that knows whether the gate is open.
     public let constraint: any ConstraintObserver
-    /// What the keys of operations begin with that the gate does not hold back; nil if it holds back all.
+    /// The prefix of the keys of operations that the gate does not hold back; nil if the gate holds back all
+    /// operations.
     public let exemptKeys: String?
 
-    /// A gate that is open while a constraint is satisfied.
+    /// Creates a gate that is open while a constraint is satisfied.
     ///
-    /// - Parameter exemptKeys: the beginning of the keys of operations that do not need the resource that the gate
-    ///   guards.
+    /// - Parameter exemptKeys: the prefix of the keys of operations that do not need the resource that the gate guards.
     public init(_ constraint: any ConstraintObserver, exemptKeys: String? = nil) {
         self.constraint = constraint
         self.exemptKeys = exemptKeys

@@ -1,6 +1,6 @@
 public import Strata
 
-/// The name of a pipeline. It is any text but the empty one. Names are compared by the bytes of their UTF-8.
+/// The name of a pipeline: any text except the empty one. Names are compared by the bytes of their UTF-8.
 ///
 /// ```swift
 /// extension PipelineName { static let uploads: PipelineName = "uploads" }
@@ -18,17 +18,18 @@ public struct PipelineName: RawRepresentable, ExpressibleByStringInterpolation, 
     /// A name as a literal.
     public init(stringLiteral text: String) { rawValue = text }
 
-    /// Whether it is the empty text, under which nothing can be queued: brokers would never find it.
+    /// Whether the name is the empty text. Nothing can be queued under the empty name, because brokers would never find
+    /// it.
     var isEmpty: Bool { rawValue.utf8.isEmpty }
 
-    /// Refuses the empty name.
+    /// Rejects the empty name.
     ///
     /// - Throws: ``PipelineError`` with `invalidArgument`.
     func requireText() throws {
         if isEmpty { throw PipelineError(.invalidArgument, "The name of the pipeline is empty. Name it by a text.") }
     }
 
-    /// Whether it begins with a text, byte by byte.
+    /// Whether the name begins with a text, compared byte by byte.
     public func hasPrefix(_ text: String) -> Bool { rawValue.hasBytePrefix(text) }
 
     /// Whether two names have the same bytes.
@@ -42,8 +43,8 @@ public struct PipelineName: RawRepresentable, ExpressibleByStringInterpolation, 
     /// As `==`, by the bytes.
     public func hash(into hasher: inout Hasher) { rawValue.hashBytes(into: &hasher) }
 
-    /// The name for a pipeline that takes over what is queued under names which nobody declares any more, when it is told to: see
-    /// ``Pipeline/adoptUndeclared()``.
+    /// The usual name for the pipeline that adopts operations of undeclared pipelines. It adopts them only on request:
+    /// see ``Pipeline/adoptUndeclared()``.
     public static let `default`: PipelineName = "default"
 
     /// The text of the name.

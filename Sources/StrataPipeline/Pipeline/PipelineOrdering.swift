@@ -1,27 +1,27 @@
 public import Strata
 
-/// In which order the operations of a pipeline, or of each of its lanes, are started.
+/// The order in which the operations of a pipeline, or of each of its lanes, start.
 public enum PipelineOrdering: String, AttributeValue, CaseIterable {
-    /// Any operation that is ready: the greatest priority first, then the earliest commit, then the earliest inserted. Any number
-    /// run side by side.
+    /// Ready operations start in the order of priority (greatest first), then of commit (earliest first), then of
+    /// insertion. Any number of them run concurrently.
     case flat
-    /// All operations of one commit before those of the next; among those of one commit as `flat`. Where a ``QueuedOperation/sortKey`` is
-    /// set, commits are ordered by that first.
+    /// All operations of one commit run before those of the next commit. Operations of one commit are ordered as in
+    /// `flat`. If a ``QueuedOperation/sortKey`` is set, commits are ordered by the sort key first.
     case commits
-    /// One after the other, first in, first out.
+    /// Operations run one at a time: first in, first out.
     case fifo
-    /// One after the other, last in, first out.
+    /// Operations run one at a time: last in, first out.
     case lifo
 
-    /// Whether an operation may have to wait for others of its lane.
+    /// Whether an operation may have to wait for other operations of its lane.
     var isSerial: Bool { self != .flat }
-    /// Whether it leaves an order open that another one keeps.
+    /// Whether this ordering leaves open an order that the other ordering defines.
     func leavesOpen(_ other: PipelineOrdering) -> Bool {
         switch (other, self) {
         case (.commits, .flat), (.fifo, .flat), (.lifo, .flat), (.fifo, .commits): true
         default: false
         }
     }
-    /// Whether it runs alone in its lane.
+    /// Whether an operation runs alone in its lane.
     var isExclusive: Bool { self == .fifo || self == .lifo }
 }

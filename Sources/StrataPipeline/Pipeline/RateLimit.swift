@@ -1,20 +1,21 @@
-/// How many attempts may be started in a time, for servers that accept no more.
+/// How many attempts may start in an interval, for servers that limit the rate of requests.
 ///
-/// A token bucket: it holds as many tokens as `count` says, each start takes one, and `count` of them come back in each interval, one by one.
-/// So after a rest `count` may start at once, and no more than twice as many in any interval. The bucket is in the store: all processes that run the pipeline
-/// share it, and it outlives them.
+/// This is a token bucket of `count` tokens. Each start takes a token, and `count` tokens return in each interval, one
+/// by one. So `count` attempts may start at once after a pause, and at most twice as many in any interval. The bucket
+/// is stored: all processes that run the pipeline share it, and it outlives them.
 public struct RateLimit: Sendable, Hashable {
-    /// How many attempts.
+    /// The number of attempts.
     public let count: Int
-    /// In how long a time.
+    /// The interval.
     public let interval: Duration
 
-    /// So many attempts in a time. At least one, and a millisecond.
+    /// Creates a limit of `count` attempts per interval. The count is at least 1, and the interval at least a
+    /// millisecond.
     public init(_ count: Int, per interval: Duration) {
         self.count = max(count, 1)
         self.interval = max(interval, .milliseconds(1))
     }
 
-    /// How many tokens come back in a second.
+    /// The number of tokens that return in a second.
     var rate: Double { Double(count) / interval.seconds }
 }

@@ -1,21 +1,21 @@
-/// When an operation is tried again whose handler has thrown, and how often.
+/// When and how often an operation is tried again after its handler has thrown.
 ///
-/// The pause before the next attempt is a random part of a limit which doubles with each attempt: "full jitter", as in
-/// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/.
+/// The pause before the next attempt is a random fraction of a limit that doubles with each attempt: "full jitter", as
+/// in https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/.
 public struct RetryPolicy: Sendable, Hashable {
-    /// How many attempts there are in all; nil for any number.
+    /// The total number of attempts; nil for any number.
     public var maxAttempts: Int?
-    /// The limit of the pause after the first attempt.
+    /// The limit of the pause after the first attempt. It doubles with each further attempt.
     public var base: Duration
-    /// The limit beyond which pauses do not grow.
+    /// The greatest value of the limit.
     public var cap: Duration
 
-    /// Ten attempts, with pauses of up to one second at first and up to a minute at last.
+    /// Ten attempts. The pause is up to one second at first, and up to a minute later.
     public static let standard = RetryPolicy()
     /// One attempt.
     public static let never = RetryPolicy(maxAttempts: 1)
 
-    /// A policy of one's own.
+    /// Creates a policy.
     public init(maxAttempts: Int? = 10, base: Duration = .seconds(1), cap: Duration = .seconds(60)) {
         self.maxAttempts = maxAttempts
         self.base = base
@@ -34,7 +34,7 @@ public struct RetryPolicy: Sendable, Hashable {
 
 extension Duration {
     package var seconds: Double {
-        // `components` ends the process where there are more seconds than an integer holds.
+        // `components` traps if the number of seconds exceeds an integer.
         guard self > .seconds(Int64.min), self < .seconds(Int64.max) else { return self / .seconds(1) }
         let (seconds, attoseconds) = components
         return Double(seconds) + Double(attoseconds) / 1e18

@@ -1,16 +1,16 @@
 package import Strata
 
-/// What runs operations: a ``Pipeline``, or a ``TaskBroker`` for many queues.
+/// Runs operations: a ``Pipeline``, or a ``TaskBroker`` for many queues.
 ///
-/// It runs until it or its stack is closed, and keeps the stack open until then.
+/// A runner runs until it or its stack is closed. Until then, it keeps the stack open.
 ///
 /// - Isolation: any.
 public protocol OperationRunner: Sendable {
-    /// By what the engine knows it.
+    /// The runner's registration with the engine.
     var handle: RunnerHandle { get }
 }
 
-/// What an engine knows a runner by.
+/// A runner's registration with the engine.
 public struct RunnerHandle: Sendable {
     let id: Consumer.ID
     let engine: QueueEngine
@@ -22,26 +22,26 @@ public struct RunnerHandle: Sendable {
 extension OperationRunner {
     // MARK: Suspension
 
-    /// Starts no operations any more, until ``resume()`` is called as often. Those that run go on, and those that are just being
-    /// claimed.
+    /// Stops starting operations, until ``resume()`` has been called as often as this method. Running operations
+    /// continue, and so do operations that are just being claimed.
     ///
-    /// - Returns: how often it is suspended now.
+    /// - Returns: the number of suspensions in effect.
     @discardableResult
     public func suspend() -> Int { handle.engine.suspend(handle.id) }
 
-    /// Takes one ``suspend()`` back; where there is none, nothing happens.
+    /// Undoes one ``suspend()``. Without a suspension, the call has no effect.
     ///
-    /// - Returns: how often it is suspended now.
+    /// - Returns: the number of suspensions in effect.
     @discardableResult
     public func resume() -> Int { handle.engine.resume(handle.id) }
 
-    /// How often it is suspended.
+    /// The number of suspensions in effect.
     public var suspensions: Int { handle.engine.suspensions(of: handle.id) }
 
-    /// How many handlers run at once at most; nil for any number.
+    /// The greatest number of handlers that run at once; nil for any number.
     public var maxConcurrent: Int? { handle.engine.limit(of: handle.id) }
 
-    /// Changes how many handlers run at once. Those that run go on.
+    /// Changes how many handlers may run at once. Running handlers continue.
     ///
     /// - Throws: ``PipelineError`` with `invalidArgument` for less than one.
     public func setMaxConcurrent(_ limit: Int?) throws {
@@ -51,19 +51,21 @@ extension OperationRunner {
 
     // MARK: Constraints
 
-    /// Has one more constraint observed from now on, for handlers that wait for it by ``Outcome/wait(_:)``: as those that this was opened
-    /// with, for constraints that come up later. Who has observed the same one before does so no more.
+    /// Adds an observer for a constraint that handlers wait for by ``Outcome/wait(_:)``. It works like the observers
+    /// that the runner was opened with, for constraints that appear later. It replaces an earlier observer of the same
+    /// constraint.
     public func observe(_ observer: any ConstraintObserver) { handle.engine.observe(observer, for: handle.id) }
 
     // MARK: Observing
 
-    /// What happens to operations here from now on. Each call gives a stream of its own, which keeps the newest 4096 events
-    /// until they are read, and ends when this is closed.
+    /// A stream of this runner's events, from now on. Each call returns a new stream. A stream keeps the newest 4,096
+    /// unread events, and ends when the runner is closed.
     public var events: AsyncStream<PipelineEvent> { handle.hub.subscribe() }
 
-    /// Has a listener called at every event, before anything else happens here, and once when this is closed.
+    /// Calls a listener synchronously at every event, before the runner does anything else, and `end` once when the
+    /// runner is closed.
     ///
-    /// - Returns: by what ``unlisten(_:)`` takes it away again.
+    /// - Returns: the token for ``unlisten(_:)``.
     @discardableResult
     package func listen(
         _ listener: @escaping @Sendable (PipelineEvent) -> Void,
@@ -72,46 +74,54 @@ extension OperationRunner {
         handle.hub.listen(listener, onEnd: end)
     }
 
-    /// Has a listener called no more, but for what is being told already.
+    /// Removes a listener. Events that are just being delivered may still reach it.
     package func unlisten(_ listener: Int) { handle.hub.unlisten(listener) }
 
-    /// Has an interceptor asked at the start of each attempt from now on; those that were set before are asked first.
+    /// Adds an interceptor that is asked at the start of each attempt from now on. Earlier interceptors are asked
+    /// first.
     package func intercept(_ interceptor: any HandlerInterceptor) { handle.interceptors.append(interceptor) }
 
-    /// Waits until everything that is known has been looked at and written. Handlers may run still.
+    /// Waits until the engine has processed and written everything that it knows of. Handlers may still run.
     package func settle() async { await handle.engine.settle() }
 
-    /// The stack on which it is open.
+    /// The stack on which the runner is open.
     package var stack: ContextStack { handle.engine.stack }
 
-    /// Whether a handler runs here, or an operation is ready for one.
+    /// Whether a handler of this runner runs, or an operation is ready for it.
     package func isWorking() async throws -> Bool { try await handle.engine.isWorking(handle.id) }
 
-    /// Whether operations under a name are done here; true where this is closed.
+    /// Whether this runner takes operations under a name; true if the runner is closed.
     package func takes(_ name: PipelineName) -> Bool { handle.engine.takes(name, handle.id) }
 
     // MARK: Waiting
 
-    /// Waits until nothing runs here and nothing is ready any more, as a program does that works off what is queued and ends, or a test.
+    /// Waits until nothing of this runner runs and nothing is ready. Use it in tests, and in programs that empty the
+    /// queue and exit.
     ///
-    /// What waits for a moment, such as that of the next attempt, for a rate limit, a constraint, a person or something that has failed stays, and so do the
-    /// tasks of a queue that another broker takes as well. What other processes run is not waited for.
+    /// The call does not wait for operations that wait for a date (such as that of the next attempt), a rate limit, a
+    /// constraint, a person or a failed operation. It does not wait for the tasks of a queue that another broker takes
+    /// as well, nor for operations that other processes run.
     ///
-    /// It does not return while it is suspended and something is ready. Where pipelines make work for each other, ``StackPipelines/drained()`` waits for all.
+    /// While the runner is suspended and an operation is ready, the call does not return. If pipelines create work for
+    /// each other, use ``StackPipelines/drained()``, which waits for all of them.
     ///
-    /// - Throws: ``PipelineError`` with `closed` where it is closed by then, and with `invalidArgument` where a handler of its own calls it, which would wait for
-    ///   itself; `CancellationError`; what the store reports.
-    /// - Complexity: O(names under which anything is ready), each time that it looks, which is ten times a second where it takes long.
+    /// - Throws: ``PipelineError`` with `closed` if the runner is closed. ``PipelineError`` with `invalidArgument` if
+    ///   one of the runner's handlers makes the call, because the handler would wait for itself. `CancellationError`;
+    ///   the store's errors.
+    /// - Complexity: O(names under which operations are ready) for each check. A long wait checks ten times a second.
     public func drained() async throws { try await handle.engine.drained(handle.id) }
 
     // MARK: Closing
 
-    /// Starts no operations any more, and waits for the end of the handlers that run. Those that have not ended when the grace is over
-    /// are cancelled and waited for; what they have not done by then is given back, and the attempt does not count.
+    /// Closes the runner: it starts no more operations, and waits for the running handlers. When the grace period ends,
+    /// the remaining handlers are cancelled and waited for. Operations that are not done by then are returned to the
+    /// queue, and the attempt does not count.
     ///
-    /// Where its task is cancelled, handlers are at once. A handler of its own that calls this, or a task that it has started, is not waited for: it is
-    /// closed behind it. Nor is one that goes on after its deadline. Handlers that close each other's pipelines wait for each other.
+    /// If the task of this call is cancelled, handlers are cancelled at once. If one of the runner's handlers, or a
+    /// task that the handler has started, makes the call, the runner does not wait for this handler and closes after
+    /// the handler has returned. The runner does not wait for a handler that continues after its timeout either.
+    /// Handlers that close each other's pipelines wait for each other.
     ///
-    /// - Parameter grace: how long handlers may go on, by the clock of the runner.
+    /// - Parameter grace: how long handlers may continue, by the clock of the runner.
     public func close(grace: Duration = .zero) async { await handle.engine.remove(handle.id, grace) }
 }

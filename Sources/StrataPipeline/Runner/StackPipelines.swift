@@ -1,7 +1,7 @@
 public import Strata
 import Synchronization
 
-/// What holds for all pipelines and brokers of a stack together, those that are opened later among them.
+/// Controls all pipelines and brokers of a stack together, including those that are opened later.
 ///
 /// - Isolation: any.
 public final class StackPipelines: StackEngine {
@@ -16,17 +16,18 @@ public final class StackPipelines: StackEngine {
 
     private init() {}
 
-    /// Those of a stack. What is said of the pipelines of one that is closed has no effect.
+    /// The shared controls of a stack. On a closed stack, changes have no effect.
     static func of(_ stack: ContextStack) -> StackPipelines {
         (try? stack.engine(name) { StackPipelines() }) ?? StackPipelines()
     }
 
     // MARK: Suspension
 
-    /// Has all of them start no operations any more, until ``resume()`` is called as often, beside what was said to each of them.
-    /// Those that run go on, and those that are just being claimed.
+    /// Stops all runners of the stack from starting operations, until ``resume()`` has been called as often as this
+    /// method. The suspensions of each runner count in addition. Running operations continue, and so do operations that
+    /// are just being claimed.
     ///
-    /// - Returns: how often they are suspended together now.
+    /// - Returns: the number of common suspensions in effect.
     @discardableResult
     public func suspend() -> Int {
         state.withLock { state in
@@ -35,9 +36,9 @@ public final class StackPipelines: StackEngine {
         }
     }
 
-    /// Takes one ``suspend()`` back; where there is none, nothing happens.
+    /// Undoes one ``suspend()``. Without a suspension, the call has no effect.
     ///
-    /// - Returns: how often they are suspended together now.
+    /// - Returns: the number of common suspensions in effect.
     @discardableResult
     public func resume() -> Int {
         let (left, engine) = state.withLock { state in
@@ -48,15 +49,16 @@ public final class StackPipelines: StackEngine {
         return left
     }
 
-    /// How often they are suspended together.
+    /// The number of common suspensions in effect.
     public var suspensions: Int { state.withLock { $0.suspensions } }
 
     // MARK: Limits
 
-    /// How many handlers of all of them run at once at most, beside what holds for each; nil, as at first, for any number.
+    /// The greatest number of handlers of all runners that run at once, in addition to the limit of each runner; nil,
+    /// the default, for any number.
     public var maxConcurrent: Int? { state.withLock { $0.maxConcurrent } }
 
-    /// Changes how many handlers run at once. Those that run go on.
+    /// Changes how many handlers may run at once. Running handlers continue.
     ///
     /// - Throws: ``PipelineError`` with `invalidArgument` for less than one.
     public func setMaxConcurrent(_ limit: Int?) throws {
@@ -70,12 +72,15 @@ public final class StackPipelines: StackEngine {
 
     // MARK: Waiting
 
-    /// Waits until nothing runs in any pipeline or broker of the stack, and nothing is ready for any: also where they make work for each other.
+    /// Waits until nothing runs in any pipeline or broker of the stack, and nothing is ready for any of them. This
+    /// covers pipelines that create work for each other.
     ///
-    /// What waits for a moment, a rate limit, a constraint, a person or something that has failed stays, and so does what nobody takes, or several. It does not
-    /// return while anything is ready for one that is suspended, or all of them are.
+    /// The call does not wait for operations that wait for a date, a rate limit, a constraint, a person or a failed
+    /// operation. It does not wait for operations whose queue no runner takes, or several runners take. While an
+    /// operation is ready for a suspended runner, or all runners are suspended together, the call does not return.
     ///
-    /// - Throws: ``PipelineError`` with `invalidArgument` where a handler calls it, which would wait for itself; `CancellationError`; what the store reports.
+    /// - Throws: ``PipelineError`` with `invalidArgument` if a handler makes the call, because the handler would wait
+    ///   for itself; `CancellationError`; the store's errors.
     /// - Complexity: as ``OperationRunner/drained()``.
     public func drained() async throws {
         let engine = state.withLock { $0.engine }
@@ -84,10 +89,10 @@ public final class StackPipelines: StackEngine {
 
     // MARK: For the engine
 
-    /// Has an engine told of what changes.
+    /// Notifies an engine of changes from now on.
     func attach(_ engine: QueueEngine) { state.withLock { $0.engine = engine } }
 
-    /// How many handlers may be started while so many run.
+    /// The number of handlers that may be started in addition to `running` running handlers.
     func freeSlots(besides running: Int) -> Int {
         state.withLock { state in
             if state.suspensions > 0 { return 0 }
@@ -101,7 +106,7 @@ public final class StackPipelines: StackEngine {
 }
 
 extension ContextStack {
-    /// What holds for all pipelines and brokers of this stack together: they can be suspended, and limited, at once.
+    /// Controls of all pipelines and brokers of this stack together: they can be suspended and limited at once.
     ///
     /// ```swift
     /// stack.pipelines.suspend()

@@ -31,7 +31,7 @@ struct CivilDate {
         return cycle * Self.daysPerCycle + dayOfCycle - Self.daysFromMarchOfYear0
     }
 
-    /// 0 is Sunday.
+    /// The day of the week, from 0 for Sunday.
     var weekday: Int {
         // 1 January 1970 was a Thursday.
         (daysSince1970 + 4).flooredQuotientAndRemainder(by: 7).remainder

@@ -1,11 +1,11 @@
-/// Why a text is no cron expression.
+/// Why a text is not a cron expression.
 struct CronError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The text as it was handed in.
+    /// The text as the caller has passed it.
     let text: String
-    /// The name of the bad field (`second`, `minute`, `hour`, `day-of-month`, `month` or `day-of-week`), or `nil` if
-    /// the text as a whole is at fault.
+    /// The name of the invalid field (`second`, `minute`, `hour`, `day-of-month`, `month` or `day-of-week`), or `nil`
+    /// if the text as a whole is invalid.
     let field: String?
-    /// What is wrong, in one sentence.
+    /// The error, in one sentence.
     let reason: String
 
     /// The text, the field and the reason in one line.

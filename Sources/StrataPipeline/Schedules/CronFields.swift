@@ -18,9 +18,10 @@ struct BitSet: Hashable, Sendable {
     mutating func insert(_ value: Int) { bits |= 1 << UInt64(value) }
 }
 
-/// What the fields of an expression allow.
+/// The values that the fields of an expression allow.
 struct CronFields: Hashable, Sendable {
-    /// The years that a search looks ahead. 29 February comes on a given day of the week at least every 40 years.
+    /// The number of years that a search looks ahead. 29 February comes on a given day of the week at least every 40
+    /// years.
     static let horizon = 41
 
     private static let secondsPerDay = 86_400
@@ -31,12 +32,12 @@ struct CronFields: Hashable, Sendable {
     var days: BitSet
     var months: BitSet
     var weekdays: BitSet
-    /// Whether a day needs only one of `days` and `weekdays`.
+    /// Whether a day needs to match only one of `days` and `weekdays`.
     var eitherDaySuffices: Bool
 
     /// The first local second at or after `local` that the fields allow, or `nil` beyond ``horizon`` years.
     ///
-    /// Local seconds are those since 1970 that a clock shows which counts without any zone.
+    /// Local seconds count from 1970 on a clock without a time zone.
     ///
     /// **Complexity**: one step per month at worst.
     func firstMatch(atOrAfter local: Int) -> Int? {
@@ -69,7 +70,7 @@ struct CronFields: Hashable, Sendable {
     private func allowedDays(year: Int, month: Int) -> BitSet {
         let existing: UInt64 = (1 << UInt64(CivilDate.length(ofMonth: month, year: year) + 1)) - 2
         let firstWeekday = CivilDate(year: year, month: month, day: 1).weekday
-        // Six weeks in a row, moved so that bit 1 stands for the weekday of the first of the month.
+        // Six weeks in a row, shifted so that bit 1 is the weekday of the first of the month.
         let weeks = (0..<6).reduce(into: UInt64(0)) { $0 |= weekdays.bits << UInt64(7 * $1) }
         let byWeekday = weeks >> UInt64((firstWeekday + 6) % 7)
         let matching = eitherDaySuffices ? days.bits | byWeekday : days.bits & byWeekday

@@ -1,13 +1,13 @@
-/// Reads the text of an expression.
+/// A parser of cron expressions.
 struct CronParser {
-    /// The text without the blanks around it.
+    /// The text without leading and trailing blanks.
     let trimmed: String
-    /// Whether the minute or the hour begins with `*`. Known after ``parse()``.
+    /// Whether the minute or the hour field begins with `*`. Known after ``parse()``.
     private(set) var hasWildcardTime = false
 
     private let text: String
 
-    /// Blanks, tabs and ends of lines.
+    /// Blanks, tabs and line ends.
     private static let blanks: Set<Unicode.Scalar> = [
         " ", "\t", "\n", "\u{B}", "\u{C}", "\r", "\u{85}", "\u{2028}", "\u{2029}",
     ]
@@ -70,10 +70,10 @@ struct CronParser {
     private struct Field {
         let name: String
         let range: ClosedRange<Int>
-        /// The names of the values from the lowest on.
+        /// The names of the values, from the lowest value on.
         var names: [String] = []
 
-        /// Whether the field is that of the days of the week, where 7 is Sunday too.
+        /// Whether this is the field of the days of the week, in which 7 is Sunday too.
         var isWeekday: Bool { name == Self.weekday.name }
         var highestWritten: Int { isWeekday ? 7 : range.upperBound }
 
@@ -108,7 +108,7 @@ struct CronParser {
         return values
     }
 
-    /// The values of an entry before its step. An open one goes from a single value to the end of the field.
+    /// The values of an entry before its step. An open entry extends from a single value to the end of the field.
     private func range(_ entry: String, of field: Field, isOpen: Bool) throws(CronError) -> ClosedRange<Int> {
         if entry == "*" { return field.range }
         let bounds = entry.split(atBytes: "-", omitsEmpty: false)
@@ -160,7 +160,7 @@ struct CronParser {
         return step
     }
 
-    /// The number that ASCII digits spell, or `nil`. All large ones come out as some number that no field allows.
+    /// The number that ASCII digits spell, or `nil`. Large numbers are cut to at most 1000, which no field allows.
     private func number(_ text: String) -> Int? {
         var number = 0
         for byte in text.utf8 {
@@ -170,7 +170,7 @@ struct CronParser {
         return text.isEmpty ? nil : number
     }
 
-    /// Whether one of the months is long enough for one of the days.
+    /// Whether at least one of the months is long enough for one of the days.
     private func hasPossibleDay(_ fields: CronFields) -> Bool {
         let leapYear = 2000
         return Field.month.range.contains { month in

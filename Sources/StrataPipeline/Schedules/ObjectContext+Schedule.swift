@@ -2,30 +2,32 @@ import Foundation
 public import Strata
 
 extension ObjectContext {
-    /// Has an operation queued again and again, as part of this context's changes.
+    /// Schedules a periodic operation, as part of this context's changes.
     ///
-    /// Of one name there is one schedule: where it is there, it is changed; where nothing is different, nothing is. So a program says at
-    /// each start what is to be periodic.
+    /// A name identifies one schedule. If the schedule exists, it is changed; if nothing differs, nothing is written.
+    /// So a program can declare its periodic operations at each start.
     ///
     /// ```swift
     /// try context.schedule("clean up", CleanUp(), in: .work, .cron("30 3 * * *", in: zone))
     /// ```
     ///
-    /// It is due by the clock of the engine that queues it. What was due while nobody had the store open is made up for once, however often
-    /// that was.
+    /// The clock of the engine that queues the operation decides when it is due. If the operation became due while no
+    /// process had the store open, it is queued once, however often it was due.
     ///
     /// - Parameters:
-    ///   - name: its name.
-    ///   - payload: what each operation is about.
-    ///   - pipeline: where they are queued, whether that is open or not.
-    ///   - lane: in which lane.
-    ///   - priority: with which priority.
-    ///   - overlap: what happens when it is due and the one before is still queued.
-    ///   - schedule: when.
+    ///   - name: the name of the schedule.
+    ///   - payload: the payload of each operation.
+    ///   - pipeline: the pipeline of the operations. It need not be open.
+    ///   - lane: the lane of the operations.
+    ///   - priority: the priority of the operations.
+    ///   - overlap: what happens when an operation is due and the previous one is still queued.
+    ///   - schedule: the times at which the operation is due.
     ///
-    /// Two contexts that make the same one at the same time make one; what the later commit says counts.
+    /// If two contexts create a schedule of the same name at the same time, one schedule results. The later commit
+    /// determines its values.
     ///
-    /// - Throws: ``PipelineError`` with `invalidArgument` for an empty name of a pipeline; what encoding throws; what the store reports.
+    /// - Throws: ``PipelineError`` with `invalidArgument` if the pipeline's name is empty; encoding errors; the store's
+    ///   errors.
     @discardableResult
     public func schedule<Payload: OperationPayload>(
         _ name: String,
@@ -38,7 +40,7 @@ extension ObjectContext {
     ) throws -> PeriodicOperation {
         try pipeline.requireText()
         let encoder = JSONEncoder()
-        // The same payload has the same bytes, so that it is seen to be the same.
+        // Sorted keys give equal payloads equal bytes, so an unchanged schedule is recognized as unchanged.
         encoder.outputFormatting = .sortedKeys
         let data = try encoder.encode(payload)
         guard let known = try first(PeriodicOperation.where({ $0.name == name })) else {
@@ -67,9 +69,9 @@ extension ObjectContext {
         return known
     }
 
-    /// Takes the schedule of a name away, if it is there. What is queued already stays.
+    /// Removes a schedule by its name, if it exists. Operations that are already queued stay.
     ///
-    /// - Throws: what the store reports.
+    /// - Throws: the store's errors.
     public func unschedule(_ name: String) throws {
         if let known = try first(PeriodicOperation.where({ $0.name == name })) { delete(known) }
     }

@@ -1,25 +1,27 @@
 public import Foundation
 public import Strata
 
-/// When something is to be done, again and again.
+/// The times at which a periodic operation is due.
 public struct Schedule: RawRepresentable, Hashable, AttributeValue, CustomStringConvertible {
     private enum Kind {
         case cron(CronExpression, TimeZone)
         case interval(Double)
-        /// A text that was stored where more time zones are known.
+        /// A stored schedule whose time zone this machine does not know.
         case unknown(String)
     }
 
     private let kind: Kind
 
-    /// At the times of a cron expression, by the wall clock of a time zone.
+    /// A schedule at the times of a cron expression, by the wall clock of a time zone.
     ///
-    /// Five fields as in crontab(5): minute, hour, day of the month, month, day of the week; a sixth one in front stands for seconds.
-    /// Lists, ranges, steps and names are as there, and `@hourly`, `@daily`, `@weekly`, `@monthly` and `@yearly`. Where both days are given, either
-    /// one suffices. A time of day that the clock skips in spring comes at the instant of the jump, and one that it repeats in
-    /// autumn comes once, unless the minute or the hour begins with `*`: such a schedule follows the time that passes.
+    /// The five fields are those of crontab(5): minute, hour, day of the month, month, day of the week. A sixth field
+    /// in front sets the seconds. Lists, ranges, steps and names work as in crontab(5), and so do `@hourly`, `@daily`,
+    /// `@weekly`, `@monthly` and `@yearly`. If both day fields are restricted, a day matches if either does. A time of
+    /// day that the clock skips in spring comes at the instant of the jump, and one that the clock repeats in autumn
+    /// comes once. If the minute or the hour begins with `*`, the schedule follows elapsed time instead.
     ///
-    /// - Throws: ``PipelineError`` with `invalidSchedule` where the text is no such expression, or never comes, as on 30 February.
+    /// - Throws: ``PipelineError`` with `invalidSchedule` if the text is not a cron expression, or never comes, such as
+    ///   on 30 February.
     public static func cron(_ text: String, in zone: TimeZone = .gmt) throws -> Schedule {
         do {
             return Schedule(kind: .cron(try CronExpression(text), zone))
@@ -28,7 +30,8 @@ public struct Schedule: RawRepresentable, Hashable, AttributeValue, CustomString
         }
     }
 
-    /// Each time that an interval has passed, counted from when the schedule was first seen, without drifting.
+    /// A schedule with a fixed interval. The interval counts from when the engine first sees the schedule, and does not
+    /// drift.
     ///
     /// - Throws: ``PipelineError`` with `invalidSchedule` for less than a millisecond.
     public static func every(_ interval: Duration) throws -> Schedule {
@@ -49,12 +52,12 @@ public struct Schedule: RawRepresentable, Hashable, AttributeValue, CustomString
     /// As `==`, by the bytes.
     public func hash(into hasher: inout Hasher) { rawValue.hashBytes(into: &hasher) }
 
-    /// Whether it can be followed here; not where its time zone is unknown to this machine.
+    /// Whether this machine can follow the schedule. It cannot if it does not know the schedule's time zone.
     var isKnown: Bool { if case .unknown = kind { false } else { true } }
 
-    /// The next moment after one; nil where there is none.
+    /// The next due moment after a date; nil if the schedule does not come again.
     ///
-    /// - Parameter previous: the moment before, from which intervals are counted.
+    /// - Parameter previous: the previous due moment, from which intervals are counted.
     public func next(after date: Date, previous: Date? = nil) -> Date? {
         switch kind {
         case .cron(let expression, let zone): return expression.next(after: date, in: zone)
@@ -62,13 +65,13 @@ public struct Schedule: RawRepresentable, Hashable, AttributeValue, CustomString
             guard let previous, previous <= date else { return date.addingTimeInterval(seconds) }
             let count = (date.timeIntervalSince(previous) / seconds).rounded(.down) + 1
             let next = previous.addingTimeInterval(count * seconds)
-            // Rounding may have it fall on the same moment.
+            // Rounding may give the same moment again.
             return next > date ? next : date.addingTimeInterval(seconds)
         case .unknown: return nil
         }
     }
 
-    /// A text that says all of it, for the store: `cron GMT 0 3 * * *`, `every 60.0`.
+    /// The complete schedule as text, for the store: `cron GMT 0 3 * * *`, `every 60.0`.
     public var rawValue: String {
         switch kind {
         case .cron(let expression, let zone): "cron \(zone.identifier) \(expression)"
@@ -77,7 +80,8 @@ public struct Schedule: RawRepresentable, Hashable, AttributeValue, CustomString
         }
     }
 
-    /// A schedule by what ``rawValue`` gave; nil where it is none. One of a time zone that is not known here is read, and never due here.
+    /// Reads a schedule from its ``rawValue``; nil if the text is not a schedule. A schedule whose time zone is unknown
+    /// here can be read, and is never due on this machine.
     public init?(rawValue: String) {
         let parts = rawValue.split(atBytes: " ", maxSplits: 2, omitsEmpty: false)
         switch (parts.first, parts.count) {

@@ -2,14 +2,15 @@ import Foundation
 
 /// The wall clock of a time zone, in whole seconds since 1970.
 ///
-/// Rests on `secondsFromGMT(for:)` alone, so that all changes of the offset count, whether daylight saving or not.
+/// It uses only `secondsFromGMT(for:)`, so that every change of the offset counts, whether it is daylight saving or
+/// not.
 struct ZoneClock {
-    /// Longer than any step back of a clock in the zone database, the longest being a day.
+    /// A duration longer than any step back of a clock in the zone database. The longest one is a day.
     static let longestStepBack = 26 * 3600
 
-    /// `TimeZone` takes no offset beyond 18 hours.
+    /// The largest offset that `TimeZone` accepts: 18 hours.
     private static let largestOffset = 18 * 3600
-    /// The distance of probes. The two changes of one zone that are closest in the zone database lie four days apart.
+    /// The distance of probes. The two closest changes of one zone in the zone database lie four days apart.
     private static let probe = 48 * 3600
 
     let zone: TimeZone
@@ -17,7 +18,7 @@ struct ZoneClock {
     /// The seconds by which the clock is ahead of UTC.
     func offset(at instant: Int) -> Int { zone.secondsFromGMT(for: Date(secondsSince1970: instant)) }
 
-    /// The first instant after `instant`, and not after `limit`, at which another offset comes into force.
+    /// The first instant after `instant`, up to and including `limit`, at which another offset comes into force.
     func change(after instant: Int, upTo limit: Int) -> Int? {
         let current = offset(at: instant)
         var low = instant
@@ -60,14 +61,15 @@ struct ZoneClock {
 }
 
 extension Date {
-    /// The seconds from 1970 to 2001, the reference date. Exact, where `timeIntervalSince1970` rounds.
+    /// The seconds from 1970 to 2001, the reference date. This conversion is exact, whereas `timeIntervalSince1970`
+    /// rounds.
     private static let referenceOffset = 978_307_200
 
     init(secondsSince1970 seconds: Int) {
         self.init(timeIntervalSinceReferenceDate: TimeInterval(seconds - Self.referenceOffset))
     }
 
-    /// The last whole second since 1970 that is not after the date, or `nil` for a date out of the years 0 to 9999.
+    /// The last whole second since 1970 that is not after the date, or `nil` for a date outside the years 0 to 9999.
     var wholeSecondsSince1970: Int? {
         let seconds = timeIntervalSinceReferenceDate.rounded(.down) + TimeInterval(Self.referenceOffset)
         guard seconds >= -62_167_219_200, seconds < 253_402_300_800 else { return nil }

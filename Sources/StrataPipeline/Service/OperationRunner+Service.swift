@@ -1,8 +1,9 @@
 public import ServiceLifecycle
 
 extension OperationRunner {
-    /// Waits until it is closed, or its service group shuts down: then it starts no operations any more, lets handlers go on as long as
-    /// `shutdownGrace` says, and gives back what they have not done. Where the task is cancelled, handlers are at once.
+    /// Runs until the runner is closed or its service group shuts down. On shutdown the runner starts no more
+    /// operations, lets handlers continue for `shutdownGrace`, and returns unfinished operations to the queue. If the
+    /// task is cancelled, handlers are cancelled at once.
     public func run() async throws {
         let (stream, continuation) = handle.hub.end()
         await withTaskCancellationOrGracefulShutdownHandler {
