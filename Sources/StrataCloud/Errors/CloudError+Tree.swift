@@ -11,6 +11,7 @@ extension CloudError.Code {
     public static let invalidPath = CloudError.Code("invalidPath")
     /// The operation needs a file and the node is a folder, or the other way round.
     public static let wrongKind = CloudError.Code("wrongKind")
+    /// A move would place a node below itself.
     public static let nodeBelowItself = CloudError.Code("nodeBelowItself")
     /// Trunks can be neither moved nor deleted.
     public static let isTrunk = CloudError.Code("isTrunk")
@@ -31,7 +32,7 @@ extension CloudError.Code {
     /// A pull would remove more local files than its policy allows without confirmation. Nothing was removed. After a
     /// person has confirmed the removals, call ``CloudAccount/pull(ignoringRemovalLimit:)``.
     public static let tooManyRemovals = CloudError.Code("tooManyRemovals")
-    /// The requested sections do not arrive together.
+    /// The requested sections cannot be downloaded together.
     public static let wrongSections = CloudError.Code("wrongSections")
     /// The node cannot be sent to other accounts.
     public static let cannotSend = CloudError.Code("cannotSend")

@@ -5,6 +5,7 @@ public struct NameRule: Hashable, Sendable, Codable {
     /// Whether names that differ only in case are different names.
     public var isCaseSensitive: Bool
 
+    /// Creates a rule.
     public init(isCaseSensitive: Bool) { self.isCaseSensitive = isCaseSensitive }
 
     /// Names that differ only in case are different names.

@@ -33,6 +33,7 @@ public struct ShareList: Codable, Hashable, Sendable, AttributeValue {
         }
     }
 
+    /// Creates a share list.
     public init(_ shares: [String: Share] = [:]) { self.shares = shares }
 }
 
