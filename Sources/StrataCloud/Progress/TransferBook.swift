@@ -267,7 +267,7 @@ extension TransferBook.State {
     {
         guard let entry = entries.removeValue(forKey: key) else { return nil }
         let source = TransferWindow.Source(direction: key.direction, node: entry.node)
-        // The sections of a file that are transferred together count as one file.
+        // The sections of a file that are transferred together count as one file, when the last of them is done.
         let isAlone = !ContentSections.all.elements.contains { entries[key.with($0)] != nil }
         let passed = TransferBook.Done(files: isAlone ? 1 : 0, bytes: entry.done)
         done.add(passed, of: source)

@@ -75,7 +75,7 @@ extension PullPlan {
     private func refreshed(_ step: Step, _ check: AbsenceCheck, _ tree: inout RemoteTree) async throws -> Step? {
         switch step {
         case .convert(_, let object):
-            // The listing may lack the file although it exists.
+            // A listing may lack a file that exists, or still show a file that is gone.
             guard let there = try await check.remote.head(object.key), !there.isFolder else { return step }
             return .add(object)
         case .add(let object) where object.isFolder && tree.content(of: object) != nil:

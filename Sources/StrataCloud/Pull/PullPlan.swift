@@ -70,8 +70,8 @@ struct PullPlan: Sendable {
                 } else { true }
             if isLeft { left.formUnion(tree.keys(of: object.key, row)) }
         }
-        // A missing object whose key is now occupied counts as deleted, not as moved. The pull may be about to move it
-        // into the object that replaces it.
+        // A missing object whose key is now occupied counts as deleted, not as moved. Its possible new place may be
+        // inside the object that now has its old key.
         let places = Set(added.map(\.key))
         let moves = Self.moves(
             missing.filter { row in !(known.key(of: row.id.number).map(places.contains) ?? false) },

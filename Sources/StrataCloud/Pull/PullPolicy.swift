@@ -2,7 +2,7 @@
 public struct PullPolicy: Hashable, Sendable {
     /// The pause between automatic pulls; nil for no automatic pulls.
     public var interval: Duration?
-    /// Whether uploads wait for the end of the first pull.
+    /// Whether all operations wait for the end of the first pull.
     public var isPushWaiting: Bool
     /// How many local files a pull may remove without confirmation; nil for any number.
     public var removalLimit: RemovalLimit?

@@ -10,8 +10,8 @@ public enum PulledChange {
     case moved(CloudNode, from: TreePath)
     /// The node was deleted at the remote, and was deleted here.
     case deleted(ObjectID<CloudNode>, path: TreePath, link: String?)
-    /// The node was deleted at the remote. It stays here because it has changes that were not uploaded, and it is
-    /// uploaded again.
+    /// The node is missing at the remote. It stays here and is uploaded again, because it has changes that were not
+    /// uploaded, or because its absence does not prove a delete.
     case kept(CloudNode)
     /// Another machine has put an object at the node's path. The local node was not uploaded yet, and has a new name.
     case renamed(CloudNode, from: TreePath)
