@@ -102,8 +102,8 @@ extension Pusher {
 }
 
 extension RemoteBody {
-    /// The same bytes, which report read errors unchanged. The code that sends the bytes may convert such an error to
-    /// another one.
+    /// The same bytes. A read error is also passed unchanged to a closure, because the code that sends the bytes may
+    /// convert it to another error.
     func telling(_ tell: @escaping @Sendable (any Error) -> Void) -> RemoteBody {
         guard bytes == nil else { return self }
         var body = RemoteBody(size: size) { [self] range in

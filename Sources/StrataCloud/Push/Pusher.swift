@@ -169,8 +169,8 @@ final class Pusher: Sendable {
         /// Whether the remote is known to have the node.
         var isThere: Bool { remote?.isCertain ?? false }
 
-        /// Throws unless the node now has another parent. Called if the remote does not have the parent folder of the
-        /// operation, or has it below the node.
+        /// Throws if the node still has the operation's parent folder. Called if the remote does not have this folder,
+        /// or has it below the node.
         func checkMovedOn(_ work: CloudWork, isBelow: Bool = false) throws {
             guard let node, node.trunk != .detached, node.parent?.number == work.parent else { return }
             let message =

@@ -43,29 +43,29 @@ public final class CloudNode: Model {
 }
 
 extension CloudNode {
-    /// The version of the content that the remote had when it was last heard of; nil where it has none.
+    /// The last known version of the content at the remote; nil if the node does not have content there.
     public var eTag: ETag? { remote?.eTag(of: .data) }
 
-    /// Whether it has content, as far as is known of the remote: true for files, and for folders of whose content the
-    /// remote has a version.
+    /// Whether the node has content, as far as the remote's state is known. True for files, and for folders if the
+    /// remote has a version of their content.
     ///
-    /// The content of a folder lies beside it at the remote, under its name and `%payload`. In an encrypted account the
-    /// metadata and thumbnail of a folder lie in the same file, so that a folder with metadata counts as one with
-    /// content until that file was looked at.
+    /// The content of a folder is stored beside the folder at the remote, under the folder's name and `%payload`. In an
+    /// encrypted account this file also contains the folder's metadata and thumbnail. So a folder with metadata counts
+    /// as one with content until this machine has read the file.
     public var hasContent: Bool { remote?.snapshot.hasContent ?? !isFolder }
 
-    /// The path, by the names that the context shows.
+    /// The path, with the names that the context shows.
     ///
     /// - Complexity: O(depth).
     public var path: TreePath {
-        // The last one is the trunk.
+        // The last ancestor is the trunk, which does not have a name in the path.
         TreePath(([self] + ancestors).dropLast().map(\.name).reversed(), in: trunk)
     }
 
-    /// Whether it is the top of a trunk.
+    /// Whether the node is the top of a trunk.
     public var isTrunk: Bool { trunkKey != nil }
 
-    /// The nodes above it, nearest first, the trunk last.
+    /// The nodes above this one: the nearest first, the trunk last.
     ///
     /// - Complexity: O(depth).
     public var ancestors: [CloudNode] {
