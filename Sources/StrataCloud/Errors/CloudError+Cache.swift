@@ -1,10 +1,12 @@
 extension CloudError.Code {
-    /// The folder of the cache cannot be read or written to: it is not there, nobody may write to it, the disk is full, or somebody else holds it.
+    /// The cache folder cannot be read or written. It does not exist, this process may not write to it, the disk is
+    /// full, or another owner has the cache open.
     public static let cacheUnavailable = CloudError.Code("cacheUnavailable")
-    /// The index of the cache is damaged, or of a later version. Delete the folder; what was in it can be downloaded again.
+    /// The cache's index is damaged, or a later version of Strata has written it. Delete the folder. Its content can be
+    /// downloaded again.
     public static let cacheDamaged = CloudError.Code("cacheDamaged")
     /// The cache was closed.
     public static let cacheClosed = CloudError.Code("cacheClosed")
-    /// A file that is to be taken into the cache cannot be read.
+    /// A file that is being added to the cache cannot be read.
     public static let fileUnreadable = CloudError.Code("fileUnreadable")
 }

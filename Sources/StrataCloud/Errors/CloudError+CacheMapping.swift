@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 
 extension CloudError {
-    /// What an error of the index or the file system means for a cache.
+    /// Converts an error of the index or the file system to an error of the cache.
     static func cache(_ error: any Error, _ folder: URL) -> any Error {
         switch error {
         case is CloudError, is CancellationError: return error

@@ -1,24 +1,25 @@
 extension CloudError.Code {
-    /// The bytes are no sealed file.
+    /// The bytes are not an encrypted file.
     public static let notSealed = CloudError.Code("notSealed")
-    /// The sealed file is of a version, or sealed by an algorithm, that this version of Strata does not know.
+    /// This version of Strata does not know the format version or the algorithm of the encrypted file.
     public static let sealedVersionUnknown = CloudError.Code("sealedVersionUnknown")
-    /// The account key with which the content key is wrapped is not among those given.
+    /// The account key that wraps the file's content key is not among the given keys.
     public static let accountKeyUnknown = CloudError.Code("accountKeyUnknown")
-    /// The account key, or the content key, does not open the file: it is another one, or the preamble was tampered with.
+    /// The account key or the content key does not open the file. It is a different key, or the preamble was tampered
+    /// with.
     public static let sealKeyRefused = CloudError.Code("sealKeyRefused")
-    /// The file is genuine, and was sealed for another node.
+    /// The file is authentic, but was encrypted for another node.
     public static let sealedForAnotherNode = CloudError.Code("sealedForAnotherNode")
-    /// Bytes were changed, moved, or come from another section, version or node.
+    /// Bytes were changed or moved, or come from another section, version or node.
     public static let sealedDamaged = CloudError.Code("sealedDamaged")
-    /// Bytes are missing at the end.
+    /// Bytes are missing at the end of the file.
     public static let sealedTruncated = CloudError.Code("sealedTruncated")
-    /// The file is genuine, and what is in it is not as the format says.
+    /// The file is authentic, but its content does not follow the format.
     public static let sealedMalformed = CloudError.Code("sealedMalformed")
-    /// The account has sealed its content before, and was opened without sealing.
+    /// The account has encrypted its content before, and was now opened without encryption.
     public static let sealingMissing = CloudError.Code("sealingMissing")
-    /// What is to be sealed has changed since sealing began; begin anew.
+    /// The source has changed since encryption began. Start the encryption again.
     public static let sealSourceChanged = CloudError.Code("sealSourceChanged")
-    /// It cannot be sealed so: a chunk size, a key or a header that the format does not allow.
+    /// The input cannot be encrypted: the format does not allow the chunk size, the key or the header.
     public static let sealInvalid = CloudError.Code("sealInvalid")
 }

@@ -1,48 +1,48 @@
 extension CloudError.Code {
-    /// A path leads nowhere, or the folder that it should lie in is not there.
+    /// No node exists at the path, or the folder that should contain it does not exist.
     public static let noSuchNode = CloudError.Code("noSuchNode")
-    /// The folder at the remote that something lies in is not known.
+    /// The parent folder at the remote is not known.
     public static let noSuchFolder = CloudError.Code("noSuchFolder")
-    /// There is a node at this place already.
+    /// Another node already exists at this place.
     public static let placeTaken = CloudError.Code("placeTaken")
     /// A name is empty or too long.
     public static let invalidName = CloudError.Code("invalidName")
-    /// A path cannot be read.
+    /// A path cannot be parsed.
     public static let invalidPath = CloudError.Code("invalidPath")
-    /// The node is no folder, or it is one.
+    /// The operation needs a file and the node is a folder, or the other way round.
     public static let wrongKind = CloudError.Code("wrongKind")
-    /// A node would lie below itself.
+    /// A move would place a node below itself.
     public static let nodeBelowItself = CloudError.Code("nodeBelowItself")
     /// Trunks can be neither moved nor deleted.
     public static let isTrunk = CloudError.Code("isTrunk")
-    /// The node belongs to another account, or to another context.
+    /// The node belongs to another account or to another context.
     public static let foreignNode = CloudError.Code("foreignNode")
-    /// Another node is linked to this object.
+    /// Another node is already linked to this object.
     public static let alreadyLinked = CloudError.Code("alreadyLinked")
     /// The account is not set up in this store.
     public static let noSuchAccount = CloudError.Code("noSuchAccount")
-    /// The removal of the account was begun, and has not come to its end: remove it once more.
+    /// A removal of the account was started and has not finished. Remove the account again.
     public static let removalUnfinished = CloudError.Code("removalUnfinished")
     /// The stack was opened without ``CloudAccount/models``.
     public static let modelsMissing = CloudError.Code("modelsMissing")
-    /// The account was set up on another remote.
+    /// The account was set up with another remote.
     public static let otherRemote = CloudError.Code("otherRemote")
-    /// The remote cannot do what the account needs.
+    /// The remote does not support what the account needs.
     public static let remoteUnfit = CloudError.Code("remoteUnfit")
-    /// A pull would remove more files here than its policy allows without a question. Nothing was removed. A person
-    /// who was asked allows it by ``CloudAccount/pull(ignoringRemovalLimit:)``.
+    /// A pull would remove more local files than its policy allows without confirmation. Nothing was removed. After a
+    /// person has confirmed the removals, call ``CloudAccount/pull(ignoringRemovalLimit:)``.
     public static let tooManyRemovals = CloudError.Code("tooManyRemovals")
-    /// Sections are asked for that do not come together.
+    /// The requested sections cannot be downloaded together.
     public static let wrongSections = CloudError.Code("wrongSections")
-    /// It cannot be sent to other accounts.
+    /// The node cannot be sent to other accounts.
     public static let cannotSend = CloudError.Code("cannotSend")
-    /// The inbox of another account does not take what was sent to it.
+    /// The inbox of another account does not accept the message.
     public static let inboxRefused = CloudError.Code("inboxRefused")
-    /// Something of the account was not sent yet.
+    /// The account still has changes that were not uploaded.
     public static let unsentWork = CloudError.Code("unsentWork")
-    /// Marked sections have not arrived; ``CloudError/nodes`` has the nodes whose sections stay marked.
+    /// Marked sections were not downloaded. ``CloudError/nodes`` lists the nodes whose sections stay marked.
     public static let downloadsFailed = CloudError.Code("downloadsFailed")
-    /// The rest of the work waits for an event outside of the account, such as the network, a decision or other credentials.
+    /// The remaining work waits for an external event, such as the network, a decision or other credentials.
     public static let stalled = CloudError.Code("stalled")
     /// The account is closed.
     public static let closed = CloudError.Code("closed")

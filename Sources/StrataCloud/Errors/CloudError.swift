@@ -1,27 +1,27 @@
-/// What went wrong with nodes, transfers and what is kept of them, and what to do about it.
+/// An error of nodes, transfers or their stored state. It says what happened and what to do.
 public struct CloudError: Error, Sendable, CustomStringConvertible {
-    /// The kind of an error. Further codes may come with further versions, so keep a default case.
+    /// The kind of an error. Later versions may add codes, so keep a default case.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         public let description: String
 
-        /// A code by its name; two of one name are equal.
+        /// Creates a code from its name. Two codes with the same name are equal.
         public init(_ description: String) { self.description = description }
     }
 
-    /// The kind of error, for code that decides by it.
+    /// The kind of error. Code that handles errors switches over it.
     public let code: Code
     /// One or two sentences: what happened, and what to do.
     public let message: String
-    /// The numbers of the nodes concerned.
+    /// The numbers of the affected nodes.
     public let nodes: [Int64]
-    /// The error that caused this, if there is one.
+    /// The error that caused this one, if any.
     public let underlying: (any Error)?
-    /// Where it was thrown, for reports.
+    /// The source file that threw the error, for reports.
     public let file: String
-    /// The line of that file.
+    /// The line in that file.
     public let line: Int
 
-    /// An error that says where it was made.
+    /// Creates an error that records the location of the call.
     public init(
         _ code: Code,
         _ message: String,
@@ -38,6 +38,6 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
         self.line = line
     }
 
-    /// Code and message.
+    /// The code and the message.
     public var description: String { "\(code): \(message)" }
 }

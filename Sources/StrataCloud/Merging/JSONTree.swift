@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-/// A JSON value of whichever form.
+/// Any JSON value.
 enum JSONTree: Codable, Hashable {
     case null
     case flag(Bool)
@@ -24,7 +24,7 @@ enum JSONTree: Codable, Hashable {
         } else if let natural = try? container.decode(UInt64.self) {
             self = .natural(natural)
         } else if let number = try? container.decode(Double.self) {
-            // What a decimal can hold it holds to the last digit.
+            // A decimal keeps all digits of the numbers in its range.
             if let decimal = try? container.decode(Decimal.self), decimal.isFinite, abs(number) < 1e100,
                 abs(number) > 1e-28
             {

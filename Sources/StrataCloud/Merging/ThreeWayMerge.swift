@@ -1,30 +1,29 @@
 import Foundation
 public import Strata
 
-/// Merges what was changed on both sides since they were the same: here (local) and at the remote.
+/// Merges the changes of both sides since their common ancestor: here (local) and at the remote.
 ///
-/// What was changed on one side only is taken from there. Sets, dictionaries, arrays and the properties of records are merged element by
-/// element; where both sides have changed the same one to something else, the remote's value counts, so that all that merge come to the
-/// same.
+/// A change of only one side is applied. Sets, dictionaries, arrays and the properties of records are merged element by
+/// element. If both sides have changed the same element differently, the remote's value wins, so that all merging
+/// machines get the same result.
 public enum ThreeWayMerge {
-    /// A value as a whole.
+    /// Merges a value as a whole.
     public static func value<Value: Equatable>(original: Value, local: Value, remote: Value) -> Value {
         remote == original ? local : remote
     }
 
-    /// A value as a whole, or nil. Texts are compared by the bytes of their UTF-8.
+    /// Merges an optional value as a whole. Texts are compared by their UTF-8 bytes.
     public static func value<Value: AttributeValue>(original: Value?, local: Value?, remote: Value?) -> Value? {
         Value._$isSameOptional(remote, original) ? local : remote
     }
 
-    /// A value as a whole. Texts are compared by the bytes of their UTF-8.
+    /// Merges a value as a whole. Texts are compared by their UTF-8 bytes.
     public static func value<Value: AttributeValue>(original: Value, local: Value, remote: Value) -> Value {
         Value.isSame(remote, original) ? local : remote
     }
 
-    /// Members that either side has added are in, and those that either has removed are not.
-    ///
-    /// - Complexity: O(members).
+    /// Merges a set. The result contains the members that either side has added, and lacks the members that either side
+    /// has removed.
     public static func set<Element: Hashable>(
         original: Set<Element>,
         local: Set<Element>,
@@ -33,9 +32,8 @@ public enum ThreeWayMerge {
         remote.union(local.subtracting(original)).subtracting(original.subtracting(local))
     }
 
-    /// Key by key; a value that one side has removed and the other changed is as the remote has it.
-    ///
-    /// - Complexity: O(keys).
+    /// Merges a dictionary key by key. If one side has removed a value and the other has changed it, the remote's side
+    /// wins.
     public static func dictionary<Key: Hashable, Value: Equatable>(
         original: [Key: Value],
         local: [Key: Value],
@@ -44,7 +42,7 @@ public enum ThreeWayMerge {
         dictionary(original: original, local: local, remote: remote) { _, _, remote in remote }
     }
 
-    /// The same, with what becomes of a value that both sides have, and have changed.
+    /// Merges a dictionary key by key. The closure merges a value that both sides have and have changed.
     static func dictionary<Key: Hashable, Value: Equatable>(
         original: [Key: Value],
         local: [Key: Value],
@@ -64,10 +62,9 @@ public enum ThreeWayMerge {
         return merged
     }
 
-    /// Element by element: each is there as often as both sides' additions and removals make it; the same change on both sides counts once.
-    /// The order is the remote's, with what was added here behind what it stands behind here.
-    ///
-    /// - Complexity: O(elements).
+    /// Merges an array element by element. The count of each element follows from the additions and removals of both
+    /// sides; an identical change on both sides counts once. The result has the remote's order. An element that was
+    /// added locally follows the element that precedes it locally.
     public static func array<Element: Hashable>(
         original: [Element],
         local: [Element],
@@ -81,14 +78,14 @@ public enum ThreeWayMerge {
             let (then, here, there) = (before[element] ?? 0, mine[element] ?? 0, theirs[element] ?? 0)
             counts[element] = here == there ? here : max(0, there + here - then)
         }
-        // What the remote has and is to stay, the last of equal ones first given up.
+        // The remote's elements that stay. Of equal elements, the last ones are dropped first.
         var left = counts
         var merged: [Element] = []
         for element in remote where left[element, default: 0] > 0 {
             left[element, default: 0] -= 1
             merged.append(element)
         }
-        // What is missing was added here.
+        // The remaining elements were added locally.
         var places: [Element: Int] = [:]
         for (index, element) in merged.enumerated() { places[element] = index }
         var additions: [Int: [Element]] = [:]
@@ -106,7 +103,7 @@ public enum ThreeWayMerge {
         return result
     }
 
-    /// The same for texts, which are compared by the bytes of their UTF-8.
+    /// Merges an array of texts, which are compared by their UTF-8 bytes.
     public static func array(original: [String], local: [String], remote: [String]) -> [String] {
         array(
             original: original.map(UTF8Text.init(_:)),
@@ -119,14 +116,15 @@ public enum ThreeWayMerge {
         elements.reduce(into: [:]) { $0[$1, default: 0] += 1 }
     }
 
-    /// Records, property by property, and what is in these: objects key by key, arrays and sets element by element, as their JSON has them.
+    /// Merges records property by property, based on their JSON. Objects are merged key by key, arrays and sets element
+    /// by element.
     ///
-    /// - Throws: what encoding and decoding throw.
+    /// - Throws: errors of encoding and decoding.
     /// - Complexity: O(size of the JSON).
     public static func record<Record: Codable>(original: Record, local: Record, remote: Record) throws -> Record {
         let encoder = JSONEncoder()
         let decoder = JSONDecoder()
-        // In an array each, since JSON of a bare number or text is not read by all.
+        // Each record is encoded inside an array, because not every decoder accepts a bare number or text as JSON.
         func tree(_ record: Record) throws -> JSONTree {
             try decoder.decode([JSONTree].self, from: encoder.encode([record]))[0]
         }
@@ -136,7 +134,7 @@ public enum ThreeWayMerge {
 }
 
 extension ShareList {
-    /// What becomes of a share list that was changed on both sides.
+    /// Merges a share list that was changed on both sides.
     public static func merge(original: ShareList, local: ShareList, remote: ShareList) -> ShareList {
         ShareList(
             ThreeWayMerge.dictionary(original: original.shares, local: local.shares, remote: remote.shares) {

@@ -1,15 +1,15 @@
 import Strata
 import StrataPipeline
 
-/// Dependencies follow from what operations read and write, in the order of their commits: they are written in the transaction that
-/// queues the operations, so that nobody who commits at the same moment is missed.
+/// Derives the dependencies between operations from their reads and writes, in the order of the commits. The
+/// transaction that queues the operations also writes the dependencies, so that they include concurrent commits.
 extension CloudAccess: CommitFollower {
     package static var guards: [String] { [AccessSQL.cleanUp] }
 
     package static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws {
         var accesses: [Int64: [Access]] = [:]
         for number in commit.inserted {
-            // Of an operation that was taken back before its commit.
+            // The operation was removed before its commit.
             guard try transaction.run(AccessSQL.deleteOrphan, [.integer(number)]) == 0 else { continue }
             try transaction.rows(AccessSQL.select, [.integer(number)]) { row in
                 let operation = try row.read(Int64.self, at: 0)
@@ -42,16 +42,18 @@ extension CloudAccess: CommitFollower {
         var messages: Set<Int64> = []
         var dependants: Set<Int64> = []
         for access in accesses where access.isBefore {
-            // Of those of one commit which come before others, the first come first.
+            // Among operations of one commit that run before others, the first one queued runs first.
             let values: [StoredValue] = [access.resource, .integer(operation), .integer(access.commit)]
             dependants.formUnion(try transaction.numbers(AccessSQL.selectWaiting, values))
         }
-        // What comes before this one by now, as what is sent anew with it, does not come behind it as well.
+        // An operation that already precedes this one, such as one that is sent again together with it, must not depend
+        // on it too.
         if !dependants.isEmpty {
             dependants.subtract(try CommitConsequences.impliedPrerequisites(of: [operation], in: transaction))
         }
-        // What comes before others that wait already comes behind what those come behind, and so do all that wait for them: some of these
-        // may have been queued before them.
+        // The operation takes the place of the earliest operation that depends on it, directly or indirectly, and
+        // depends on the operations before this place. Some indirect dependants may have been queued before the direct
+        // ones.
         let behind = try CommitConsequences.dependants(of: dependants, in: transaction)
         let own = (commit: accesses.map(\.commit).max() ?? 0, operation: operation)
         var place = own
@@ -67,8 +69,9 @@ extension CloudAccess: CommitFollower {
                 prerequisites.insert(writer)
                 since = [.integer(try row.read(Int64.self, at: 1)), .integer(writer)]
             }
-            // What has gone before others stands among them wherever it was queued: whoever comes behind them comes behind it. The last
-            // writer comes behind those that were queued before it.
+            // An operation that runs before others does not run in its queue order, so the query for the last writer
+            // excludes it. Every such operation that was queued since the last writer is a prerequisite as well. The
+            // last writer already depends on the earlier ones.
             let queued: [StoredValue] = [.integer(own.commit), .integer(own.operation)]
             prerequisites.formUnion(
                 try transaction.numbers(AccessSQL.selectGoneBefore, [access.resource] + queued + since)
@@ -76,7 +79,7 @@ extension CloudAccess: CommitFollower {
             guard access.isWrite else { continue }
             try transaction.rows(AccessSQL.selectReadersSince, [access.resource] + moment + since) { row in
                 let reader = try row.read(Int64.self, at: 0)
-                // A message writes nothing, so that all who find it find it here.
+                // A message only reads, so this query is the only one that finds messages.
                 if try row.read(Int.self, at: 1) == Role.message.rawValue {
                     messages.insert(reader)
                 } else {
@@ -84,8 +87,9 @@ extension CloudAccess: CommitFollower {
                 }
             }
         }
-        // Some wait for this one already by what both do, where it is to have another place than at first. Where the application has asked for
-        // that against what both do, the two make a ring, which is refused: neither of them is dropped.
+        // If the operation has moved to another place, some operations already depend on it because of their reads and
+        // writes. They do not become prerequisites. If the application has declared a dependency that contradicts the
+        // reads and writes, the two dependencies form a cycle, which is rejected. Neither of them is dropped.
         let waiting = try behind.union(CommitConsequences.impliedDependants(of: [operation], in: transaction))
         for (prerequisites, policy) in [(prerequisites, DependencyPolicy.wait), (messages, .run)] {
             try CommitConsequences.addDependencies(
@@ -99,7 +103,7 @@ extension CloudAccess: CommitFollower {
             try CommitConsequences.addDependencies([operation], to: dependant, in: transaction)
         }
         guard accesses.contains(where: { $0.isWrite && $0.isUpload }) else { return }
-        // Whoever sends something once more wants what has failed for its node tried again, and would wait for that for ever.
+        // A new upload retries the failed operations of its node. Otherwise it would wait for them forever.
         try CommitConsequences.retry(
             transaction.numbers(AccessSQL.selectFailed, [.integer(operation)]),
             in: transaction
@@ -107,8 +111,9 @@ extension CloudAccess: CommitFollower {
     }
 }
 
-/// What is to be deleted need not be sent before: what was queued for it is left out by the commit that deletes it, since until then it
-/// may run and be done. A node stands for nothing where the object that it is to stand for is not there behind the commit.
+/// Skips the uploads of a node in the commit that deletes the node. They are skipped only then, because until the
+/// commit they may still run and finish. Also clears the link of a node if the linked object does not exist after the
+/// commit.
 extension CloudNode: CommitFollower {
     package static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws {
         for number in commit.updated("parent") { try checkRing(number, in: transaction) }
@@ -123,9 +128,10 @@ extension CloudNode: CommitFollower {
         }
     }
 
-    /// Deletes the tags and the conflict of a node that is gone: they say its id, and nothing leads from it to them.
+    /// Deletes the tags and the conflict of a deleted node. They contain the node's id as a value, so no relationship
+    /// leads from the node to them.
     private static func deleteWhatIsSaid(of number: Int64, in transaction: StoreTransaction) throws {
-        // By the number, whatever fingerprint the store had when the id was written down.
+        // Tags are found by the number in the id, whatever fingerprint the store had when the id was written.
         let (first, last) = ("CloudNode-\(number)-", "CloudNode-\(number).")
         var tags: [(id: Int64, subject: String)] = []
         try transaction.rows(AccessSQL.selectTags, [.text(first), .text(last)]) { row in
@@ -138,7 +144,7 @@ extension CloudNode: CommitFollower {
         }
     }
 
-    /// Deletes the tags of an account whose nodes are gone, as earlier versions have left them.
+    /// Deletes the tags of an account whose nodes do not exist any more. Earlier versions have left such tags.
     ///
     /// - Complexity: O(tags of nodes), each by its index.
     static func deleteOrphanedTags(of account: String, in transaction: StoreTransaction) throws {
@@ -149,7 +155,7 @@ extension CloudNode: CommitFollower {
         try delete(tags, in: transaction)
     }
 
-    /// Deletes those of the tags whose subject is a node of this store that is not there.
+    /// Deletes those of the tags whose subject is a missing node of this store.
     private static func delete(_ tags: [(id: Int64, subject: String)], in transaction: StoreTransaction) throws {
         for tag in tags where try transaction.isThere(tag.subject) == false {
             try transaction.run(AccessSQL.deleteTag, [.integer(tag.id)])
@@ -159,7 +165,8 @@ extension CloudNode: CommitFollower {
 }
 
 extension CloudNode {
-    /// The object may be rolled back by now, deleted meanwhile, or still be another context's alone.
+    /// Clears the link of a node if its object is missing. The object may have been rolled back or deleted, or another
+    /// context may not have committed it yet.
     private static func dropDanglingLink(of number: Int64, in transaction: StoreTransaction) throws {
         var link: String?
         try transaction.rows(AccessSQL.selectLink, [.integer(number)]) { link = try $0.read(String?.self, at: 0) }
@@ -168,7 +175,7 @@ extension CloudNode {
         try transaction.note(updated: number, ["link"], of: CloudNode.self)
     }
 
-    /// Two contexts may have moved two folders into each other.
+    /// Rejects a cycle of folders. Two contexts may have moved two folders into each other.
     private static func checkRing(_ number: Int64, in transaction: StoreTransaction) throws {
         var seen: Set<Int64> = []
         var next: Int64? = number
@@ -185,7 +192,7 @@ extension CloudNode {
     }
 }
 
-/// The texts of SQL by which dependencies are found.
+/// The SQL statements that find dependencies.
 private enum AccessSQL {
     private static let accesses = "\"CloudAccess\""
 
@@ -202,7 +209,7 @@ private enum AccessSQL {
         SELECT "id", "subject" FROM "CloudTag" WHERE "account" IN (SELECT "account" FROM "CloudAccount") \
         AND "subject" > ?1 AND "subject" < ?2
         """
-    /// A cast reads the number of an id, up to the next hyphen.
+    /// The cast reads the number of an id, up to the next hyphen.
     static let selectOrphanedTags = """
         SELECT "id", "subject" FROM "CloudTag" WHERE "account" = ?1 AND "subject" > 'CloudNode-' AND "subject" < 'CloudNode.' \
         AND NOT EXISTS (SELECT 1 FROM "CloudNode" n WHERE n."id" = CAST(substr("subject", 11) AS INTEGER))
@@ -230,20 +237,22 @@ private enum AccessSQL {
         SELECT "operation", "role" FROM \(accesses) WHERE "resource" = ?1 AND "isWrite" = 0 \
         AND ("commit", "operation") < (?2, ?3) AND ("commit", "operation") > (?4, ?5)
         """
-    /// The operations of a node which send something. What makes it as a folder stays where something is moved into it or out of it.
+    /// The operations of a node that upload it. An operation that creates the node as a folder stays if a move into the
+    /// folder or out of it is queued.
     static let selectOfNode = """
         SELECT DISTINCT a."operation", a."commit" FROM \(accesses) a JOIN "QueuedOperation" o ON o."id" = a."operation" \
         WHERE a."resource" = ?2 AND o."lane" = ?1 AND (a."role" = 1 OR a."role" = 2 AND NOT EXISTS \
         (SELECT 1 FROM \(accesses) m WHERE m."resource" = ?2 AND m."role" = 3))
         """
-    /// Those that have not begun, but for those that come before these very ones as well and were queued by the same commit before.
+    /// The operations that have not started. It excludes operations that also run before others and were queued earlier
+    /// by the same commit.
     static let selectWaiting = """
         SELECT DISTINCT a."operation" FROM \(accesses) a JOIN "QueuedOperation" o ON o."id" = a."operation" \
         WHERE a."resource" = ?1 AND a."operation" <> ?2 AND o."status" <> 3 \
         AND NOT (a."isBefore" = 1 AND a."commit" = ?3 AND a."operation" < ?2)
         """
-    /// What has failed for the node of an operation, but for messages. That is among the first that are queued for the node, behind which the others
-    /// wait, however many they are.
+    /// The failed operations of the operation's node, except messages. A failed operation is among the first 16 of the
+    /// node's lane, because the others wait for it, however many there are.
     static let selectFailed = """
         SELECT f."id" FROM (SELECT o."id", o."status" FROM "QueuedOperation" own CROSS JOIN "QueuedOperation" o \
         WHERE own."id" = ?1 AND o."pipeline" = own."pipeline" AND o."lane" = own."lane" \

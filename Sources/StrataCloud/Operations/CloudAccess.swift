@@ -1,30 +1,29 @@
 import Strata
 
-/// That an operation reads or writes something of the tree. It goes when the operation does.
+/// A read or a write of a tree resource by an operation. The row is deleted with the operation.
 @Model(.index("resource", "isWrite", "commit", "operation"), .index("operation"), table: "CloudAccess")
 final class CloudAccess {
-    /// The number of the id of the operation.
+    /// The number of the operation's id.
     var operation: Int64
-    /// What it reads or writes.
+    /// The resource that the operation reads or writes.
     var resource: String
-    /// Whether it writes.
     var isWrite: Bool
-    /// What the operation does: see ``Role``.
+    /// The kind of the operation: see ``Role``.
     var role: Int = 0
-    /// Whether those that wait already come behind it, as if it had been queued before them.
+    /// Whether operations that already wait depend on this one, as if it had been queued before them.
     var isBefore: Bool = false
-    /// The number of the commit that has queued the operation.
+    /// The number of the commit that queued the operation.
     @Attribute(.commitNumber) var commit: Int64 = 0
 
-    /// What an operation does, as far as that counts when its node is deleted.
+    /// The kind of an operation, as far as a delete of its node distinguishes it.
     enum Role: Int {
         case other = 0
-        /// It sends something that nobody needs then.
+        /// The operation uploads content that is not needed after the node is deleted.
         case upload = 1
-        /// It makes the node, for what is to lie in it.
+        /// The operation creates the node, so that other nodes can be placed in it.
         case record = 2
         case move = 3
-        /// It sends a copy to others, as far as it can: once it has failed nothing waits for it.
+        /// The operation sends a copy to other accounts, if possible. After it has failed, no operation waits for it.
         case message = 4
     }
 }

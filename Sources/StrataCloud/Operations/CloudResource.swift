@@ -1,7 +1,7 @@
 public import Strata
 
-/// Something that operations read and write, so that those which concern the same are done in the order of their commits: whoever
-/// reads it comes behind who has written it last, and who writes it behind all that have read it since.
+/// A resource that operations read and write. Operations on the same resource run in the order of their commits. A
+/// reader runs after the last writer. A writer runs after all readers since the last write.
 public struct CloudResource: Hashable, Sendable {
     private let key: UTF8Text
 
@@ -9,21 +9,22 @@ public struct CloudResource: Hashable, Sendable {
 
     var text: String { key.string }
 
-    /// That a node is there, and where: written by what makes, moves and deletes it, read by everything at it and below.
+    /// The existence and place of a node. Operations that create, move or delete the node write it. All operations on
+    /// the node and below it read it.
     public static func node(_ id: ObjectID<CloudNode>) -> CloudResource { CloudResource(text: "@\(id.number)") }
 
-    /// The content of a node: written by uploads, read by copies.
+    /// The content of a node. Uploads write it; copies read it.
     public static func content(_ id: ObjectID<CloudNode>) -> CloudResource { CloudResource(text: "#\(id.number)") }
 
     /// The record of a node: permissions and share list.
     static func record(_ id: ObjectID<CloudNode>) -> CloudResource { CloudResource(text: "%\(id.number)") }
 
-    /// A place in a folder, whatever is there: written by what fills or frees it.
+    /// A place in a folder, whether it is occupied or not. Operations that fill or free the place write it.
     static func place(_ place: String, in folder: ObjectID<CloudNode>) -> CloudResource {
         CloudResource(text: "\(folder.number)/\(place)")
     }
 
-    /// Something of the application's, by its name: of one account.
+    /// A resource that the application names, in one account.
     static func named(_ name: String, of account: String) -> CloudResource {
         CloudResource(text: "\(account.utf8.count):\(account):\(name)")
     }

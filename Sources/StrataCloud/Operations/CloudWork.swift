@@ -1,14 +1,15 @@
 import Strata
 import StrataPipeline
 
-/// What an operation does at the remote. It holds no content, and no paths: those are asked for when it runs.
+/// The payload of an operation at the remote. It contains neither content nor paths: the operation looks them up when
+/// it runs.
 struct CloudWork: OperationPayload {
     static let operationType = "strata.cloud"
 
     enum Kind: String, Codable, Sendable {
-        /// Makes a folder, or sends the record of a file.
+        /// Creates a folder, or sends the record of a file.
         case record
-        /// Sends sections of the content.
+        /// Uploads sections of the content.
         case content
         case move
         case copy
@@ -28,32 +29,34 @@ struct CloudWork: OperationPayload {
     }
 
     var kind: Kind
-    /// The number of the node's id, and of what the remote has of it.
+    /// The number of the node's id, which is also the number of its remote state.
     var node: Int64
-    /// Whether it is about a folder: of what is made or moved.
+    /// Whether the node is a folder. Set for creates, copies and moves.
     var isFolder: Bool?
-    /// The folder that it is to lie in, and the name there: of what is made, moved or copied. Of messages the name in the inbox.
+    /// The destination folder and the name there. Set for creates, moves and copies. For messages, the name is the name
+    /// in the inbox.
     var parent: Int64?
     var name: String?
-    /// Which sections are sent.
+    /// The sections to upload.
     var sections: ContentSections?
-    /// Whether a later upload of the same sections does instead of this one.
+    /// Whether a later upload of the same sections replaces this one.
     var isLatestEnough: Bool?
-    /// How many bytes there are to send, where the application has said so: for who looks at progress.
+    /// The number of bytes to upload, if the application has given it. Only progress uses it.
     var size: Int64?
-    /// Of copies: the node that is copied.
+    /// For copies: the source node.
     var source: Int64?
-    /// Of copies: what that stood for, in case that it never arrives there. Of messages: the object that is sent.
+    /// For copies: the link of the source, in case the source never arrives at the remote. For messages: the object to
+    /// send.
     var sourceLink: String?
-    /// Of copies: whether the source had content that was not sent when the copy was queued. If the source is deleted before that, the copy is sent
-    /// from here.
+    /// For copies: whether the source had content that was not uploaded when the copy was queued. If the source is
+    /// deleted before that upload, this machine sends the copy.
     var isSourceUnsent: Bool?
-    /// Of messages: the id of the account that it is for.
+    /// For messages: the id of the recipient's account.
     var recipient: String?
 }
 
 extension CloudWork {
-    /// Makes a folder, or sends the record of a file.
+    /// Creates a folder, or sends the record of a file.
     static func record(of node: CloudNode, in parent: CloudNode) -> CloudWork {
         CloudWork(
             kind: .record,
@@ -64,7 +67,7 @@ extension CloudWork {
         )
     }
 
-    /// Moves a node to where it is by now.
+    /// Moves a node to its current place.
     static func move(of node: CloudNode, in parent: CloudNode) -> CloudWork {
         CloudWork(
             kind: .move,
@@ -75,7 +78,7 @@ extension CloudWork {
         )
     }
 
-    /// Sends sections of the content of a file or folder.
+    /// Uploads sections of the content of a file or folder.
     static func content(
         of node: CloudNode,
         in parent: CloudNode,

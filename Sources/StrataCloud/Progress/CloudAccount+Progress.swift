@@ -1,47 +1,54 @@
 public import Strata
 
-/// Progress is put together from what is queued and marked in the store and from what passes in this process. Nothing is written for it.
+/// Progress combines the queued operations and download marks in the store with the transfers in this process. Nothing
+/// is stored for it.
 extension CloudAccount {
-    /// How far all that the account sends and brings here has come. What is done counts from the moment at which the account was opened.
+    /// The progress of all uploads and downloads of the account. Completed transfers count from the moment when the
+    /// account was opened.
     ///
-    /// Of the sections marked for download, those count as left that will be downloaded: the sections that the
-    /// account's ``DownloadPolicy`` wants, and with ``DownloadPolicy/byApplication`` all of them.
+    /// Sections that are marked for download count as left if they will be downloaded: the sections that the account's
+    /// ``DownloadPolicy`` wants, and with ``DownloadPolicy/byApplication`` all of them.
     ///
-    /// - Throws: what the store reports.
+    /// - Throws: errors of the store.
     /// - Complexity: O(operations queued + sections marked).
     public func progress() async throws -> CloudProgress { try await read(.account) }
 
-    /// The same of one node, by itself. What is done counts as long as it is among the last 4096 nodes of which something was.
+    /// The progress of one node, without the nodes below it. Completed transfers count as long as the node is among the
+    /// last 4096 nodes with completed transfers.
     ///
     /// - Complexity: O(operations and marks of the node).
     public func progress(of node: ObjectID<CloudNode>) async throws -> CloudProgress {
         try await read(.node(node.number))
     }
 
-    /// The same of a folder with everything below it. What is done counts of the last 4096 nodes of which something was, in the folder or not.
+    /// The progress of a folder and everything below it. Completed transfers count for the last 4096 nodes with
+    /// completed transfers, inside or outside the folder.
     ///
     /// - Complexity: O((operations queued + sections marked) × depth).
     public func progress(below folder: ObjectID<CloudNode>) async throws -> CloudProgress {
         try await read(.below(folder.number))
     }
 
-    // MARK: Following
+    // MARK: Observing
 
-    /// The progress of the account, now and whenever it has changed: the newest, at most one in each interval by the account's clock. Ends when the
-    /// account is closed.
+    /// A sequence of the account's progress: the current value, and the newest value after each change. It gives at
+    /// most one value per interval, by the account's clock, and ends when the account is closed.
     ///
     /// ```swift
-    /// for try await progress in account.progressChanges() { bar.show(progress.uploads.fraction, progress.uploads.timeLeft) }
+    /// for try await progress in account.progressChanges() {
+    ///     bar.show(progress.uploads.fraction, progress.uploads.timeLeft)
+    /// }
     /// ```
     ///
-    /// Meanwhile some hundred bytes are held for each node with something left.
+    /// A running iteration holds some hundred bytes in memory for each node with work left.
     ///
-    /// - Complexity: the first value that of ``progress()``, each later one O(what has changed since), unless another process has changed it.
+    /// - Complexity: the first value costs as much as ``progress()``. Each later one costs O(changes since the last
+    ///   value), unless another process has made changes.
     public func progressChanges(every interval: Duration = .milliseconds(500)) -> CloudProgressChanges {
         CloudProgressChanges(source: source, scope: .account, interval: interval)
     }
 
-    /// The same of one node, by itself.
+    /// A sequence of the progress of one node, without the nodes below it.
     public func progressChanges(
         of node: ObjectID<CloudNode>,
         every interval: Duration = .milliseconds(500)
@@ -49,7 +56,7 @@ extension CloudAccount {
         CloudProgressChanges(source: source, scope: .node(node.number), interval: interval)
     }
 
-    /// The same of a folder with everything below it.
+    /// A sequence of the progress of a folder and everything below it.
     public func progressChanges(
         below folder: ObjectID<CloudNode>,
         every interval: Duration = .milliseconds(500)

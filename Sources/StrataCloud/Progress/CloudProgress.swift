@@ -1,48 +1,48 @@
-/// How far an account has come with what it sends and what it brings here: all of it, or what concerns a node or a folder.
+/// The progress of uploads and downloads: of a whole account, of a node, or of a folder.
 public struct CloudProgress: Hashable, Sendable {
-    /// What is sent.
+    /// The uploads.
     public var uploads: TransferProgress
-    /// What is brought here, since it was marked or asked for.
+    /// The downloads since they were marked or requested.
     public var downloads: TransferProgress
-    /// How many operations are queued: uploads, and what makes folders, moves, copies and deletes. Those that wait are among them.
+    /// The number of queued operations, including waiting ones: uploads, creates of folders, moves, copies and deletes.
     public var operationsLeft: Int
-    /// How many of these have failed, and wait for somebody.
+    /// The number of these operations that have failed and wait for a person's decision.
     public var operationsFailed: Int
 
-    /// Nothing.
+    /// Creates a progress without any work.
     public init() {
         (uploads, downloads) = (TransferProgress(), TransferProgress())
         (operationsLeft, operationsFailed) = (0, 0)
     }
 
-    /// Whether nothing is left.
+    /// Whether no work is left.
     public var isIdle: Bool { operationsLeft == 0 && uploads.filesLeft == 0 && downloads.filesLeft == 0 }
 }
 
-/// How far transfers of one direction have come.
+/// The progress of transfers in one direction.
 public struct TransferProgress: Hashable, Sendable {
-    /// How many files have been transferred.
+    /// The number of transferred files.
     public var filesDone = 0
-    /// How many are queued, marked, or on their way.
+    /// The number of files that are queued, marked or being transferred.
     public var filesLeft = 0
-    /// How many bytes have passed, of files that are done or on their way. Those of a transfer that breaks off do not count, those from which
-    /// it can be resumed do.
+    /// The number of transferred bytes, of completed and running transfers. Bytes of an interrupted transfer count only
+    /// if the transfer can be resumed after them.
     public var bytesDone: Int64 = 0
-    /// How many bytes there are in all, done and left; nil while the size of something is not known yet.
+    /// The total number of bytes, done and left; nil while the size of a file is unknown.
     public var bytesTotal: Int64? = 0
-    /// How many bytes a second have passed in the last ten seconds, or since the account's first transfer behind a pause began.
+    /// The bytes per second, averaged over the last ten seconds, or since the first transfer after a pause began.
     public var throughput: Double = 0
 
-    /// Nothing.
+    /// Creates a progress without any transfers.
     public init() {}
 
-    /// How long what is left takes at the present throughput; nil where the one or the other is not known.
+    /// The time that the remaining bytes take at the current throughput; nil if the total or the throughput is unknown.
     public var timeLeft: Duration? {
         guard let bytesTotal, filesLeft > 0, throughput > 0 else { return filesLeft == 0 ? .zero : nil }
         return .seconds(Double(max(0, bytesTotal - bytesDone)) / throughput)
     }
 
-    /// How much is done, from 0 to 1: by bytes where the total is known, by files elsewhere.
+    /// The completed fraction, from 0 to 1: by bytes if the total is known, otherwise by files.
     public var fraction: Double {
         if filesLeft == 0 { return 1 }
         if let bytesTotal, bytesTotal > 0 { return min(1, Double(bytesDone) / Double(bytesTotal)) }
@@ -51,13 +51,13 @@ public struct TransferProgress: Hashable, Sendable {
 }
 
 extension TransferProgress: CustomStringConvertible {
-    /// `3 of 8 files, 120 of 4000 bytes`.
+    /// A text like `3 of 8 files, 120 of 4000 bytes`.
     public var description: String {
         "\(filesDone) of \(filesDone + filesLeft) files, \(bytesDone) of \(bytesTotal.map(String.init) ?? "?") bytes"
     }
 }
 
-/// Of what progress is told.
+/// The nodes that a progress covers.
 enum ProgressScope: Hashable, Sendable {
     case account
     case node(Int64)

@@ -1,19 +1,19 @@
 import Foundation
 import StrataPipeline
 
-/// The progress of an account, a folder or a node, now and whenever it has changed: see ``CloudAccount/progressChanges(every:)``.
+/// A sequence of the progress of an account, a folder or a node: see ``CloudAccount/progressChanges(every:)``.
 ///
-/// What is done counts from the moment at which a loop began, or at which it was last told that nothing is left: so that a bar which was full
-/// begins anew with the next work.
+/// Completed transfers count from the start of the iteration, or from the last value that reported no work left. So a
+/// full progress bar starts again with the next work.
 public struct CloudProgressChanges: AsyncSequence, Sendable {
     let source: ProgressSource
     let scope: ProgressScope
     let interval: Duration
 
-    /// Begins to look.
+    /// Starts to observe the progress.
     public func makeAsyncIterator() -> Iterator { Iterator(source, scope, interval) }
 
-    /// Gives one value after the other, none twice in a row.
+    /// An iterator that never returns the same value twice in a row.
     public struct Iterator: AsyncIteratorProtocol {
         private let clock: any PipelineClock
         private var reading: ProgressReading
@@ -21,7 +21,7 @@ public struct CloudProgressChanges: AsyncSequence, Sendable {
         private let continuation: AsyncStream<Void>.Continuation
         private var rings: AsyncStream<Void>.Iterator
         private var last: CloudProgress?
-        /// When the next value may be read at the earliest.
+        /// The earliest time of the next value.
         private var due = Date.distantPast
 
         init(_ source: ProgressSource, _ scope: ProgressScope, _ interval: Duration) {
@@ -33,7 +33,7 @@ public struct CloudProgressChanges: AsyncSequence, Sendable {
 
         /// The newest value; nil when the account is closed or the task is cancelled.
         ///
-        /// - Throws: what the store reports.
+        /// - Throws: errors of the store.
         public mutating func next() async throws -> CloudProgress? { try await next(isolation: #isolation) }
 
         /// The newest value; nil when the account is closed or the task is cancelled.
@@ -42,7 +42,7 @@ public struct CloudProgressChanges: AsyncSequence, Sendable {
                 if last != nil, await !waitForChange(actor) { return nil }
                 let progress = try await reading.read()
                 due = clock.now.addingTimeInterval(interval / .seconds(1))
-                // Behind the value that says so, what is done counts anew.
+                // After a value that reports no work left, completed transfers count from zero.
                 if progress.isIdle { reading.beginAnew() }
                 guard progress != last else { continue }
                 last = progress
@@ -50,13 +50,13 @@ public struct CloudProgressChanges: AsyncSequence, Sendable {
             }
         }
 
-        /// Waits until something may have changed, and the interval is over.
+        /// Waits until the progress may have changed and the interval has passed.
         ///
-        /// - Returns: false at the end.
+        /// - Returns: false at the end of the sequence.
         private mutating func waitForChange(_ actor: isolated (any Actor)?) async -> Bool {
             var alarm: (any PipelineAlarm)?
             defer { alarm?.cancel() }
-            // Throughput falls while nothing passes.
+            // The throughput falls while no bytes pass, so a value is due every second.
             let isMoving = last.map { $0.uploads.throughput > 0 || $0.downloads.throughput > 0 } ?? false
             let pulse = due.addingTimeInterval(isMoving ? 1 : .infinity)
             var hasRung = false

@@ -2,9 +2,10 @@ import Strata
 import StrataPipeline
 
 extension ProgressBacklog {
-    /// Reads all that is left.
+    /// Reads all remaining work.
     ///
-    /// - Complexity: O(what is queued and marked), with its depth for a folder; for a node O(its own).
+    /// - Complexity: O(queued operations + marks), multiplied by the depth for a folder; for a node, O(its operations
+    ///   and marks).
     static func read(
         _ scope: ProgressScope,
         _ cloud: CloudContext,
@@ -26,9 +27,9 @@ extension ProgressBacklog {
         return backlog
     }
 
-    /// Reads what is left of those nodes that are in doubt.
+    /// Reads the remaining work of the nodes that may have changed.
     ///
-    /// - Complexity: O(what is in doubt).
+    /// - Complexity: O(nodes, operations and marks in doubt).
     static func read(
         _ doubt: Doubt,
         _ cloud: CloudContext,
@@ -48,7 +49,7 @@ extension ProgressBacklog {
         }
         var readings: [Int64: Reading] = [:]
         for number in numbers {
-            // Of a node that has left the scope nothing is left.
+            // A node that has left the scope has no remaining work in it.
             readings[number] = try nodes.contains(number) ? Reading(of: number, cloud, policy) : Reading()
         }
         return readings
@@ -65,7 +66,7 @@ extension ProgressBacklog.Reading {
         }
     }
 
-    /// - Parameter newest: the newest operation that sends content, so far.
+    /// - Parameter newest: the newest operation so far that uploads content.
     fileprivate mutating func note(_ row: QueuedOperation.Row, _ newest: inout Int64) throws {
         operations.append(row.id.number)
         share.operations += 1
@@ -85,7 +86,7 @@ extension ProgressBacklog.Reading {
     ) {
         marks.append(mark.id.number)
         let section = ContentSections(rawValue: mark.section)
-        // Headers are no files.
+        // Headers are not files.
         guard section != .header, policy.counts(node.snapshot, section), cloud.mayDownload(section, of: node) else {
             return
         }
@@ -94,11 +95,11 @@ extension ProgressBacklog.Reading {
     }
 }
 
-/// Tells which nodes lie in a scope, and remembers it.
+/// Determines which nodes are in a scope, and caches the results.
 struct ProgressNodes {
     private let scope: ProgressScope
     private let cloud: CloudContext
-    /// What was asked for; of folders only.
+    /// The cached results; only used for folders.
     private(set) var answers: [Int64: Bool] = [:]
 
     init(_ scope: ProgressScope, _ cloud: CloudContext) { (self.scope, self.cloud) = (scope, cloud) }

@@ -1,30 +1,31 @@
 import Strata
 import StrataPipeline
 
-/// What is left by the store of that which a progress is of: summed up, and by its nodes, so that what commits change can be changed here as well.
+/// The remaining work of a scope according to the store, as a sum and by node. The node values allow updating the sum
+/// with the changes of each commit.
 struct ProgressBacklog: Sendable {
-    /// What is left of one node.
+    /// The remaining work of one node.
     struct Share: Sendable {
         var operations: Int32 = 0
         var failed: Int32 = 0
-        /// Whether content is queued to be sent, and how large the newest is, where that was said.
+        /// Whether an upload of content is queued, and the size of the newest one, if the application has given it.
         var isQueued = false
         var queuedSize: Int64?
-        /// Which sections are marked whose bytes are transferred, and how large the data is, where that is known.
+        /// The marked sections that will be downloaded, and the size of the data, if known.
         var marked: ContentSections = []
         var dataSize: Int64?
 
         func size(of section: ContentSections) -> Int64? { section == .data ? dataSize : nil }
     }
 
-    /// Files that are left.
+    /// Remaining files.
     struct Files: Sendable {
         var count = 0
         var bytes: Int64 = 0
-        /// How many of them are of unknown size.
+        /// The number of files with unknown size.
         var unsized = 0
 
-        /// A size that can be summed up: remotes may say anything.
+        /// Limits a size, so that sums cannot overflow: a remote may report any size.
         private static func plausible(_ size: Int64) -> Int64 { min(max(size, 0), 1 << 44) }
 
         mutating func add(_ size: Int64?, times count: Int = 1) {
@@ -33,7 +34,7 @@ struct ProgressBacklog: Sendable {
         }
     }
 
-    /// What is left of a node, with what says so.
+    /// The remaining work of a node, with the operations and marks that it was read from.
     struct Reading: Sendable {
         var share = Share()
         var operations: [Int64] = []
@@ -45,20 +46,20 @@ struct ProgressBacklog: Sendable {
     private(set) var queued = Files()
     private(set) var marked = Files()
     private var shares: [Int64: Share] = [:]
-    /// The nodes of operations and marks.
+    /// The node of each operation, and of each mark.
     private var lanes: [Int64: Int64] = [:]
     private var places: [Int64: Int64] = [:]
 
-    /// What is left of a node.
+    /// The remaining work of a node.
     func share(of node: Int64) -> Share { shares[node] ?? Share() }
 
     // MARK: Changing
 
-    /// Notes what is left of a node.
+    /// Replaces the remaining work of a node.
     mutating func set(_ reading: Reading, of node: Int64) {
         count(share(of: node), times: -1)
         count(reading.share, times: 1)
-        // Marks that do not count may count as soon as their node has changed.
+        // Marks that do not count now may count after a change of their node, so the node is kept.
         let isEmpty = reading.share.operations == 0 && reading.marks.isEmpty
         shares[node] = isEmpty ? nil : reading.share
         for operation in reading.operations { lanes[operation] = node }
@@ -72,15 +73,16 @@ struct ProgressBacklog: Sendable {
         for section in share.marked.elements { marked.add(share.size(of: section), times: count) }
     }
 
-    /// What has to be looked at behind changes.
+    /// The rows to read again after changes.
     struct Doubt: Sendable {
         var nodes: Set<Int64> = []
-        /// Operations and marks that nothing is known of yet.
+        /// Operations and marks whose nodes are unknown.
         var operations: [Int64] = []
         var marks: [Int64] = []
     }
 
-    /// What of it changes concern. Operations and marks among them are known no more, until they are set anew.
+    /// The rows of the backlog that the changes affect. Changed operations and marks are removed from the index until
+    /// they are set again.
     mutating func doubt(_ changes: ProgressNews.Changes) -> Doubt {
         var doubt = Doubt(nodes: changes.nodes.filter { shares[$0] != nil })
         for number in changes.operations {

@@ -2,25 +2,25 @@ import Strata
 import StrataPipeline
 import Synchronization
 
-/// What commits have changed of that which is left, noted until it is asked for.
+/// Collects the changes of commits that affect the remaining work, until a reader takes them.
 final class ProgressNews: Sendable {
     struct Changes: Sendable {
-        /// Whether anything may have changed.
+        /// Whether the changes are unknown, so that everything may have changed.
         var isUnknown = false
         var operations: Set<Int64> = []
         var marks: Set<Int64> = []
-        /// Nodes that were changed or deleted, or of which what the remote has has changed.
+        /// Nodes that were changed or deleted, or whose remote state was changed.
         var nodes: Set<Int64> = []
-        /// Whether nodes lie in other folders than before.
+        /// Whether nodes were moved to other folders.
         var hasMoves = false
     }
 
     private let changes = Mutex(Changes())
     private let listening = Mutex<CommitListening?>(nil)
-    /// Looking at so many things one by one is not worth it any more.
+    /// The largest number of changes that are worth reading one by one. Above it, everything is read again.
     private static let limit = 1 << 16
 
-    /// - Parameter ring: called when something was noted.
+    /// - Parameter ring: called after changes were collected.
     init(_ stack: ContextStack, ring: @escaping @Sendable () -> Void) {
         let listening = stack.listen { [weak self] news in
             self?.note(news)
@@ -38,7 +38,7 @@ final class ProgressNews: Sendable {
         }
     }
 
-    /// What has changed since the last call.
+    /// The changes since the last call.
     func take() -> Changes {
         changes.withLock { changes in
             defer { changes = Changes() }
@@ -57,9 +57,9 @@ extension ProgressNews.Changes {
         for ids in [marks.inserted, marks.updated, marks.deleted] { self.marks.formUnion(ids.lazy.map(\.number)) }
         let nodes = set.of(CloudNode.self)
         if nodes.updated.contains(where: { nodes.updatedColumns(of: $0).contains("parent") }) { hasMoves = true }
-        // By their names and places a policy says which of them it wants.
+        // A download policy depends on the names and places of nodes.
         for ids in [nodes.updated, nodes.deleted] { self.nodes.formUnion(ids.lazy.map(\.number)) }
-        // What the remote has of a node has the number of the node.
+        // The remote state of a node has the same number as the node.
         self.nodes.formUnion(set.of(RemoteNode.self).updated.lazy.map(\.number))
     }
 }

@@ -1,25 +1,25 @@
 import Strata
 import StrataPipeline
 
-/// Puts together what is queued and marked in the store, and what is being transferred.
+/// Combines the queued operations and marks of the store with the running transfers.
 ///
-/// Who reads again and again is told by commits what has changed in the store, and looks at nothing else.
+/// A reader that reads repeatedly receives the changes of commits, and reads only the changed rows.
 struct ProgressReading: Sendable {
     let source: ProgressSource
     let scope: ProgressScope
     private let reader: TransferBook.Reader
-    /// What has changed since the backlog was read; nil for who reads once.
+    /// The changes since the backlog was read; nil for a single reading.
     private let news: ProgressNews?
     private var backlog: ProgressBacklog?
     private var uploads = Passed()
     private var downloads = Passed()
 
-    /// What has passed of one direction.
+    /// The transfers of one direction.
     private struct Passed: Sendable {
         var entries: [TransferBook.Key: TransferBook.Entry] = [:]
-        /// What is done.
+        /// The completed transfers in the scope.
         var done = TransferBook.Done()
-        /// What is done of nodes of which it is not known yet whether they are in the scope.
+        /// The completed transfers of nodes that may or may not be in the scope.
         var unsorted: [Int64: TransferBook.Done] = [:]
 
         mutating func note(_ moment: TransferBook.Moment) {
@@ -36,26 +36,27 @@ struct ProgressReading: Sendable {
         }
     }
 
-    /// For one reading.
+    /// Creates a reader for a single reading.
     init(_ source: ProgressSource, _ scope: ProgressScope) {
         (self.source, self.scope, reader, news) = (source, scope, .once(scope), nil)
     }
 
-    /// For many, by one who watches the book.
+    /// Creates a reader for repeated readings by a registered watcher.
     init(_ source: ProgressSource, _ scope: ProgressScope, watcher: Int?, ring: @escaping @Sendable () -> Void) {
         (self.source, self.scope) = (source, scope)
         reader = watcher.map { .watcher($0) } ?? .once(scope)
         news = ProgressNews(source.stack, ring: ring)
     }
 
-    /// From now on only that counts as done which is done from now on.
+    /// Counts completed transfers from zero.
     mutating func beginAnew() { (uploads.done, downloads.done) = (TransferBook.Done(), TransferBook.Done()) }
 
-    /// - Complexity: O(what has changed since the last time), with its depth for a folder. The first time, and where it is not known what has changed,
-    ///   O(what is queued and marked).
+    /// - Complexity: O(changes since the last reading), multiplied by the depth for a folder. For the first reading,
+    ///   and if the changes are unknown, O(queued operations + marks).
     mutating func read() async throws -> CloudProgress {
         let book = source.book
-        // What is sent counts as before the look at the store, and what comes here as behind it: nothing is done and left at once.
+        // Uploads are read before the store and downloads after it, so that no transfer counts as done and left at
+        // once.
         uploads.note(book.moment(.upload, for: reader))
         let passed = book.passedDownloads
         let before = book.window
@@ -75,7 +76,8 @@ struct ProgressReading: Sendable {
                 isWanted($0.number) ?? false && !backlog.share(of: $0.number).marked.contains($0.section)
             }
         )
-        // What has passed, and whose operation is in the store no more, is done, though its end may not be told of yet.
+        // An upload whose bytes have all passed and whose operation is not in the store any more is done, even if its
+        // event has not arrived yet.
         let ended = uploads.entries.filter { _, entry in
             entry.hasPassed && isWanted(entry.node) ?? false && !backlog.share(of: entry.node).isQueued
         }
@@ -126,11 +128,11 @@ struct ProgressReading: Sendable {
 
     // MARK: The store
 
-    /// - Parameter asked: nodes of which it is asked whether they lie in the folder that this is of.
+    /// - Parameter asked: nodes to test for membership in the scope's folder.
     private mutating func lookAtStore(_ asked: Set<Int64>) async throws -> (ProgressBacklog, [Int64: Bool]) {
         let (facts, scope, policy) = (source.facts, scope, source.policy)
         let changes = news?.take()
-        // Where this fails it is read anew.
+        // If this reading fails, the next one reads everything.
         var known = backlog
         backlog = nil
         var isWhole = changes?.isUnknown ?? true
@@ -156,7 +158,7 @@ struct ProgressReading: Sendable {
     }
 }
 
-/// Where progress is read from.
+/// The sources of a progress.
 struct ProgressSource: Sendable {
     let stack: ContextStack
     let facts: AccountFacts
@@ -165,7 +167,7 @@ struct ProgressSource: Sendable {
 }
 
 extension TransferProgress {
-    /// - Parameter bytes: how many have passed of what is left.
+    /// - Parameter bytes: the transferred bytes of the files that are left.
     fileprivate init(_ done: TransferBook.Done, _ left: ProgressBacklog.Files, _ bytes: Int64) {
         (filesDone, filesLeft) = (done.files, left.count)
         bytesDone = done.bytes + bytes

@@ -2,23 +2,23 @@ import Foundation
 import StrataPipeline
 import Synchronization
 
-/// Which way bytes go.
+/// The direction of a transfer.
 enum TransferDirection: Hashable, Sendable {
     case upload, download
 }
 
-/// What is being transferred in this process, and has been: in memory, told by transfers as bytes pass.
+/// Tracks the running and completed transfers of this process in memory. Transfers report their bytes as they pass.
 ///
-/// What is queued and what is marked is in the store; ``ProgressReading`` puts the two together.
+/// The store contains the queued operations and the marks; ``ProgressReading`` combines the two.
 final class TransferBook: Sendable {
-    /// A transfer: of an operation's, or of what is downloaded.
+    /// A transfer of an operation, or of a download.
     struct Key: Hashable, Sendable {
         let direction: TransferDirection
-        /// The operation, or the node.
+        /// The number of the operation for uploads, of the node for downloads.
         let number: Int64
         let section: ContentSections
 
-        /// The same of another section.
+        /// The key of another section of the same transfer.
         func with(_ section: ContentSections) -> Key { Key(direction: direction, number: number, section: section) }
     }
 
@@ -26,9 +26,9 @@ final class TransferBook: Sendable {
         let node: Int64
         var size: Int64?
         var done: Int64 = 0
-        /// What is sent in ranges of its own: where they begin, and how much of them has passed.
+        /// The ranges that are sent separately: the transferred bytes by the start of the range.
         var ranges: [Int64: Int64] = [:]
-        /// Whether all of it has passed, and the commit that says so may be under way.
+        /// Whether all bytes have passed. The commit that records the result may still be running.
         var hasPassed = false
 
         fileprivate mutating func set(_ passed: Int64, ofRangeAt start: Int64) {
@@ -36,7 +36,7 @@ final class TransferBook: Sendable {
         }
     }
 
-    /// What is done with.
+    /// Completed files and bytes.
     struct Done: Hashable, Sendable {
         var files = 0
         var bytes: Int64 = 0
@@ -46,25 +46,25 @@ final class TransferBook: Sendable {
         }
     }
 
-    /// Who looks at it.
+    /// A reader of the tracker.
     enum Reader: Sendable {
-        /// Once: what is done since the account was opened.
+        /// A single reading: it counts transfers completed since the account was opened.
         case once(ProgressScope)
-        /// Again and again: what is done since the last time.
+        /// A repeated reading: it counts transfers completed since the last reading.
         case watcher(Int)
     }
 
-    /// One direction at a moment.
+    /// The state of one direction at a moment.
     struct Moment: Sendable {
         var entries: [Key: Entry]
-        /// What is done with, by nodes; that of a whole account under 0.
+        /// The completed transfers by node; those of a whole account under 0.
         var done: [Int64: Done]
     }
 
     fileprivate struct Watcher {
         let scope: ProgressScope
         let continuation: AsyncStream<Void>.Continuation
-        /// What is done with since it has looked last.
+        /// The completed transfers since the watcher's last reading.
         var done: [TransferWindow.Source: Done] = [:]
     }
 
@@ -75,18 +75,18 @@ final class TransferBook: Sendable {
         var window = TransferWindow()
         var watchers: [Int: Watcher] = [:]
         var lastWatcher = 0
-        /// With so many downloads whose marks may be gone it is looked which are.
+        /// The number of entries above which the downloads are checked for removed marks.
         var mostPassed = TransferBook.leastPassed
         var isClosed = false
     }
 
     let clock: any PipelineClock
-    /// What uploads wait for, if they may not go as fast as they can.
+    /// The limit of the upload rate; nil for unlimited.
     fileprivate let throttle: Throttle?
     private let state = Mutex(State())
     private static let leastPassed = 1024
 
-    /// - Parameter maxUploadRate: in bytes a second.
+    /// - Parameter maxUploadRate: bytes per second.
     init(_ clock: any PipelineClock, maxUploadRate: Int? = nil) {
         self.clock = clock
         throttle = maxUploadRate.map { Throttle(rate: $0) }
@@ -94,7 +94,7 @@ final class TransferBook: Sendable {
 
     // MARK: Transfers
 
-    /// Notes that a transfer begins, in place of an earlier one.
+    /// Starts to track a transfer. It replaces an earlier one with the same key.
     func begin(_ key: Key, of node: Int64, size: Int64?) -> FollowedTransfer {
         change { state in
             let count = state.running[key.direction, default: 0]
@@ -120,12 +120,12 @@ final class TransferBook: Sendable {
         change { state in
             state.running[key.direction, default: 1] -= 1
             guard let entry = state.entries[key] else { return }
-            // Whose upload has passed is told by its operation, whose download by its mark.
+            // The operation's event completes an upload, and the removal of its mark completes a download.
             if !entry.hasPassed { state.entries[key] = nil }
         }
     }
 
-    /// Takes note of what has become of operations.
+    /// Updates the transfers of an operation after an event.
     func note(_ event: PipelineEvent) {
         switch event {
         case .finished(let id, _): settle(id.number) { $0.settle($1) }
@@ -144,18 +144,18 @@ final class TransferBook: Sendable {
         }
     }
 
-    /// Counts downloads as done whose marks are gone.
+    /// Counts downloads as done after their marks were removed.
     func settle(downloads keys: [Key]) {
         state.withLock { state in
             for key in keys where state.entries[key]?.hasPassed ?? false { state.settle(key) }
-            // What stays is looked at again when there is as much once more.
+            // The remaining entries are checked again after their number has doubled.
             state.mostPassed = max(Self.leastPassed, 2 * state.entries.count)
         }
     }
 
-    /// Counts uploads as done whose operations are gone, before that is told of.
+    /// Counts uploads as done whose operations are gone, before the event arrives.
     ///
-    /// - Returns: what the reader is to count for each of them, which it is not told once more.
+    /// - Returns: the result that the reader must count for each of them. The reader does not receive it again.
     func settle(uploads: [Key: Entry], for reader: Reader) -> [Key: Done] {
         state.withLock { state in
             var done: [Key: Done] = [:]
@@ -165,7 +165,7 @@ final class TransferBook: Sendable {
                     done[key] = state.settle(key, toldOf: reader)
                     counted.insert(key.number)
                 } else if case .once = reader {
-                    // It was told of since this reader has looked at what is done.
+                    // The event has arrived since this reader read the completed transfers.
                     let isFirst = counted.insert(key.number).inserted
                     done[key] = Done(files: isFirst ? 1 : 0, bytes: entry.done)
                 }
@@ -176,7 +176,7 @@ final class TransferBook: Sendable {
 
     // MARK: Reading
 
-    /// One direction at this moment. What is done with is told to a watcher once.
+    /// The state of one direction at this moment. A watcher receives each completed transfer once.
     func moment(_ direction: TransferDirection, for reader: Reader) -> Moment {
         state.withLock { state in
             let entries = state.entries.filter { $0.key.direction == direction }
@@ -193,15 +193,15 @@ final class TransferBook: Sendable {
         }
     }
 
-    /// The downloads that have passed, and whose marks may not be gone.
+    /// The downloads whose bytes have all passed, and whose marks may still exist.
     var passedDownloads: [Key] {
         state.withLock { $0.entries.filter { $0.key.direction == .download && $0.value.hasPassed }.map(\.key) }
     }
 
-    /// Whether there are so many of these that one has to look, also where nobody reads.
+    /// Whether the number of entries requires a check even without a reader.
     var hasManyPassed: Bool { state.withLock { $0.entries.count > $0.mostPassed } }
 
-    /// The nodes of which something comes here.
+    /// The nodes of running downloads.
     var downloadingNodes: Set<Int64> {
         state.withLock { Set($0.entries.filter { $0.key.direction == .download }.map(\.value.node)) }
     }
@@ -211,9 +211,11 @@ final class TransferBook: Sendable {
 
     // MARK: Watching
 
-    /// Rings whenever something has changed, and ends with the account. Rings that nobody has heard are one.
+    /// Registers a watcher whose stream yields after each change and ends with the account. Unread elements are merged
+    /// to one.
     ///
-    /// - Returns: as which watcher it is told what is done with; nil where the account is closed.
+    /// - Returns: the stream, its continuation, and the number of the watcher; the number is nil if the account is
+    ///   closed.
     func rings(
         _ scope: ProgressScope
     ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation, watcher: Int?) {
@@ -234,7 +236,7 @@ final class TransferBook: Sendable {
         return (stream, continuation, number)
     }
 
-    /// Rings.
+    /// Notifies all watchers.
     func ring() { change { _ in } }
 
     private func change(_ body: (inout State) -> Void) {
@@ -257,14 +259,15 @@ final class TransferBook: Sendable {
 
 extension TransferBook.State {
     /// Counts a transfer as done.
-    /// - Parameter reader: who counts it by itself.
+    ///
+    /// - Parameter reader: a reader that counts the transfer itself.
     @discardableResult
     fileprivate mutating func settle(_ key: TransferBook.Key, toldOf reader: TransferBook.Reader? = nil)
         -> TransferBook.Done?
     {
         guard let entry = entries.removeValue(forKey: key) else { return nil }
         let source = TransferWindow.Source(direction: key.direction, node: entry.node)
-        // The sections of a file that go together are one file; it is the data that counts.
+        // The sections of a file that are transferred together count as one file, when the last of them is done.
         let isAlone = !ContentSections.all.elements.contains { entries[key.with($0)] != nil }
         let passed = TransferBook.Done(files: isAlone ? 1 : 0, bytes: entry.done)
         done.add(passed, of: source)
@@ -288,43 +291,44 @@ extension TransferBook.Watcher {
     }
 }
 
-/// A transfer that tells how far it is. Whatever becomes of it, ``end()`` is called.
+/// A transfer that reports its progress. The caller must call ``end()``, whatever the result.
 struct FollowedTransfer: Sendable {
     private let book: TransferBook
     private let key: TransferBook.Key
 
     fileprivate init(_ book: TransferBook, _ key: TransferBook.Key) { (self.book, self.key) = (book, key) }
 
-    /// Notes that bytes have passed, which end at a position of the whole.
+    /// Reports that bytes have passed, which end at a position of the whole.
     func pass(_ bytes: Int64, to position: Int64) { book.change(key, passed: bytes) { $0.done = position } }
 
-    /// Notes that a range is sent from its start on: what had passed of it counts no more.
+    /// Reports that a range is sent from its start. Bytes of an earlier attempt at the range do not count any more.
     fileprivate func begin(rangeAt start: Int64) { book.change(key) { $0.set(0, ofRangeAt: start) } }
 
     fileprivate func pass(_ bytes: Int64, ofRangeAt start: Int64) {
         book.change(key, passed: bytes) { $0.set(($0.ranges[start] ?? 0) + bytes, ofRangeAt: start) }
     }
 
-    /// What is to be waited for before bytes are sent.
+    /// The limit to wait for before bytes are sent.
     fileprivate var throttle: Throttle? { book.throttle }
 
-    /// Notes that a range was sent before.
+    /// Reports that a range was sent before.
     func skip(_ range: Range<Int64>) { book.change(key) { $0.set(Int64(range.count), ofRangeAt: range.lowerBound) } }
 
-    /// Notes how large the whole is, and from where it goes on.
+    /// Reports the total size, and the position from which the transfer resumes.
     func resume(at position: Int64, of size: Int64?) {
         book.change(key) { ($0.done, $0.size) = (position, size ?? $0.size) }
     }
 
-    /// Notes that all of it has passed.
+    /// Reports that all bytes have passed.
     func pass(all size: Int64) { book.change(key) { ($0.done, $0.size, $0.hasPassed) = (size, size, true) } }
 
-    /// Notes that it is over. What has not passed as a whole counts no more.
+    /// Reports the end of the transfer. A transfer that has not passed completely does not count any more.
     func end() { book.end(key) }
 }
 
 extension RemoteBody {
-    /// The same bytes, which tell a transfer when they pass, no faster than uploads may go. Ranges that are sent at once do not overlap.
+    /// The same bytes, which report to a transfer as they pass and do not exceed the upload rate. Ranges that are sent
+    /// concurrently do not overlap.
     func followed(by transfer: FollowedTransfer) -> RemoteBody {
         var followed = RemoteBody(size: size) { [self] range in
             let chunks = FollowedChunks(try await chunks(range), from: range.lowerBound, transfer)
@@ -339,7 +343,7 @@ private actor FollowedChunks {
     private let iterator: AsyncThrowingStream<Data, any Error>.Iterator
     private let start: Int64
     private let transfer: FollowedTransfer
-    /// What was read and waits for its turn.
+    /// Bytes that were read and wait for the rate limit.
     private var rest = Data()
 
     init(_ chunks: AsyncThrowingStream<Data, any Error>, from start: Int64, _ transfer: FollowedTransfer) {
@@ -366,7 +370,7 @@ private actor FollowedChunks {
     }
 
     private func read() async throws -> Data? {
-        // A copy reads the same stream.
+        // The copied iterator reads the same stream.
         var iterator = iterator
         return try await iterator.next(isolation: self)
     }

@@ -1,10 +1,11 @@
-/// What is done with since an account was opened: in all, and of the nodes that came last, so that it stays small whatever passes.
+/// The transfers completed since an account was opened: the total, and the values of the most recent nodes, so that
+/// memory stays bounded.
 struct TransferLog: Sendable {
     private var whole: [TransferDirection: TransferBook.Done] = [:]
-    /// Of some thousands of nodes, and of as many before them.
+    /// The newest nodes, and the nodes before them, up to ``length`` each.
     private var young: [TransferWindow.Source: TransferBook.Done] = [:]
     private var old: [TransferWindow.Source: TransferBook.Done] = [:]
-    /// Of so many nodes at least it is known.
+    /// The number of recent nodes that the log holds at least.
     static let length = 4096
 
     mutating func add(_ done: TransferBook.Done, of source: TransferWindow.Source) {
@@ -14,7 +15,7 @@ struct TransferLog: Sendable {
         (old, young) = (young, [:])
     }
 
-    /// What is done with of a scope, by nodes; that of the whole account under 0.
+    /// The completed transfers of a scope by node; those of the whole account under 0.
     func done(_ direction: TransferDirection, _ scope: ProgressScope) -> [Int64: TransferBook.Done] {
         if case .account = scope { return whole[direction].map { [0: $0] } ?? [:] }
         var done: [Int64: TransferBook.Done] = [:]

@@ -2,37 +2,43 @@ import Strata
 
 /// The state of an object that a listing does not show.
 enum Absence: Sendable {
-    /// The remote does not have it, and has shown it since it was last sent from here: another machine has deleted or moved it.
+    /// The remote does not have the object, and has shown it since this machine last sent it. Another machine has
+    /// deleted or moved it.
     case proven
-    /// The remote does not have it, and has never shown it since it was last sent from here: it was lost, or deleted at once.
+    /// The remote does not have the object, and has never shown it since this machine last sent it. The object was
+    /// lost, or was deleted at once.
     case unproven
-    /// The remote has it, and no listing has shown it since it was last sent from here: the listing is late, or never shows such names.
+    /// The remote has the object, but no listing has shown it since this machine last sent it. The listing is late, or
+    /// never shows such names.
     case unlisted
-    /// The remote has it again, since the listing was read.
+    /// The remote has the object again, since the listing was read.
     case back
 }
 
-/// Asks the remote for everything that its listing does not show, before a pull takes that for gone.
+/// Requests every object that a listing lacks, before a pull treats the object as deleted.
 ///
-/// Listings lie in many ways: they show new objects seconds late, hide names that begin with a dot, are cut short, or are empty once. A request for
-/// the object itself does not share these faults.
+/// Listings are unreliable in many ways. They show new objects seconds late, hide names that begin with a dot, are
+/// truncated, or are empty once. A request for the object itself does not have these faults.
 struct AbsenceCheck: Sendable {
     let remote: any Remote
     let known: KnownTree
     let hasFolders: Bool
 
-    /// How many requests run at once.
+    /// The number of concurrent requests.
     private static let width = 8
 
-    /// Looks for rows that the listing lacks.
+    /// Checks rows that the listing lacks.
     ///
     /// - Parameters:
     ///   - numbers: the rows.
-    ///   - isCounted: whether a row that is gone counts as a removal.
-    ///   - isEnough: called before each group of requests with the number of removals so far. No more requests are made when it returns true.
-    /// - Returns: the state of each row that was looked at.
-    /// - Throws: ``RemoteError`` with `inconsistentListing` if a listing lacks what it has shown before and the remote still has; what the remote reports.
-    /// - Complexity: a request for each file, and for each folder of a remote that has folders. A folder that is gone takes what lies in it along.
+    ///   - isCounted: whether the removal of a row counts against the limit.
+    ///   - isEnough: called before each group of requests with the number of removals so far. If it returns true, no
+    ///     more requests are made.
+    /// - Returns: the state of each checked row.
+    /// - Throws: ``RemoteError`` with `inconsistentListing` if a listing lacks an object that it has shown before and
+    ///   the remote still has; errors of the remote.
+    /// - Complexity: one request for each file, and for each folder of a remote that has folders. A deleted folder
+    ///   needs no requests for its content.
     func run(
         _ numbers: [Int64],
         isCounted: (Int64) -> Bool,
@@ -44,7 +50,7 @@ struct AbsenceCheck: Sendable {
             results[number] = absence
             if absence == .proven, isCounted(number) { removals += 1 }
         }
-        // Folders come before what lies in them.
+        // Folders come before their content.
         let rows = numbers.compactMap { number in
             known.key(of: number).flatMap { key in known.rows[number].map { (number, key, $0) } }
         }.sorted { $0.1.segments.count < $1.1.segments.count }
@@ -52,7 +58,7 @@ struct AbsenceCheck: Sendable {
         var waiting: [(Int64, RemoteKey, RemoteNode.Row)] = []
         for (number, key, row) in rows {
             if let absence = key.parent.flatMap({ folders[$0] }) {
-                // The content of a folder that is gone, or that no listing shows, has the state of the folder.
+                // If a folder is deleted, or no listing shows it, its content has the folder's state.
                 note(absence.ofContent(isListed: row.isListed || row.isFolder), number)
                 if row.isFolder { folders[key] = absence }
             } else if row.isFolder {
@@ -62,7 +68,7 @@ struct AbsenceCheck: Sendable {
                 }
                 let absence = try await absence(of: key, row)
                 note(absence, number)
-                // Without folders, what lies below it is there or not by itself.
+                // At a remote without folders, each object below the folder exists independently.
                 if hasFolders { folders[key] = absence }
             } else {
                 waiting.append((number, key, row))
@@ -82,11 +88,11 @@ struct AbsenceCheck: Sendable {
 
     private func absence(of key: RemoteKey, _ row: RemoteNode.Row) async throws -> Absence {
         guard let there = try await object(at: key, row) else {
-            // A folder without content holds nothing that could be lost with it. What lies in it is looked at by itself.
+            // A folder without content has no data to lose. The objects in the folder are checked separately.
             return row.isListed || row.isFolder && row.eTag == nil ? .proven : .unproven
         }
         guard row.isListed else { return .unlisted }
-        // It may have been written since the listing was read: a second listing shows it then.
+        // The object may have been written after the listing was read. A second listing shows it in this case.
         if let folder = key.parent {
             let again = try await remote.everything(in: folder)
             if again.contains(where: { $0.place == there.place }) { return .back }
@@ -98,7 +104,7 @@ struct AbsenceCheck: Sendable {
         )
     }
 
-    /// A file, or a folder, or else the content of a folder.
+    /// The file or folder at a key; for a folder that is not found, its content.
     private func object(at key: RemoteKey, _ row: RemoteNode.Row) async throws -> RemoteObject? {
         if hasFolders || !row.isFolder, let there = try await remote.head(key) {
             return there.isFolder == row.isFolder ? there : nil
@@ -109,7 +115,7 @@ struct AbsenceCheck: Sendable {
 }
 
 extension Absence {
-    /// The state of an object in a folder of this state.
+    /// The state of an object in a folder with this state.
     fileprivate func ofContent(isListed: Bool) -> Absence {
         switch self {
         case .proven, .unproven: isListed ? .proven : .unproven

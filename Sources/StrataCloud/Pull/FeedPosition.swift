@@ -1,11 +1,11 @@
 import Strata
 
-/// Where in the feed of a remote a pull has come to.
+/// The position of an account's pulls in a remote's change feed.
 struct FeedPosition: AttributeValue, Codable, Hashable, Sendable {
     var cursor: String
-    /// Whether the last pull began here already, and has left more than can be remembered.
+    /// Whether the last pull already began at this position and left more keys than a position can store.
     var isRepeated = false
-    /// The segments of the keys of what was told of before, and is to be looked at again.
+    /// The segments of reported keys that the next pull must check again.
     private var left: [[String]]?
 
     init(_ cursor: String, left: Set<RemoteKey> = []) {
@@ -15,15 +15,15 @@ struct FeedPosition: AttributeValue, Codable, Hashable, Sendable {
         }
     }
 
-    /// The keys of what was told of before, and is to be looked at again.
+    /// The reported keys that the next pull must check again.
     var keys: [RemoteKey] { (left ?? []).map { RemoteKey(escaped: $0) } }
 
-    /// How many of these there are at most: each is a request of every pull.
+    /// The largest number of keys in a position. Each key costs one request in every pull.
     static let most = 50
 
-    /// From where the next pull goes on, behind one that has left something.
+    /// The position from which the next pull continues, after a pull that has left some keys.
     ///
-    /// - Returns: nil where it is to ask for everything.
+    /// - Returns: nil if the next pull must request everything.
     static func next(_ feed: RemoteFeed, from position: Self?, left: Set<RemoteKey>) -> Self? {
         if left.count <= most { return FeedPosition(feed.cursor, left: left) }
         guard !feed.isWhole, var position, !position.isRepeated else { return nil }
@@ -31,7 +31,8 @@ struct FeedPosition: AttributeValue, Codable, Hashable, Sendable {
         return position
     }
 
-    /// The same where another process has written its own meanwhile: what that has not left it knows of.
+    /// This position with more keys to check, after another process has written its position in the meantime. The other
+    /// process does not know the keys that this pull has left.
     func leaving(_ keys: Set<RemoteKey>) -> Self? {
         let all = keys.union(self.keys)
         return all.count <= Self.most ? FeedPosition(cursor, left: all) : nil
@@ -39,7 +40,7 @@ struct FeedPosition: AttributeValue, Codable, Hashable, Sendable {
 }
 
 extension CloudContext {
-    /// Has the next pull look at something again that it may not be told of.
+    /// Makes the next pull check keys that the feed may not report again.
     func lookAgain(at keys: Set<RemoteKey>) throws {
         let record = try context.accountRecord(account)
         if let position = record.feedPosition { record.feedPosition = position.leaving(keys) }

@@ -1,6 +1,6 @@
 import Strata
 
-/// What was known of a remote before it was looked at.
+/// The state of a remote that was known before a pull looked at it.
 struct KnownTree: Sendable {
     let rows: [Int64: RemoteNode.Row]
     private let numbers: [RemotePlace: Int64]
@@ -10,7 +10,7 @@ struct KnownTree: Sendable {
         let rows = Dictionary(list.map { ($0.id.number, $0) }) { first, _ in first }
         var keys: [Int64: RemoteKey] = [:]
         for row in list {
-            // As deep as the tree is; a ring of a damaged store ends.
+            // Walks up to the root. The limit ends a cycle in a damaged store.
             var segments: [String] = []
             var next: RemoteNode.Row? = row
             while let this = next, segments.count < 10_000 {
@@ -29,15 +29,15 @@ struct KnownTree: Sendable {
 
     subscript(place: RemotePlace) -> RemoteNode.Row? { numbers[place].flatMap { rows[$0] } }
 
-    /// What is known to lie where an object is, of the same kind if there is any.
+    /// The known row at an object's key. A row of the same kind takes precedence.
     subscript(object: RemoteObject) -> RemoteNode.Row? {
         self[object.place] ?? self[RemotePlace(key: object.key, isFolder: !object.isFolder)]
     }
 
-    /// Where something was known to lie.
+    /// The known key of a row.
     func key(of number: Int64) -> RemoteKey? { keys[number] }
 
-    /// Whether anything is known to lie in a trunk.
+    /// Whether any object is known to be in a trunk.
     func has(_ trunk: Trunk) -> Bool {
         keys.contains { number, key in
             key.segments.count > 1 && key.segments[0] == trunk.rawValue && (rows[number]?.isCertain ?? false)
@@ -45,7 +45,8 @@ struct KnownTree: Sendable {
     }
 }
 
-/// Where something lies: of remotes to which folders are what keys have in common, a file and a folder lie beside each other under one key.
+/// The place of an object at a remote. At a remote whose folders are only key prefixes, a file and a folder can have
+/// the same key.
 struct RemotePlace: Hashable, Sendable {
     let key: RemoteKey
     let isFolder: Bool

@@ -1,14 +1,14 @@
 import Strata
 import StrataPipeline
 
-/// Carries out steps of a pull in one context.
+/// Applies the steps of a pull in one context.
 final class PullApplication {
     private let cloud: CloudContext
     private let handler: any CloudHandler
     private let known: KnownTree
     private let tree: RemoteTree
     private(set) var summary = PullSummary()
-    /// What the next pull is to look at again.
+    /// The objects that the next pull must check again.
     private(set) var left = PullRest()
 
     init(_ cloud: CloudContext, _ handler: any CloudHandler, _ known: KnownTree, _ tree: RemoteTree) {
@@ -43,18 +43,18 @@ final class PullApplication {
 
     private func postpone() { summary.postponed += 1 }
 
-    // MARK: What is there
+    // MARK: Present objects
 
     private func add(_ object: RemoteObject) throws {
         guard let (parent, folder) = try place(of: object), let segment = object.key.last,
             var name = object.key.name?.name
         else { return postpone() }
-        // It may have been sent from here since the pull began.
+        // An upload may have sent the object since the pull began.
         guard try isFree(segment, in: parent, for: object) else { return postpone() }
         if let taken = try cloud.child(name, of: folder) {
             if taken.isFolder, object.isFolder, taken.remote == nil { return try adopt(taken, parent, segment, object) }
             if try isSettled(taken) {
-                // Two names of the remote that are one here.
+                // Two names at the remote collide under the local name rule.
                 name = try cloud.freeName(for: name, in: folder)
             } else if try !giveWay(taken) {
                 return postpone()
@@ -76,14 +76,15 @@ final class PullApplication {
         try tell(.new(node))
     }
 
-    /// Whether nothing is known to lie where an object is, but for a folder beside a file and the other way round, where the remote has both.
+    /// Whether no known object occupies the place. A folder beside a file, or a file beside a folder, is allowed if the
+    /// remote has both.
     private func isFree(_ segment: String, in parent: RemoteNode, for object: RemoteObject) throws -> Bool {
         guard try parent.child(segment, isFolder: object.isFolder) == nil else { return false }
         guard try parent.child(segment, isFolder: !object.isFolder) != nil else { return true }
         return tree.places.contains(RemotePlace(key: object.key, isFolder: !object.isFolder))
     }
 
-    /// Whether a node lies at the remote where it does here, and nothing is queued that would move it.
+    /// Whether a node has the same parent at the remote as here, and no move is queued for it.
     private func isSettled(_ node: CloudNode) throws -> Bool {
         guard let row = node.remote, row.isCertain, row.parent?.id.number == node.parent?.id.number else {
             return false
@@ -91,17 +92,17 @@ final class PullApplication {
         return try !isMoving(node)
     }
 
-    /// Whether a move of a node is queued or being carried out.
+    /// Whether a move of a node is queued or running.
     private func isMoving(_ node: CloudNode) throws -> Bool {
         try cloud.operations(for: node).contains { try $0.payload(as: CloudWork.self).kind == .move }
     }
 
-    /// Whether a move of a node is being carried out, or may have been.
+    /// Whether a move of a node is running, or may have run.
     private func hasBegunMove(_ node: CloudNode) throws -> Bool {
         try cloud.operations(for: node).contains { try $0.hasBegun && $0.payload(as: CloudWork.self).kind == .move }
     }
 
-    /// The folder that an object lies in, there and here; nil where that is not known by now, or was deleted here.
+    /// The parent folder of an object, at the remote and here; nil if it is not known yet, or was deleted here.
     private func place(of object: RemoteObject) throws -> (RemoteNode, CloudNode)? {
         guard let key = object.key.parent, let top = key.segments.first.flatMap({ Trunk(rawValue: $0) }),
             let root = cloud.facts.trunks[top], var parent = try cloud.remote(root.number)
@@ -126,11 +127,11 @@ final class PullApplication {
         return row
     }
 
-    /// A folder that both sides have made is one.
+    /// If both sides have created the same folder, they become one node.
     private func adopt(_ node: CloudNode, _ parent: RemoteNode, _ segment: String, _ object: RemoteObject) throws {
         guard let row = try make(of: node, parent, segment, isFolder: true) else { return }
-        // A queued upload must not replace metadata that other machines have written: its condition fails, which
-        // reports a conflict.
+        // A queued upload must not replace metadata that other machines have written. Because the version stays
+        // unknown, the upload's condition fails and the upload reports a conflict.
         let works = try cloud.operations(for: node).map { try $0.payload(as: CloudWork.self).kind }
         guard !works.contains(.content) else { return }
         let before = row.snapshot
@@ -139,15 +140,15 @@ final class PullApplication {
         if !sections.isEmpty { try tell(.modified(node, sections)) }
     }
 
-    /// Lets a node that was not sent to where it is take another name, if it is not just being sent.
+    /// Gives a node that was not sent to its place another name, unless an attempt to send it has begun.
     private func giveWay(_ node: CloudNode) throws -> Bool {
         guard let parent = node.parent else { return false }
         let operations = try cloud.operations(for: node)
-        // What was begun may be there already: it may be this.
+        // If an attempt has begun, its object may already be at the remote. The pull may have found this very object.
         guard !operations.contains(where: \.hasBegun) else { return false }
         let path = node.path
-        // In a place that no other operation fills or frees: the operations of this node would run after such an
-        // operation, which may wait for them.
+        // The new name must be in a place that no other operation fills or frees. Otherwise the operations of this node
+        // would run after such an operation, which may wait for them.
         let name = try cloud.freeName(for: node.name, in: parent.id, besides: [], isForNow: true)
         for operation in operations {
             var work = try operation.payload(as: CloudWork.self)
@@ -181,14 +182,15 @@ final class PullApplication {
     }
 
     private func update(_ number: Int64, _ object: RemoteObject) throws {
-        // What was deleted here is deleted there as the version that was known, and no other one.
+        // A node that was deleted here is deleted at the remote only in the known version. So the known version must
+        // not change.
         guard let row = try unchanged(number), let node = row.node, node.trunk != .detached else { return postpone() }
         let before = row.snapshot
         note(object, row)
         try tell(.modified(node, changes(row, since: before)))
     }
 
-    /// The sections of which a row has another version than before.
+    /// The sections that have another version than before.
     private func changes(_ row: RemoteNode, since before: RemoteNode.Row) -> ContentSections {
         var sections: ContentSections = []
         if !before.eTag.hasSameBytes(as: row.eTag) {
@@ -199,8 +201,8 @@ final class PullApplication {
         return sections
     }
 
-    /// The known remote state of a node; nil if it has changed since the pull began, or if an operation is queued that
-    /// would change the content.
+    /// The known remote state of a node. Nil if it has changed since the pull began, or if a queued operation would
+    /// change the content.
     private func unchanged(_ number: Int64) throws -> RemoteNode? {
         guard let row = try unmoved(number) else { return nil }
         let operations = try row.node.map { try cloud.operations(for: $0) } ?? []
@@ -217,7 +219,7 @@ final class PullApplication {
         return row
     }
 
-    /// Whether something above it is being moved, or may have been already.
+    /// Whether a folder above the row is being moved, or may already have been moved.
     private func isBeingMoved(_ row: RemoteNode) throws -> Bool {
         var next = row.parent
         while let folder = next {
@@ -228,13 +230,14 @@ final class PullApplication {
     }
 
     private func move(_ number: Int64, to object: RemoteObject) throws {
-        // It has come there with the folder that it lies in.
+        // The row has reached this key together with its folder.
         if let row = try cloud.remote(number), row.isCertain, row.eTag.hasSameBytes(as: known.rows[number]?.eTag),
             try row.key == object.key
         {
             return row.isListed = true
         }
-        // A queued upload looks up where its node lies when it runs, and so follows the move. One that is running does not.
+        // A queued upload looks up the place of its node when it runs, so it follows the move. A running upload does
+        // not.
         guard let row = try unmoved(number), try !isActive(row.node), let (parent, folder) = try place(of: object),
             let segment = object.key.last,
             let name = object.key.name?.name, try isFree(segment, in: parent, for: object)
@@ -248,20 +251,22 @@ final class PullApplication {
         if let taken = try cloud.child(name, of: folder), taken !== node {
             guard try !isSettled(taken), try giveWay(taken) else { return postpone() }
         }
-        // Here it may have been moved into what it is moved into there.
+        // This machine may have moved the destination folder into the node.
         guard node !== folder, !folder.ancestors.contains(where: { $0 === node }) else { return postpone() }
-        // Who has moved it there was first; where it was to go from here is given up.
+        // The other machine's move came first, so this machine's queued moves are dropped.
         for move in moves { move.skip() }
         let path = node.path
         (row.parent, row.segment) = (parent, segment)
         note(object, row)
         if node.trunk != folder.trunk { try cloud.setTrunk(folder.trunk, of: node) }
         (node.parent, node.name, node.place) = (folder, name, cloud.facts.rule.place(of: name))
-        // Another spelling of the same letters is another name for a file system.
+        // The path is compared byte by byte: for a file system, another Unicode spelling of the same letters is another
+        // name.
         if !node.path.description.hasSameBytes(as: path.description) { try tell(.moved(node, from: path)) }
     }
 
-    /// Makes a folder of a file, since another machine has put something below it. The node stays what it is, with its link.
+    /// Converts a file to a folder, because another machine has put an object below it. The node stays the same and
+    /// keeps its link.
     private func convert(_ number: Int64, _ object: RemoteObject) throws {
         guard let row = try unmoved(number), let node = row.node, node.trunk != .detached, let parent = row.parent,
             try !isActive(node), try parent.child(row.segment, isFolder: true) == nil
@@ -276,12 +281,12 @@ final class PullApplication {
         if !sections.isEmpty { try tell(.modified(node, sections)) }
     }
 
-    /// Lets the next pull find a file whose delete was given up.
+    /// Deletes the row of a file whose delete was given up, so that the next pull finds the file as new.
     private func forget(_ number: Int64) throws {
         guard let row = try cloud.remote(number), row.node == nil, !row.isFolder, row.isCertain else { return }
         var next: RemoteNode? = row
         while let this = next {
-            // It is being deleted, or something is that it lies in.
+            // A delete of the row or of a folder above it is queued or running.
             if try cloud.hasOperations(this.id.number) { return }
             next = this.parent
         }
@@ -289,26 +294,29 @@ final class PullApplication {
         postpone()
     }
 
-    // MARK: What is gone
+    // MARK: Missing objects
 
-    /// - Parameter isProven: whether the remote has shown it since it was sent from here. What it has not shown is worth more than that it is not there.
+    /// - Parameter isProven: whether the remote has shown the object since this machine sent it. If not, its absence
+    ///   does not prove a delete, and the local node is kept.
     private func remove(_ number: Int64, isProven: Bool) throws {
         guard let row = try cloud.remote(number), let before = known.rows[number], row.isCertain,
             row.eTag.hasSameBytes(as: before.eTag), try row.key == known.key(of: number), try !isBeingMoved(row)
         else { return postpone() }
-        // What lies below it was looked at before, but for what was about to be sent, and cannot have arrived.
+        // Earlier steps have handled the known objects below the row. The remaining rows are of uploads that had not
+        // finished, and without the folder these cannot have arrived.
         for child in try row.children.fetch() {
             guard !child.isCertain, try !isActive(child.node) else { return postpone() }
             cloud.context.delete(child)
         }
-        // What is detached here was to be gone there.
+        // A detached node was about to be deleted at the remote anyway.
         guard let node = row.node, node.trunk != .detached else { return cloud.context.delete(row) }
         let operations = try cloud.operations(for: node)
         guard try !isActive(node), try !hasBegunMove(node) else { return postpone() }
         let works = try operations.map { try $0.payload(as: CloudWork.self).kind }
-        // What was not sent is worth more than that somebody has deleted what was there before.
+        // Changes that were not uploaded take precedence over a delete by another machine.
         if try !isProven || !node.children.isEmpty || works.contains(where: { $0 != .delete }) {
-            // An operation below it needs the folder. Once it has found the folder missing, it waits for the operation that makes it again.
+            // A running operation below the node needs the folder. After it has found the folder missing, it waits for
+            // the operation that creates the folder again.
             guard try !isAnyActive(below: node) else { return postpone() }
             try release(operations, of: node)
             let sections = row.snapshot.sections(isSealed: cloud.facts.isSealed)
@@ -322,7 +330,8 @@ final class PullApplication {
         try tell(.deleted(id, path: path, link: link))
     }
 
-    /// Resumes uploads that wait for a decision about a conflict: the other version is gone.
+    /// Resumes uploads that wait for the resolution of a conflict. The other version is deleted, so the conflict is
+    /// over.
     private func release(_ operations: [QueuedOperation], of node: CloudNode) throws {
         try cloud.forgetConflict(of: node.id.number)
         for operation in operations where operation.constraint == CloudAccount.conflict.rawValue { operation.retry() }
@@ -344,20 +353,20 @@ final class PullApplication {
 }
 
 extension QueuedOperation {
-    /// Whether its handler was started ever.
+    /// Whether an attempt of the operation has ever started.
     fileprivate var hasBegun: Bool {
-        // An attempt that has lost its connection does not count, and may have been carried out.
+        // An attempt that has lost its connection is not counted in `attempts`, but may have taken effect.
         status == .active || attempts > 0 || crashes > 0 || !failures.list.isEmpty
     }
 }
 
 extension RemoteNode {
-    /// What is known to lie in this folder under a segment.
+    /// The known row in this folder with a segment.
     func child(_ segment: String) throws -> RemoteNode? {
         try children.where { $0.segment == segment }.first
     }
 
-    /// The same of one kind.
+    /// The known row in this folder with a segment and a kind.
     func child(_ segment: String, isFolder: Bool) throws -> RemoteNode? {
         try children.where { $0.segment == segment && $0.isFolder == isFolder }.first
     }

@@ -3,25 +3,25 @@ import Strata
 import StrataPipeline
 import Synchronization
 
-/// The pulls of an account, one after the other: those that somebody calls for, and those that are due.
+/// Runs the pulls of an account one after the other: the pulls that callers request, and the scheduled ones.
 final class PullLoop: Sendable {
     private struct State {
         var task: Task<Void, Never>?
         var suspensions = 0
         var hasPulled = false
-        /// How many pulls are under way, or wait for those.
+        /// The number of pulls that are running or waiting.
         var running = 0
-        /// Why the last pull has failed; nil where it has not.
+        /// The error of the last pull; nil if it succeeded.
         var failure: (any Error)?
-        /// What is called behind each pull, with whether it was the first.
+        /// Called after each pull, with true for the first one.
         var end: (@Sendable (Bool) -> Void)?
         /// When the next pull is due; nil for never.
         var next: Date?
-        /// Before when no pull begins that an operation waits for.
+        /// The earliest start of a pull that an operation waits for.
         var earliest = Date.distantPast
     }
 
-    /// What operations wait for that want a pull.
+    /// The constraint of operations that wait for a pull.
     let awaited = ManualConstraint(CloudAccount.pullToEnd, isSatisfied: true)
 
     private let puller: Puller
@@ -53,7 +53,7 @@ final class PullLoop: Sendable {
             return task
         }
 
-        /// Breaks off what is under way, and what waits behind it, and waits for the end of both.
+        /// Cancels the running pull and the waiting ones, and waits until all of them have ended.
         func close() async {
             isClosed = true
             let tasks = tasks.values
@@ -81,14 +81,15 @@ final class PullLoop: Sendable {
                 let summary = try await puller.pull(limit: limit)
                 state.withLock { $0.failure = nil }
                 plan(in: policy.interval, rest: Self.pause)
-                // What has begun to wait since this pull began finds out once more.
+                // Operations that have begun to wait since this pull began are retried too. They find out whether they
+                // need another pull.
                 awaited.set(true)
                 return summary
             } catch {
                 state.withLock { $0.failure = error }
-                // What waits for a pull waits for one that comes to its end.
+                // Operations that wait for a pull keep waiting until one succeeds.
                 if (error as? RemoteError)?.isOfRemote ?? false {
-                    // As soon as the remote is there again.
+                    // The next pull is due as soon as the remote is available again.
                     plan(in: policy.interval != nil || due != nil ? .zero : nil, rest: .zero)
                 } else {
                     plan(in: policy.interval ?? due.map { _ in Self.pauseAfterFailure }, rest: Self.pauseAfterFailure)
@@ -109,9 +110,9 @@ final class PullLoop: Sendable {
         return summary
     }
 
-    /// Says when the next pull is due, unless an earlier one is wanted by now.
+    /// Schedules the next pull, unless an earlier one is already scheduled.
     ///
-    /// - Parameter rest: how long none begins that an operation waits for.
+    /// - Parameter rest: the time in which no pull begins for a waiting operation.
     private func plan(in interval: Duration?, rest: Duration) {
         let now = clock.now
         state.withLock { state in
@@ -124,13 +125,13 @@ final class PullLoop: Sendable {
         change.yield()
     }
 
-    /// Has a pull begin soon, for which operations wait from now on.
+    /// Requests a pull that operations wait for from now on.
     func beAwaited() {
         awaited.set(false)
         want()
     }
 
-    /// Has a pull begin soon: at once, or a while behind the last one.
+    /// Requests a pull at once, or at the end of the pause after the last one.
     private func want() {
         let now = clock.now
         state.withLock { state in
@@ -140,12 +141,12 @@ final class PullLoop: Sendable {
         change.yield()
     }
 
-    /// Pulls now instead of at the end of a pause, if it pulls by itself.
+    /// Pulls now instead of at the end of the interval, if the policy pulls automatically.
     func hasten() { if policy.interval != nil { want() } }
 
-    /// How long it rests before a pull that is wanted.
+    /// The pause before a requested pull.
     private static let pause = Duration.seconds(5)
-    /// The same where the last one has failed.
+    /// The pause before a requested pull if the last pull has failed.
     private static let pauseAfterFailure = Duration.seconds(30)
 
     func suspend() { state.withLock { $0.suspensions += 1 } }
@@ -155,7 +156,7 @@ final class PullLoop: Sendable {
         change.yield()
     }
 
-    /// Pulls by itself, from now on.
+    /// Starts the automatic pulls.
     func start(_ end: @escaping @Sendable (Bool) -> Void) {
         state.withLock { state in
             state.end = end
@@ -176,15 +177,15 @@ final class PullLoop: Sendable {
         }
     }
 
-    /// How it stands with the pulls.
+    /// The state of the pulls.
     enum Standing {
-        /// One is under way, or begins now.
+        /// A pull is running, or begins now.
         case busy
-        /// None begins by itself, since they are suspended.
+        /// Automatic pulls are suspended.
         case suspended
-        /// The last one has failed.
+        /// The last pull failed.
         case failed(any Error)
-        /// The last one has come to its end, or there was none.
+        /// The last pull succeeded, or none has run.
         case idle
     }
 
@@ -199,18 +200,20 @@ final class PullLoop: Sendable {
         }
     }
 
-    /// Whether pulls begin by themselves again and again.
+    /// Whether the policy pulls automatically at an interval.
     var isPeriodic: Bool { policy.interval != nil }
 
-    /// When it pulls next by itself; nil while that is not known, or the remote rests.
+    /// When the next automatic pull is due; nil if that is unknown, if pulls are suspended, or if the remote is
+    /// unavailable.
     private var due: Date? {
         availability.isSatisfied ? state.withLock { $0.suspensions == 0 ? $0.next : nil } : nil
     }
 
-    /// The remote is away, or is there again.
+    /// Reconsiders the schedule after the remote has become available or unavailable.
     func availabilityChanged() { change.yield() }
 
-    /// What goes wrong is tried again; who wants to know calls `pull()`.
+    /// Runs an automatic pull. Its error is only logged, because the pull is retried. Callers that need the error call
+    /// `pull()`.
     private func pullByItself() async {
         do { _ = try await pull() } catch is CancellationError {} catch {
             puller.stack.log(.warning, "a pull has failed: \(error)")

@@ -1,18 +1,19 @@
 import Strata
 
 extension PullPlan {
-    /// Keeps only the steps that the remote confirms when it is asked for the objects themselves.
+    /// Keeps only the steps that the remote confirms by requests for the objects themselves.
     ///
     /// - Parameters:
-    ///   - tree: what the listings show. Objects that only a request has found are added to it.
+    ///   - tree: the content of the listings. Objects that only a request has found are added to it.
     ///   - limit: how many files may be removed; nil for any number.
-    /// - Throws: ``CloudError`` with `tooManyRemovals`; ``RemoteError`` with `inconsistentListing`; what the remote reports.
+    /// - Throws: ``CloudError`` with `tooManyRemovals`; ``RemoteError`` with `inconsistentListing`; errors of the
+    ///   remote.
     mutating func confirm(
         by check: AbsenceCheck,
         _ tree: inout RemoteTree,
         limit: RemovalLimit?
     ) async throws {
-        // A feed says of each object that it is gone. A listing only lacks it.
+        // A feed reports each removal explicitly. A listing only lacks the object.
         if tree.isWhole {
             let absences = try await absences(by: check, limit)
             steps = steps.compactMap { confirmed($0, absences, check) }
@@ -44,7 +45,7 @@ extension PullPlan {
         switch step {
         case .remove(let number):
             switch absences[number] {
-            // Without an answer the limit was reached.
+            // A row without an answer was not requested, because the limit had been reached.
             case .proven, nil: return step
             case .unproven: return .restore(number)
             case .unlisted:
@@ -58,22 +59,23 @@ extension PullPlan {
         case .move(let number, let object):
             switch absences[number] {
             case .proven, .unproven, nil: return step
-            // It is still there: the other one is a copy.
+            // The object is still at its old key, so the new object is a copy.
             case .unlisted, .back: return .add(object)
             }
         default: return step
         }
     }
 
-    // MARK: Objects that are listed as they were before
+    // MARK: Objects that may be listed in an old version
 
-    /// A step with what the remote says of the object itself, if its listing may be older than the last upload from here.
+    /// Updates a step to the remote's current answer for the object, if the listing may be older than the last upload
+    /// from here.
     ///
     /// - Returns: nil if nothing has changed.
     private func refreshed(_ step: Step, _ check: AbsenceCheck, _ tree: inout RemoteTree) async throws -> Step? {
         switch step {
         case .convert(_, let object):
-            // A listing may lack the file, or still show it.
+            // A listing may lack a file that exists, or still show a file that is gone.
             guard let there = try await check.remote.head(object.key), !there.isFolder else { return step }
             return .add(object)
         case .add(let object) where object.isFolder && tree.content(of: object) != nil:
@@ -96,9 +98,10 @@ extension PullPlan {
         return .update(number, current)
     }
 
-    // MARK: How much is removed
+    // MARK: Number of removals
 
-    /// Files that are gone at one place and shown at another, by name and size: another machine has moved them with their folder.
+    /// Files that are missing at one place and are shown at another, compared by name and size. Another machine has
+    /// moved them with their folder.
     private func returningFiles(_ known: KnownTree) -> Set<Int64> {
         struct File: Hashable {
             let name: UTF8Text
@@ -142,7 +145,7 @@ extension PullPlan {
 }
 
 extension KnownTree {
-    /// How many files, and folders with content, are known of which there are nodes here.
+    /// The number of known files, and folders with content, that have local nodes.
     fileprivate var fileCount: Int { rows.keys.count(where: hasContent) }
 
     fileprivate func hasContent(_ number: Int64) -> Bool {

@@ -1,45 +1,48 @@
 import Strata
 
-/// What is to be done so that the tree here knows what lies at the remote.
+/// The steps that bring the local tree up to date with the remote.
 struct PullPlan: Sendable {
     enum Step: Sendable {
-        /// Something is there that is not known.
+        /// The remote has an object that is not known.
         case add(RemoteObject)
         /// A known object, or its metadata or thumbnail, has another version.
         case update(Int64, RemoteObject)
-        /// A known object lies somewhere else.
+        /// A known object has moved.
         case move(Int64, RemoteObject)
         /// A known file is now a folder with content.
         case convert(Int64, RemoteObject)
-        /// A known object does not belong to a node here.
+        /// A known object does not have a local node.
         case forget(Int64)
         /// A known object is missing.
         case remove(Int64)
-        /// A known object is missing, and no listing has shown it since it was sent: it is sent once more.
+        /// A known object is missing, and no listing has shown it since it was sent. It is sent again.
         case restore(Int64)
         /// A known object is listed as it was sent.
         case list(Int64)
     }
 
     var steps: [Step] = []
-    /// Whether anything that is there is known no more behind it, so that it is found anew.
+    /// Whether a step deletes the row of an object that still exists at the remote, so that a later pull finds the
+    /// object as new.
     var forgets: Bool { steps.contains { if case .forget = $0 { true } else { false } } }
-    /// The keys of what is there, and of which nothing can be said as long as it is being sent or deleted from here.
+    /// The keys of existing objects that this machine is sending or deleting. Their state is uncertain until that work
+    /// ends.
     var left: Set<RemoteKey>
-    /// How many objects the remote has and does not list.
+    /// The number of objects that the remote has but does not list.
     var unlisted = 0
-    /// How many steps are left to the next pull, since the remote changed while it was read.
+    /// The number of steps left to the next pull, because the remote changed while it was read.
     var postponed = 0
 
     init(_ tree: RemoteTree, _ known: KnownTree) {
-        // A file where a folder was known is another thing.
+        // A file at the key of a known folder is a different object.
         let matching = tree.objects.filter { known[$0.place] != nil }
         let there = Set(matching.map(\.place))
         var missing = known.rows.values.filter { row in
             guard row.parent != nil, row.isCertain, let key = known.key(of: row.id.number),
                 !there.contains(RemotePlace(key: key, isFolder: row.isFolder))
             else { return false }
-            // Of a folder that is gone everything is; one that could not be looked through says nothing.
+            // If a folder is missing, all its content is missing. If a folder could not be listed completely, its
+            // missing content proves nothing.
             var folder = key.parent
             while let next = folder, next.segments.count > 1,
                 !there.contains(RemotePlace(key: next, isFolder: true))
@@ -57,7 +60,8 @@ struct PullPlan: Sendable {
         added.removeAll { folders.contains($0.place) }
         left = tree.objects.reduce(into: []) { left, object in
             guard let row = known[object] else { return }
-            // What is to be deleted from here tells nothing as long as it is as it was known to be.
+            // An object that is about to be deleted from here needs no further look as long as it has the known
+            // version.
             let isLeft =
                 if row.isCertain {
                     row.node == nil
@@ -66,7 +70,8 @@ struct PullPlan: Sendable {
                 } else { true }
             if isLeft { left.formUnion(tree.keys(of: object.key, row)) }
         }
-        // What makes room for something else is gone first, since the other one may be where it has been moved into.
+        // A missing object whose key is now occupied counts as deleted, not as moved. Its possible new place may be
+        // inside the object that now has its old key.
         let places = Set(added.map(\.key))
         let moves = Self.moves(
             missing.filter { row in !(known.key(of: row.id.number).map(places.contains) ?? false) },
@@ -85,7 +90,7 @@ struct PullPlan: Sendable {
                 steps.append(.list(row.id.number))
             }
         }
-        // Before anything that is new in these folders.
+        // The conversion runs before the steps that add objects to these folders.
         for (number, folder) in converted { steps.append(.convert(number, folder)) }
         for object in added {
             if let number = moves[object.place] {
@@ -94,7 +99,7 @@ struct PullPlan: Sendable {
                 steps.append(.add(object))
             }
         }
-        // What lies deeper first.
+        // Deeper objects are removed first.
         let moved = Set(moves.values)
         var gone: [(number: Int64, depth: Int)] = []
         for row in missing where !moved.contains(row.id.number) {
@@ -109,13 +114,13 @@ struct PullPlan: Sendable {
     {
         if row.differs(from: sidecars) { return true }
         guard !object.isFolder else { return false }
-        // Two versions that are not told are not the same one for that.
+        // Two objects without versions are not necessarily equal, so the sizes are compared.
         if object.eTag == nil, row.eTag == nil, object.size != row.size { return true }
         return !ETag.isSame(object.eTag, row.eTag)
     }
 
-    /// Files, and folders with content, that are gone at one place and are there at another, with the same version and size of their content, and
-    /// nothing else that could be meant.
+    /// The moved files and folders with content: each one is missing at one place and exists at another with the same
+    /// version and content size. A pair counts only if it is unambiguous.
     private static func moves(
         _ missing: [RemoteNode.Row],
         _ added: [RemoteObject],
@@ -129,7 +134,8 @@ struct PullPlan: Sendable {
         var gone: [Version: [Int64]] = [:]
         for row in missing {
             guard let eTag = row.eTag, let size = row.size, size > 0 else { continue }
-            // Of size and time, which other files may have as well.
+            // A version that is made only of size and time does not identify a file, because other files may have the
+            // same one.
             if ETag(stored: eTag).isOfLastResort { continue }
             let version = Version(isFolder: row.isFolder, eTag: UTF8Text(ETag(stored: eTag).value), size: size)
             gone[version, default: []].append(row.id.number)
@@ -150,10 +156,10 @@ struct PullPlan: Sendable {
     }
 }
 
-/// What a pull has left to the next one.
+/// The work that a pull has left to the next one.
 struct PullRest: Sendable {
     var keys: Set<RemoteKey> = []
-    /// Objects that may lie somewhere else by the end of the pull, since it has moved a folder above them.
+    /// Objects that may have other keys at the end of the pull, because the pull has moved a folder above them.
     var rows: Set<Int64> = []
 
     mutating func add(_ other: PullRest) {
@@ -163,7 +169,7 @@ struct PullRest: Sendable {
 }
 
 extension PullPlan.Step {
-    /// The known object that it is about; nil for a new one.
+    /// The known object of the step; nil for a new one.
     var row: Int64? {
         switch self {
         case .add: nil
@@ -172,7 +178,7 @@ extension PullPlan.Step {
         }
     }
 
-    /// Where it is to be looked again if it cannot be carried out.
+    /// The keys that the next pull must check if the step cannot be applied.
     func keys(_ known: KnownTree, _ tree: RemoteTree) -> Set<RemoteKey> {
         func keys(of number: Int64) -> Set<RemoteKey> {
             known.key(of: number).map { tree.keys(of: $0, known.rows[number]) } ?? []
@@ -189,7 +195,7 @@ extension PullPlan.Step {
 }
 
 extension RemoteTree {
-    /// An object, and what goes with it or was known to.
+    /// The keys of an object and of its existing or known sidecars.
     fileprivate func keys(of key: RemoteKey, _ row: RemoteNode.Row?) -> Set<RemoteKey> {
         var keys: Set = [key]
         for mark in Sidecar.all.subtracting([Sidecar.record])
@@ -197,7 +203,7 @@ extension RemoteTree {
         return keys
     }
 
-    /// The folders that an object lies in, which may be known no more than that.
+    /// The folders above an object. Their rows may be deleted in the meantime.
     fileprivate func folders(above key: RemoteKey) -> Set<RemoteKey> {
         var keys: Set<RemoteKey> = []
         var next = key.parent

@@ -1,22 +1,22 @@
-/// When an account looks at what others have changed.
+/// When an account pulls the changes of other machines.
 public struct PullPolicy: Hashable, Sendable {
-    /// How long it rests between pulls; nil for never by itself.
+    /// The pause between automatic pulls; nil for no automatic pulls.
     public var interval: Duration?
-    /// Whether nothing is sent before the first pull has come to its end.
+    /// Whether all operations wait for the end of the first pull.
     public var isPushWaiting: Bool
-    /// How many files a pull may remove here without a question; nil for any number.
+    /// How many local files a pull may remove without confirmation; nil for any number.
     public var removalLimit: RemovalLimit?
 
-    /// A policy.
+    /// Creates a policy.
     public init(interval: Duration?, isPushWaiting: Bool = false, removalLimit: RemovalLimit? = .standard) {
         self.interval = interval
         self.isPushWaiting = isPushWaiting
         self.removalLimit = removalLimit
     }
 
-    /// When ``CloudAccount/pull()`` is called.
+    /// Pulls only when ``CloudAccount/pull()`` is called.
     public static let manual = PullPolicy(interval: nil)
-    /// At once, and again and again after a pause.
+    /// Pulls at once, and then repeatedly with this pause between pulls.
     public static func every(
         _ interval: Duration,
         isPushWaiting: Bool = false,

@@ -1,23 +1,24 @@
 public import Strata
 
-/// What a pull has found at the remote, as the tree here shows it by now.
+/// A change that a pull has found at the remote and applied to the local tree.
 public enum PulledChange {
-    /// There is a node that was not known.
+    /// The node was not known before.
     case new(CloudNode)
-    /// Its content is of another version, or what goes with that is.
+    /// The node's content, or one of its sidecars, has another version.
     case modified(CloudNode, ContentSections)
-    /// It lies somewhere else.
+    /// The node was moved or renamed.
     case moved(CloudNode, from: TreePath)
-    /// It is gone, and was deleted here.
+    /// The node was deleted at the remote, and was deleted here.
     case deleted(ObjectID<CloudNode>, path: TreePath, link: String?)
-    /// It is gone at the remote. Here it stays, since there is work that was not sent, and is sent anew.
+    /// The node is missing at the remote. It stays here and is uploaded again, because it has changes that were not
+    /// uploaded, or because its absence does not prove a delete.
     case kept(CloudNode)
-    /// Somebody else has taken its place: what is here, and was not sent, has another name.
+    /// Another machine has put an object at the node's path. The local node was not uploaded yet, and has a new name.
     case renamed(CloudNode, from: TreePath)
 }
 
 extension PulledChange: CustomStringConvertible {
-    /// What has changed in words, for logs and screens; not to be parsed.
+    /// A description of the change for logs and screens. Do not parse it.
     public var description: String {
         switch self {
         case .new(let node): "\(node.path) is new"
@@ -30,24 +31,25 @@ extension PulledChange: CustomStringConvertible {
     }
 }
 
-/// What came of a pull.
+/// The result of a pull.
 public struct PullSummary: Hashable, Sendable {
-    /// How many nodes were new.
+    /// The number of new nodes.
     public var new = 0
-    /// How many were of another version.
+    /// The number of nodes with another version.
     public var modified = 0
-    /// How many lay somewhere else.
+    /// The number of moved nodes.
     public var moved = 0
-    /// How many were gone.
+    /// The number of nodes that were deleted at the remote.
     public var deleted = 0
-    /// How many had to take another name here.
+    /// The number of nodes that got another name here.
     public var renamed = 0
-    /// What the next pull looks at once more, since it was being changed here.
+    /// The number of changes left to the next pull, because the same nodes were being changed here.
     public var postponed = 0
-    /// How many objects the remote has and does not list, so that their deletes by others cannot be found. They stay here.
+    /// The number of objects that the remote has but does not list. A pull cannot detect their deletes by other
+    /// machines, so the objects stay here.
     public var unlisted = 0
 
-    /// Nothing.
+    /// Creates a summary of zeros.
     public init() {}
 
     mutating func count(_ change: PulledChange) {

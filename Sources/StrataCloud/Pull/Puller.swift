@@ -2,11 +2,12 @@ import Strata
 import StrataPipeline
 import Synchronization
 
-/// Finds what others have changed at the remote, and brings it here.
+/// Finds the changes of other machines at the remote and applies them to the local tree.
 ///
-/// What lies there is compared with what was known when the pull began: by listings, or, of a remote with a feed, by what has changed since the
-/// last pull. What is being changed from here at the same time is left to the next pull, so that nobody's own uploads are taken for
-/// somebody else's. A pull that is broken off has applied some commits; the next one finds the rest.
+/// A pull compares the remote with the state that was known when the pull began. It reads listings, or, if the remote
+/// has a change feed, the changes since the last pull. Objects that this machine is changing at the same time are left
+/// to the next pull, so that own uploads are not mistaken for changes by other machines. An interrupted pull has
+/// applied some of its commits; the next pull finds the rest.
 struct Puller: Sendable {
     let stack: ContextStack
     let facts: AccountFacts
@@ -18,7 +19,7 @@ struct Puller: Sendable {
         (self.stack, self.facts, self.remote, self.handler) = (stack, facts, remote, handler)
     }
 
-    /// - Parameter limit: how many files it may remove; nil for any number.
+    /// - Parameter limit: how many files the pull may remove; nil for any number.
     func pull(limit: RemovalLimit?) async throws -> PullSummary {
         let facts = facts
         let (known, position) = try await stack.overStore { context in
@@ -26,7 +27,7 @@ struct Puller: Sendable {
             let record = try context.first(.account(account))
             return (KnownTree(try context.rows(RemoteNode.where { $0.account == account })), record?.feedPosition)
         }
-        // What was known is asked for before what is there, so that this is never the older one.
+        // The known state is read before the remote, so that the remote's state is never the older one.
         let capabilities = try await remote.capabilities()
         let feed = try await capabilities.hasChangeFeed ? RemoteFeed.read(remote, since: position) : nil
         var tree =
@@ -38,7 +39,9 @@ struct Puller: Sendable {
         var plan = PullPlan(tree, known)
         let check = AbsenceCheck(remote: remote, known: known, hasFolders: capabilities.hasFolders)
         try await plan.confirm(by: check, &tree, limit: limit)
-        // Should that be broken off by which something is to be found anew, everything is asked for.
+        // Steps that delete rows rely on the next pull finding the objects again. If this pull is interrupted after
+        // such a step, the feed would not report them. So the position is cleared first, and the next pull then
+        // requests everything.
         let isDoubtful = feed != nil && plan.forgets
         if isDoubtful { try await note(behind: position, PullRest()) { _ in nil } }
         let start = isDoubtful ? nil : position
@@ -60,8 +63,9 @@ struct Puller: Sendable {
         return summary
     }
 
-    /// Writes down from where the next pull goes on: behind what the feed has told, with what was left, which is looked at again. Where that is too
-    /// much, the next pull asks for the same once more; where that has not helped, for everything, since what was left may have changed long ago.
+    /// Stores the position from which the next pull continues: the end of the feed, with the keys that this pull has
+    /// left. If there are too many keys, the next pull reads the same changes again. If this has not helped, the next
+    /// pull requests everything, because the left objects may have changed long ago.
     private func note(
         behind position: FeedPosition?,
         _ left: PullRest,
@@ -74,7 +78,7 @@ struct Puller: Sendable {
                     guard let record = try context.first(.account(facts.account)) else { return }
                     let left = try left.keys.union(CloudContext(context, facts).keys(of: left.rows))
                     let next = next(left)
-                    // Another process may have pulled as well: from where that goes on is as good.
+                    // Another process may have pulled as well. Its position is equally good.
                     let new =
                         record.feedPosition == position
                         ? next : next.flatMap { $0.isRepeated ? nil : record.feedPosition?.leaving(left) }
@@ -88,7 +92,7 @@ struct Puller: Sendable {
         }
     }
 
-    /// How many steps are one commit.
+    /// The number of steps in one commit.
     private static let portion = 200
 
     private func apply(
@@ -100,8 +104,8 @@ struct Puller: Sendable {
         for _ in 0..<Self.tries {
             do {
                 let result = Mutex<(summary: PullSummary, left: PullRest)>((PullSummary(), PullRest()))
-                // The queued operations, and the objects known to lie at the remote, decide about each step. They must
-                // be the same when the step is committed: the block runs again if another commit has changed them.
+                // Each step depends on the queued operations and on the objects known to be at the remote. They must be
+                // the same when the step is committed, so the block runs again if another commit has changed them.
                 try await stack.commitOverStore(on: queue, author: "pull") { context in
                     let application = PullApplication(CloudContext(context, facts), handler, known, tree)
                     for step in steps { try application.apply(step) }
@@ -112,7 +116,7 @@ struct Puller: Sendable {
             } catch let error as StrataError
                 where [.conflict, .notUnique, .deleteDenied, .missingReference].contains(error.code)
             {
-                // Another commit has changed the same rows: they are looked at again.
+                // Another commit has changed the same rows, so the steps are applied again to the new rows.
                 continue
             }
         }
@@ -127,11 +131,11 @@ struct Puller: Sendable {
 }
 
 extension CloudContext {
-    /// Where objects lie at the remote by now, with what goes with them.
+    /// The current keys of objects at the remote, with the keys of their sidecars.
     fileprivate func keys(of rows: Set<Int64>) throws -> Set<RemoteKey> {
         var keys: Set<RemoteKey> = []
         for number in rows {
-            // Of what has lost its folder nothing is known any more.
+            // A row that has lost its folder has an unknown key.
             guard let row = try remote(number), let key = try? row.key else { continue }
             keys.insert(key)
             for mark in RemoteNode.marks(isFolder: row.isFolder) where row.snapshot.eTag(ofMark: mark) != nil {

@@ -1,20 +1,21 @@
 import Strata
 
-/// What a remote with a feed has said since it was asked last.
+/// The changes that a remote's feed has reported since the last pull.
 struct RemoteFeed: Sendable {
-    /// From where the next question goes on.
+    /// The position from which the next request continues.
     let cursor: String
-    /// Whether all that is there was said, and not only what has changed.
+    /// Whether the feed has reported all objects, not only the changed ones.
     let isWhole: Bool
     fileprivate let pages: [RemoteChanges]
 
-    /// Asks a remote for what has changed; for everything where it does not know the cursor any more.
+    /// Reads the changes of a remote. If the remote no longer knows the cursor, reads all objects.
     static func read(_ remote: any Remote, since position: FeedPosition?) async throws -> RemoteFeed {
         let cursor = position?.cursor
         do {
             var pages: [RemoteChanges] = []
             if let position {
-                // Before the feed, which tells of what changes meanwhile.
+                // The left keys are requested before the feed is read, so that the feed reports the changes made in the
+                // meantime.
                 guard let page = try await look(at: position.keys, of: remote) else {
                     return try await read(remote, since: nil)
                 }
@@ -33,7 +34,7 @@ struct RemoteFeed: Sendable {
         }
     }
 
-    /// What lies under keys, as the feed would tell it; nil where the remote does not say.
+    /// The objects at keys, in the form of a feed page; nil if the remote reports an error.
     private static func look(at keys: [RemoteKey], of remote: any Remote) async throws -> RemoteChanges? {
         var page = RemoteChanges(changed: [], removed: [], cursor: "")
         do {
@@ -53,7 +54,7 @@ struct RemoteFeed: Sendable {
 }
 
 extension RemoteTree {
-    /// What lies at a remote, by what was known and what has changed since.
+    /// The objects at a remote, computed from the known state and the changes since then.
     static func find(in remote: any Remote, _ known: KnownTree, _ feed: RemoteFeed) async throws -> RemoteTree {
         var objects = ChangingObjects(feed.isWhole ? [:] : known.objects)
         for page in feed.pages { objects.apply(page) }
@@ -66,11 +67,12 @@ extension RemoteTree {
     }
 }
 
-/// Objects to which page after page of changes is applied. What lies in a folder that is removed is not looked for then, but at the end: it is what was
-/// written before the page that has removed the folder.
+/// Objects to which pages of changes are applied in order. The removal of a folder does not search for the folder's
+/// content at once. At the end, an object in a removed folder is dropped if it was written before the page that removed
+/// the folder.
 private struct ChangingObjects {
     private var objects: [RemoteKey: (object: RemoteObject, page: Int)]
-    /// The last page that has removed a key, with all that was in it.
+    /// The last page that has removed a key and everything below it.
     private var removed: [RemoteKey: Int] = [:]
     private var page = 0
 
@@ -79,7 +81,7 @@ private struct ChangingObjects {
     mutating func apply(_ changes: RemoteChanges) {
         page += 1
         for key in changes.removed { removed[key] = page }
-        // What was in a folder that is a file by now is gone with it.
+        // If a folder is now a file, the content of the folder is gone.
         for object in changes.changed where !object.isFolder {
             guard let known = objects[object.key], known.object.isFolder, !isRemoved(object.key, since: known.page)
             else { continue }
@@ -88,7 +90,7 @@ private struct ChangingObjects {
         for object in changes.changed { objects[object.key] = (object, page) }
     }
 
-    /// - Complexity: O(objects), with their depth.
+    /// - Complexity: O(objects × depth).
     var there: [RemoteKey: RemoteObject] {
         objects.filter { key, entry in !isRemoved(key, since: entry.page) }.mapValues(\.object)
     }
@@ -104,7 +106,7 @@ private struct ChangingObjects {
 }
 
 extension KnownTree {
-    /// What is known to lie there, as the remote would say it.
+    /// The objects that the remote is known to have, in the form in which the remote would report them.
     fileprivate var objects: [RemoteKey: RemoteObject] {
         var objects: [RemoteKey: RemoteObject] = [:]
         for row in rows.values where row.isCertain && row.parent != nil {

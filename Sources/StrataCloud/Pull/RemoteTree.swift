@@ -1,25 +1,26 @@
 import Strata
 
-/// What lies at a remote, as it was found.
+/// The objects that a pull has found at a remote.
 struct RemoteTree: Sendable {
-    /// Everything but what goes with other things, by its path, folders before what lies in them.
+    /// All objects except sidecars, folders before their content.
     private(set) var objects: [RemoteObject] = []
-    /// Where these lie.
+    /// The places of these objects.
     private(set) var places: Set<RemotePlace> = []
-    /// What goes with an object, by its key and mark.
+    /// The sidecars, by the key of their object and by mark.
     private(set) var sidecars: [RemoteKey: [UTF8Text: RemoteObject]] = [:]
-    /// What stands for no name, and is left out with all that lies below it.
+    /// The keys that do not represent a valid name. They and everything below them are left out.
     private(set) var unreadable: Set<RemoteKey> = []
-    /// The folders of which everything was found.
+    /// The folders whose content was found completely.
     private(set) var complete: Set<RemoteKey> = []
-    /// What the remote has shown of this just now; nil if that is everything.
+    /// The keys that the remote has reported just now; nil if it has reported all of them.
     private var shown: Set<RemoteKey>?
-    /// Whether it was read from listings, or from a feed that gives everything: then an absence is all that says that something is gone.
+    /// Whether the tree was read from listings, or from a feed that reports all objects. Then only the absence of an
+    /// object indicates its removal.
     var isWhole: Bool { shown == nil }
 
-    /// Walks through a remote, folder by folder.
+    /// Lists a remote folder by folder.
     ///
-    /// - Parameter isKnown: whether anything is known to lie below a trunk.
+    /// - Parameter isKnown: whether any object below a trunk is known.
     static func find(in remote: any Remote, isKnown: (Trunk) -> Bool) async throws -> RemoteTree {
         var tree = RemoteTree()
         for trunk in Trunk.allCases where trunk != .detached {
@@ -36,14 +37,14 @@ struct RemoteTree: Sendable {
         return tree
     }
 
-    /// Everything that is there, by its keys.
+    /// Creates a tree from all objects of the remote.
     ///
-    /// - Parameter shown: what of it the remote has shown just now; nil for everything.
+    /// - Parameter shown: the keys that the remote has reported just now; nil for all of them.
     init(_ all: [RemoteKey: RemoteObject], shown: Set<RemoteKey>? = nil) {
         self.shown = shown
         var readable: [RemoteKey: Bool] = [:]
         for (key, object) in all where key.segments.count > 1 && Self.trunks.contains(key.segments[0]) {
-            // Folders whose names cannot be read are not looked into, as by listings.
+            // Folders with invalid names are skipped, as in listings.
             if key.parent?.isReadableFolder(&readable) ?? false { add(object) }
         }
         addFoldersOfContent()
@@ -54,8 +55,8 @@ struct RemoteTree: Sendable {
 
     private init() {}
 
-    /// Adds the folders of which there is only the content: another machine is about to make a folder of a file, and has moved the content. The file
-    /// is not gone.
+    /// Adds the folders of which only the content exists. Another machine is converting a file to a folder and has
+    /// already moved the content. The file is not deleted.
     private mutating func addFoldersOfContent() {
         for (key, marks) in sidecars where marks[UTF8Text(Sidecar.content)] != nil {
             let folder = RemoteObject(key: key, isFolder: true)
@@ -66,22 +67,24 @@ struct RemoteTree: Sendable {
         }
     }
 
-    /// Whether the remote has shown an object just now, or it was known before.
+    /// Whether the remote has reported an object just now. Otherwise the object is only known from before.
     func shows(_ object: RemoteObject) -> Bool { shown?.contains(object.key) ?? true }
 
-    /// The content of a file, or of a folder that has any.
+    /// The content of a file, or of a folder that has content.
     func content(of object: RemoteObject) -> RemoteObject? {
         object.isFolder ? sidecars[object.key]?[UTF8Text(Sidecar.content)] : object
     }
 
     private static let trunks = Set(Trunk.allCases.filter { $0 != .detached }.map(\.rawValue))
 
-    /// Checks of a trunk in which something is known to lie that it is there: a folder that is not mounted is no folder that somebody has emptied.
+    /// Checks that a trunk with known objects still exists. A folder that is not mounted must not look like a folder
+    /// that another machine has emptied.
     func checkNotVanished(_ trunk: Trunk, _ remote: any Remote) async throws {
         let key = RemoteKey([trunk.rawValue])
         if objects.contains(where: { $0.key.isWithin(key) }) { return }
         if try await remote.head(key) != nil { return }
-        // Where keys only have folders in common, the mark of an empty one is found among what lies beside it.
+        // At a remote whose folders are only key prefixes, the marker object of an empty folder appears in the listing
+        // of its parent.
         if try await remote.everything(in: .root).contains(where: { $0.key == key && $0.isFolder }) { return }
         throw Self.vanished(remote, trunk)
     }
@@ -93,10 +96,10 @@ struct RemoteTree: Sendable {
         )
     }
 
-    /// Adds something that goes with an object, and that the listing does not show.
+    /// Adds a sidecar that the listing does not show.
     mutating func add(sidecar object: RemoteObject) { add(object) }
 
-    /// - Returns: whether it is a thing of its own.
+    /// - Returns: false for sidecars and unreadable names.
     @discardableResult
     private mutating func add(_ object: RemoteObject) -> Bool {
         guard let (_, mark) = object.key.name, mark.map(Sidecar.all.contains) ?? true else {
@@ -120,16 +123,16 @@ struct RemoteTree: Sendable {
                 for object in listing.objects where add(object) && object.isFolder { waiting.append(object.key) }
                 if listing.isComplete { complete.insert(folder) }
             } catch let error as RemoteError where error.code == .notFound && folder != top {
-                // It was deleted while it was being looked at. The next pull sees that.
+                // The folder was deleted while it was being listed. The next pull detects the delete.
             }
         }
     }
 }
 
 extension RemoteKey {
-    /// Whether all of its segments, a trunk at their top, stand for names of folders.
+    /// Whether all segments below the trunk are valid folder names.
     ///
-    /// - Parameter known: what is known of that.
+    /// - Parameter known: a cache of results.
     fileprivate func isReadableFolder(_ known: inout [RemoteKey: Bool]) -> Bool {
         guard segments.count > 1, let parent else { return true }
         if let isReadable = known[self] { return isReadable }
@@ -138,7 +141,7 @@ extension RemoteKey {
         return isReadable
     }
 
-    /// The key of the object that this goes with.
+    /// The key of the object that this sidecar belongs to.
     fileprivate var withoutMark: RemoteKey? {
         guard let last, let mark = name?.mark else { return nil }
         return RemoteKey(escaped: segments.dropLast() + [last.droppingLastBytes(mark.utf8.count + 1)])

@@ -2,42 +2,44 @@ import Strata
 import StrataPipeline
 import Synchronization
 
-/// Gives up at the remote the parts of uploads that nobody goes on with: their content has become small, or there is none any more, the upload was
-/// left out, its conflict was resolved otherwise, or the node was deleted.
+/// Aborts multipart uploads at the remote that no operation continues. The content has become small or does not exist
+/// any more, the upload was skipped, its conflict was resolved otherwise, or the node was deleted.
 ///
-/// What was begun is a row, which outlives the process that has begun it. It is needed as long as an upload of its node is queued. So this looks
-/// when an account is opened, and then whenever what is queued has changed while there are rows, for those that are not. What cannot be given up is
-/// left until the remote can be reached again, another upload begins or the account is opened.
+/// Each started upload has a row, which survives the process that started it. The row is needed as long as an upload of
+/// its node is queued. This class looks for rows that are not needed when the account is opened. After that it looks
+/// whenever the queued operations change while such rows exist. An upload that cannot be aborted stays until the remote
+/// is reachable again, another upload begins, or the account is opened.
 final class AbandonedUploads: Sendable {
     private let stack: ContextStack
     private let facts: AccountFacts
     private let remote: any Remote
     private let looks = RepeatedTask()
-    /// How often there was a reason to look: at the opening, whenever an upload has begun, and where the remote may be reached again.
+    /// The number of reasons to look so far: the opening, each start of an upload, and each time the remote may be
+    /// reachable again.
     private let reasons = Atomic(1)
-    /// How many of them there were before the last look that has found nothing which is still needed.
+    /// The number of these reasons before the last look that found no needed upload.
     private let settled = Atomic(0)
 
     init(_ stack: ContextStack, _ facts: AccountFacts, _ remote: any Remote) {
         (self.stack, self.facts, self.remote) = (stack, facts, remote)
     }
 
-    /// Notes that an upload has begun, behind the commit that says so.
+    /// Records that an upload has begun, after the commit that says so.
     func noteBegin() { reasons.add(1, ordering: .acquiringAndReleasing) }
 
-    /// Notes commits, which may have ended uploads.
+    /// Handles commits, which may have ended uploads.
     func note(_ news: [ChangeSet]?) {
         if news?.contains(where: { $0.contains(QueuedOperation.self) }) ?? true { look() }
     }
 
-    /// Looks once more for what could not be given up.
+    /// Looks again for uploads that could not be aborted.
     func lookAnew() {
         noteBegin()
         look()
     }
 
     private func look() {
-        // As long as a look is under way, what comes meanwhile asks for another one.
+        // While a look is running, a new reason requests another one.
         guard reasons.load(ordering: .acquiring) != settled.load(ordering: .acquiring) else { return }
         looks.ask {
             do { try await self.giveUp() } catch {
@@ -46,7 +48,7 @@ final class AbandonedUploads: Sendable {
         }
     }
 
-    /// Waits for the looks that are under way.
+    /// Waits for the running looks.
     func settle() async { await looks.settle() }
 
     func stop() async { await looks.stop() }
@@ -58,7 +60,7 @@ final class AbandonedUploads: Sendable {
 
     private func giveUp() async throws {
         let facts = facts
-        // Before the rows are read: what begins behind that is one more.
+        // The counter is read before the rows: an upload that begins later counts as a new reason.
         let reasons = reasons.load(ordering: .acquiring)
         let begun = try await stack.overStore { context in
             let cloud = CloudContext(context, facts)
@@ -72,13 +74,15 @@ final class AbandonedUploads: Sendable {
         }
     }
 
-    /// Behind a crash in between it is given up once more, which does nothing.
+    /// Aborts an upload and deletes its row. After a crash in between, the upload is aborted again, which has no
+    /// effect.
     private func giveUp(_ row: PartialUpload.Row) async throws {
         try await abort(row)
         let facts = facts
         try await stack.overStore { context in
             guard let upload = try context.find(row.id) else { return }
-            // Who has queued an upload of the same node meanwhile finds that the remote has forgotten the parts.
+            // If an upload of the same node was queued in the meantime, it finds that the remote has forgotten the
+            // parts.
             guard try !CloudContext(context, facts).hasUploads(row.node) else { return self.noteBegin() }
             context.delete(upload)
             try CloudContext(context, facts).forgetSeal(of: row.node)
@@ -86,29 +90,29 @@ final class AbandonedUploads: Sendable {
         }
     }
 
-    /// Has the remote forget an upload.
+    /// Aborts an upload at the remote.
     func abort(_ row: PartialUpload.Row) async throws {
         guard let key = RemoteKey(path: row.path) else { return }
         do { try await remote.abortUpload(row.upload, at: key) } catch let error as RemoteError
             where error.code == .forbidden
         {
-            // It goes as the rules of the remote say.
+            // The remote's own rules remove the parts later.
             stack.log(.info, "parts of \(key) stay at the remote: \(error)")
         }
     }
 }
 
 extension CloudContext {
-    /// The uploads in parts that have begun.
+    /// The multipart uploads that have begun.
     fileprivate func begunUploads() throws -> [PartialUpload] {
         let account = account
         return try context.fetch(PartialUpload.where { $0.account == account })
     }
 
-    /// Whether content of a node is queued to be sent, or being sent.
+    /// Whether an upload of a node's content is queued or running.
     fileprivate func hasUploads(_ number: Int64) throws -> Bool {
         try context.fetch(queued(for: number)).contains {
-            // A copy whose source is not at the remote is sent as well.
+            // A copy uploads the content if its source is not at the remote.
             [.content, .copy].contains(try $0.payload(as: CloudWork.self).kind)
         }
     }

@@ -2,28 +2,30 @@ import Strata
 import StrataPipeline
 
 extension CloudContext {
-    /// The conflicts of the account that nobody has resolved yet, oldest first.
+    /// The unresolved conflicts of the account, oldest first.
     public func conflicts() throws -> [CloudConflict] {
         let account = account
         return try context.fetch(CloudConflict.where { $0.account == account })
     }
 
-    /// Says what is to be done about a conflict, from the commit on.
+    /// Resolves a conflict. The resolution takes effect with the commit.
     ///
-    /// - Parameter name: how the new node of `.both` is to be called, or with a number where that is taken; by default as the node itself.
-    /// - Throws: ``CloudError`` with `invalidName`, with `wrongKind` for `.both` and a conflict of a folder that does not contain its content; what the store reports.
+    /// - Parameter name: the name of the new node for `.both`, with a number appended if the name is taken; by default
+    ///   the node's name.
+    /// - Throws: ``CloudError`` with `invalidName`; with `wrongKind` for `.both` and a conflict of a folder that does
+    ///   not contain its content; errors of the store.
     public func resolve(_ conflict: CloudConflict, _ resolution: ConflictResolution, name: String? = nil) throws {
         guard let node = conflict.node else { return context.delete(conflict) }
-        // A copy whose source never arrived is an upload.
+        // A copy whose source never arrived at the remote is an upload.
         let uploads = try operations(for: node).filter {
             [.content, .copy].contains(try $0.payload(as: CloudWork.self).kind)
         }
         guard let remote = node.remote else {
-            // The other version is gone, so nothing is left to decide.
+            // The other version is deleted, so no decision is left to make.
             for upload in uploads { upload.retry() }
             return context.delete(conflict)
         }
-        // What can be refused comes before anything is changed.
+        // The only step that can fail runs before any change.
         if resolution == .both { try keepMine(of: node, conflict, uploads, name: name ?? node.name) }
         remote.takeVersion(of: conflict, isSealed: facts.isSealed)
         remote.sending = []
@@ -38,7 +40,7 @@ extension CloudContext {
         context.delete(conflict)
     }
 
-    /// Lets the node stand for what the remote has, and makes another one for what this machine has.
+    /// Gives the node the remote's version, and creates a new node for this machine's version.
     private func keepMine(
         of node: CloudNode,
         _ conflict: CloudConflict,
@@ -61,7 +63,7 @@ extension CloudContext {
             try create(name, in: parent, isFolder: false, link: link, sections: sections.union(.data))
             return
         }
-        // The data may be missing on this machine: the remote copies it, and the upload then replaces the sections of
+        // The data may be missing on this machine, so the remote copies it. The upload then replaces the sections of
         // this machine.
         let copy = try create(name, in: parent, isFolder: false, link: link, sections: [])
         try queueCopy(of: node, to: copy, in: parent, sections.union(.data))
@@ -71,7 +73,7 @@ extension CloudContext {
         try self.upload(copy, mine)
     }
 
-    /// Forgets a conflict that has come to its end by itself.
+    /// Deletes a conflict that has ended without a resolution.
     func forgetConflict(of number: Int64) throws {
         if let conflict = try context.first(CloudConflict.where({ $0.nodeNumber == number })) {
             context.delete(conflict)
@@ -82,9 +84,9 @@ extension CloudContext {
 }
 
 extension RemoteNode {
-    /// Takes over what is known of the version that a conflict is with. The rest is that of another one.
+    /// Stores the known facts about the version in the conflict, and clears the facts about the previous version.
     fileprivate func takeVersion(of conflict: CloudConflict, isSealed: Bool) {
-        // A file of all sections has one version.
+        // An encrypted file with all sections has one version.
         let section = isSealed ? .data : conflict.section
         setETag(conflict.remoteETag, of: section)
         guard section == .data else { return }

@@ -2,8 +2,9 @@ import Crypto
 import Foundation
 import Strata
 
-/// What tells contents apart: their size and SHA-256. Of a sealed file it is the SHA-256 of the preamble, in which there is a random salt, so that it
-/// says nothing of the content, and a few bytes are enough to recognise it.
+/// A hash that identifies content: its size and SHA-256. For an encrypted file it is the SHA-256 of the preamble. The
+/// preamble contains a random salt, so the hash reveals no information about the content. Only the first bytes of the
+/// file are needed to recognise it.
 struct ContentPrint: Hashable, Sendable {
     let digest: String
     let size: Int64
@@ -24,7 +25,7 @@ struct ContentPrint: Hashable, Sendable {
             hash.update(data: chunk)
             size += Int64(chunk.count)
         }
-        // To a task that is cancelled the chunks just end.
+        // In a cancelled task the chunks just end, so the hash would be incomplete.
         try Task.checkCancellation()
         digest = Hexadecimal.text(hash.finalize())
         self.size = size
@@ -32,7 +33,7 @@ struct ContentPrint: Hashable, Sendable {
 
     private init(digest: String, size: Int64) { (self.digest, self.size) = (digest, size) }
 
-    /// - Parameter start: the first bytes of a sealed file.
+    /// - Parameter start: the first bytes of an encrypted file.
     init(sealed start: Data, size: Int64) {
         digest = Self.seal + Hexadecimal.text(SHA256.hash(data: start.prefix(Int(SealedFile.preambleSize))))
         self.size = size
@@ -48,6 +49,6 @@ struct ContentPrint: Hashable, Sendable {
 
     var text: String { "\(digest)-\(size)" }
 
-    /// Whether it is one of a sealed file.
+    /// Whether the hash belongs to an encrypted file.
     var isSealed: Bool { digest.hasBytePrefix(Self.seal) }
 }

@@ -2,11 +2,12 @@ import Strata
 import StrataPipeline
 import Synchronization
 
-/// Has what has failed be tried again when its node lies elsewhere or is gone: a name that the remote has refused may be another one by now, and
-/// what has moved or deleted the node waits behind it.
+/// Retries failed operations after their node was moved or deleted. A name that the remote has rejected may have
+/// changed, and the operation that moved or deleted the node waits for the failed one.
 ///
-/// This looks when an account is opened, when an operation fails, and when nodes were moved or deleted while there are failed ones. Whatever fails
-/// for other reasons as well has one more try for each place.
+/// It looks for such operations when an account is opened, when an operation fails, and when nodes were moved or
+/// deleted while failed operations exist. An operation that also fails for another reason gets one more attempt for
+/// each place of its node.
 final class FailedWork: Sendable {
     private let stack: ContextStack
     private let facts: AccountFacts
@@ -14,14 +15,14 @@ final class FailedWork: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// Whether there may be any.
+        /// Whether failed operations may exist.
         var mayBeAny = true
         var due = Due(all: true)
-        /// Those that were tried again, by their numbers, with where their nodes were then.
+        /// The retried operations, by their numbers, with the places of their nodes at the time.
         var tried: [Int64: Place] = [:]
     }
 
-    /// What is to be looked at.
+    /// The operations and nodes to look at.
     fileprivate struct Due {
         var all = false
         var operations: Set<ObjectID<QueuedOperation>> = []
@@ -33,7 +34,7 @@ final class FailedWork: Sendable {
         case there(folder: Int64, name: UTF8Text)
     }
 
-    /// The columns that say where a node lies.
+    /// The columns that define a node's place.
     private static let placing: Set = ["parent", "name", "trunk"]
 
     init(_ stack: ContextStack, _ facts: AccountFacts) { (self.stack, self.facts) = (stack, facts) }
@@ -51,7 +52,7 @@ final class FailedWork: Sendable {
         }
     }
 
-    /// Notes commits, which may have moved or deleted nodes.
+    /// Handles commits, which may have moved or deleted nodes.
     func note(_ news: [ChangeSet]?) {
         let isDue = state.withLock { state in
             guard state.mayBeAny else { return false }
@@ -73,7 +74,7 @@ final class FailedWork: Sendable {
         if isDue { look() }
     }
 
-    /// Looks at what is due: all of it at first.
+    /// Looks at the due operations; at first at all of them.
     func look() {
         looks.ask {
             do { try await self.retry() } catch {
@@ -82,14 +83,14 @@ final class FailedWork: Sendable {
         }
     }
 
-    /// Waits for the looks that are under way.
+    /// Waits for the running looks.
     func settle() async { await looks.settle() }
 
     func stop() async { await looks.stop() }
 
     private func retry() async throws {
         let facts = facts
-        // Before the store is read: what comes behind that is due once more.
+        // The state is read before the store: later changes make another look due.
         let (due, tried) = state.withLock { state in
             defer { state.due = Due() }
             return (state.due, state.tried)
@@ -113,7 +114,7 @@ final class FailedWork: Sendable {
                 return (retried, try context.exists(cloud.failed))
             }
             state.withLock { state in
-                // Whatever has failed since is due.
+                // Operations that have failed since then are due.
                 if !isAny, retried.isEmpty, state.due.operations.isEmpty, !state.due.all { state.mayBeAny = false }
                 state.tried.merge(retried) { $1 }
             }
@@ -134,7 +135,7 @@ extension CloudContext {
         return found.filter { $0.status == .failed && seen.insert($0.id).inserted }
     }
 
-    /// Where a node is here.
+    /// The place of a node in the local tree.
     fileprivate func place(of number: Int64) throws -> FailedWork.Place {
         guard let node = try context.find(nodeID(number)), let folder = node.parent, node.trunk != .detached else {
             return .gone

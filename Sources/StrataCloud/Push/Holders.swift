@@ -2,10 +2,11 @@ import Strata
 import StrataPipeline
 import Synchronization
 
-/// Deletes nodes that only held what was sent, behind the last operation that has sent it.
+/// Deletes holders: nodes that only held content for messages, after the last message was sent.
 ///
-/// Several of these may be done at once, and none of them sees in its own commit that the others are. So it is looked behind the commit of
-/// each. What that misses, since the process ends before or somebody has left an operation out, goes when the account is opened.
+/// Several messages of a holder may finish at once, and none of their commits sees the others. So the check runs after
+/// the commit of each. A holder can be missed if the process ends before the check, or if the application skips an
+/// operation. Such holders are deleted when the account is opened.
 final class Holders: Sendable {
     private let stack: ContextStack
     private let facts: AccountFacts
@@ -13,15 +14,15 @@ final class Holders: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// The nodes of operations that are about to be done.
+        /// The nodes of operations that are about to finish.
         var sent: [Int64: Int64] = [:]
-        /// The nodes of those that are done.
+        /// The nodes of finished operations.
         var doubtful: Set<Int64> = []
     }
 
     init(_ stack: ContextStack, _ facts: AccountFacts) { (self.stack, self.facts) = (stack, facts) }
 
-    /// Notes that something of a holder was sent, before the commit that says so.
+    /// Records that content of a holder was sent, before the commit that says so.
     func note(sent operation: Int64, of node: Int64) { state.withLock { $0.sent[operation] = node } }
 
     func note(_ event: PipelineEvent) {
@@ -52,9 +53,9 @@ final class Holders: Sendable {
         }
     }
 
-    /// Deletes all of the account of which nothing is queued any more, some at a time.
+    /// Deletes all holders of the account without queued operations, a batch at a time.
     ///
-    /// - Complexity: O(holders) in one statement, and what is deleted.
+    /// - Complexity: O(holders) in one statement, and O(deleted holders).
     func sweep() async throws {
         let facts = facts
         while true {
@@ -68,15 +69,15 @@ final class Holders: Sendable {
         }
     }
 
-    /// How many are deleted by one commit.
+    /// The number of holders that one commit deletes.
     private static let portion = 500
 
-    /// Waits until all is deleted that can be.
+    /// Waits until all idle holders are deleted.
     func settle() async { await looks.settle() }
 }
 
 extension CloudContext {
-    /// Those in the store of which nothing is queued.
+    /// The holders in the store without queued operations.
     fileprivate func idleHolders() throws -> Query<CloudNode> {
         let (folder, pipeline) = (try root(.detached).id, facts.pipeline)
         return CloudNode.where {
@@ -90,7 +91,7 @@ extension CloudContext {
         }
     }
 
-    /// - Returns: whether any was deleted.
+    /// - Returns: whether any holder was deleted.
     fileprivate func forgetIdle(_ holders: [CloudNode]) throws -> Bool {
         let idle = try holders.filter { try !hasOperations($0.id.number) }
         for node in idle { context.delete(node) }

@@ -3,16 +3,17 @@ import Strata
 import StrataPipeline
 import Synchronization
 
-/// The circuit breakers of the inboxes that messages are sent to: as long as one has not answered, or cannot be reached, one message at a time tries
-/// it, so that those to a machine that is away do not keep all others from being sent until they have found that out, each for itself.
+/// The circuit breakers of the inboxes that messages are sent to. If an inbox has not answered yet or cannot be
+/// reached, only one message at a time tries it. So messages to an unavailable machine do not delay all others while
+/// each finds out separately that the machine is unavailable.
 final class Inboxes: Sendable {
     struct Place: Hashable, Sendable {
         let recipient: UTF8Text
-        /// The name of the remote, which another one may be put in place of.
+        /// The name of the remote. Another remote may replace it.
         let remote: UTF8Text
     }
 
-    /// What an attempt has found out about an inbox.
+    /// The result of an attempt for an inbox.
     enum Ending: Sendable {
         case unknown
         case answered
@@ -21,7 +22,7 @@ final class Inboxes: Sendable {
 
     private struct Inbox {
         var breaker: CircuitBreaker
-        /// Whether it could not be reached the last time.
+        /// Whether the last attempt could not reach the inbox.
         var isAway = false
     }
 
@@ -31,14 +32,14 @@ final class Inboxes: Sendable {
 
     init(_ retry: RetryPolicy, _ clock: any PipelineClock) { (self.retry, self.clock) = (retry, clock) }
 
-    /// How long an inbox is left alone that cannot be reached.
+    /// The pause after an attempt that could not reach the inbox.
     static let rest = Duration.seconds(60)
-    /// How long messages are put off while the first one tries it.
+    /// The pause of other messages while the first one tries the inbox.
     private static let pause = Duration.seconds(1)
 
     /// Begins to send a message. Call ``end(_:_:)`` when the attempt ends.
     ///
-    /// - Returns: nil; or how long it is put off, and does not begin.
+    /// - Returns: nil if the attempt may begin; otherwise the time for which the message is postponed.
     func begin(_ place: Place) -> Duration? {
         let now = clock.now
         return inboxes.withLock { inboxes in
@@ -54,7 +55,7 @@ final class Inboxes: Sendable {
         }
     }
 
-    /// Whether any inbox is left alone that could not be reached.
+    /// Whether any inbox pauses because it could not be reached.
     var isAnyAway: Bool { inboxes.withLock { inboxes in inboxes.values.contains(where: \.isAway) } }
 
     func end(_ place: Place, _ ending: Ending) {

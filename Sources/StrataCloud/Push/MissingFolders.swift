@@ -1,22 +1,23 @@
 import StrataPipeline
 
-/// Counts how often an operation has found that the remote lacks the folder which its node lies in.
+/// Counts how often an operation has found that the remote lacks the parent folder of its node.
 ///
-/// A pull finds what became of the folder, and either moves the node along or brings the folder back. A pull may also leave the node alone, because
-/// of the very operation that waits for the pull. So an operation waits for two pulls at most, and then makes the folders itself.
+/// A pull detects the fate of the folder, and either moves the node along or restores the folder. A pull may also leave
+/// the node unchanged because of the very operation that waits for the pull. So an operation waits for at most two
+/// pulls, and then creates the folders itself.
 final class MissingFolders: Sendable {
     enum Step {
         /// The operation waits for the end of a pull.
         case wait
-        /// It makes the folders.
+        /// The operation creates the folders.
         case make
-        /// They were made, and the remote still says that they are missing.
+        /// The folders were created, and the remote still reports them as missing.
         case fail
     }
 
     private let counts = OperationCounts()
 
-    /// How many pulls an operation waits for.
+    /// The number of pulls that an operation waits for.
     private static let pulls = 2
 
     func step(for operation: Int64) -> Step {
@@ -29,7 +30,7 @@ final class MissingFolders: Sendable {
 }
 
 extension Pusher {
-    /// What an operation does when the remote lacks the folder that its node lies in, or is to lie in.
+    /// The outcome of an operation if the remote lacks the current or the future parent folder of its node.
     func outcome(ofMissingFolder error: RemoteError, _ attempt: Attempt<CloudWork>) async throws -> Outcome {
         forgetTrunks()
         switch missingFolders.step(for: attempt.id.number) {
@@ -41,9 +42,10 @@ extension Pusher {
         return .wait(CloudAccount.pullToEnd)
     }
 
-    /// Makes the folders that a node lies in, or is to lie in, from the top down.
+    /// Creates the current or future parent folders of a node, from the top down.
     ///
-    /// - Returns: false if the trunk itself is missing: a remote that has lost everything is left as it is, until a pull says so.
+    /// - Returns: false if the trunk itself is missing. A remote that has lost everything is not changed until a pull
+    ///   has reported the loss.
     private func makeFolders(of work: CloudWork) async throws -> Bool {
         let facts = facts
         let folder = try await stack.overStore { context in

@@ -1,11 +1,11 @@
 import StrataPipeline
 import Synchronization
 
-/// Counts in memory how often the same thing has happened to an operation, until the operation ends.
+/// Counts in memory how often an event has happened to an operation, until the operation ends.
 final class OperationCounts: Sendable {
     private let counts = Mutex<[Int64: Int]>([:])
 
-    /// Counts it once more.
+    /// Counts the event once more.
     ///
     /// - Returns: how often it has happened.
     func increment(_ operation: Int64) -> Int {

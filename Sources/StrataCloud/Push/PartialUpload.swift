@@ -1,22 +1,23 @@
 import Strata
 
-/// An upload in parts that has begun: what the remote knows it by, and which parts it has.
+/// A multipart upload that has begun: the remote's identifier, and the parts that have arrived.
 @Model(.unique("node", "section"), table: "PartialUpload")
 final class PartialUpload {
     /// The account.
     var account: String
     /// The number of the node's id.
     var node: Int64
-    /// One bit.
+    /// The section, as one bit.
     var section: Int
-    /// Where it leads.
+    /// The path of the destination at the remote.
     var path: String
-    /// What is being sent.
+    /// The hash of the content.
     var contentPrint: String
-    /// By what the remote knows it.
+    /// The remote's identifier of the upload.
     var upload: String
-    /// How many bytes a part has, but for the last one.
+    /// The number of bytes in each part except the last one.
     var partSize: Int64
-    /// What the remote has said of each part, in their order; empty of one that has not arrived, and nothing behind the last one that has.
+    /// The remote's receipts of the parts, in order. The receipt of a part that has not arrived is empty. The array
+    /// ends with the last part that has arrived.
     var parts: [String] = []
 }

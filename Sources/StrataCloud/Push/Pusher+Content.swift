@@ -3,22 +3,22 @@ import Strata
 import StrataPipeline
 
 extension Pusher {
-    /// An object that is to be sent.
+    /// An object to upload.
     struct Part: Sendable {
-        /// The section; ``ContentSections/data`` for a sealed file, which holds all of them.
+        /// The section; ``ContentSections/data`` for an encrypted file, which contains all sections.
         let section: ContentSections
         let body: RemoteBody
         let print: ContentPrint
-        /// How it is sealed.
+        /// How the object is encrypted.
         var seal: Seal?
     }
 
-    /// What was sent.
+    /// An uploaded object.
     private struct Sent: Sendable {
         let part: Part
         let written: Written
 
-        /// What the application is told to have been sent.
+        /// The uploaded sections that are reported to the application.
         var sections: ContentSections { part.seal?.given ?? part.section }
 
         func note(in remote: RemoteNode, _ cloud: CloudContext) throws {
@@ -27,23 +27,23 @@ extension Pusher {
         }
     }
 
-    /// Sends sections of a node's content, as it is now.
+    /// Uploads sections of a node's current content.
     func sendContent(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
         var work = attempt.payload
         let target = try await target(of: work)
-        // What was deleted here is deleted there by the operation behind this one.
+        // A later operation deletes at the remote a node that was deleted here.
         guard let node = target.node, let path = target.path, node.trunk != .detached else { return .skip }
         guard let key = try await key(of: target, work) else { return sendWhereItLies(work) }
         if target.isTaken { return try await evade(attempt, key) }
         if node.isFolder, let outcome = try await makeFolder(for: attempt, target, key) { return outcome }
-        // As it was when the place of the content was chosen: it may become a folder at any time.
+        // The kind is fixed now, when the place of the content is chosen. The node may become a folder at any time.
         work.isFolder = node.isFolder
         let request = self.request(for: node, at: path, link: node.link ?? work.sourceLink)
         let parts: [Part]
         do { parts = try await self.parts(of: request, target, at: key) } catch let error as RemoteError
             where error.code == .conditionFailed
         {
-            // What is sent along is of another version than the one that is known.
+            // The sections that are copied from the remote have another version than the known one.
             let place = Sidecar.key(key, .data, isFolder: node.isFolder)
             guard let there = try await remote.head(place) else { throw error }
             if there.isFolder { return try await sendToFolderOrAnew(attempt, key) }
@@ -73,7 +73,8 @@ extension Pusher {
         }
         return .done { [facts, handler, work, sent, covered = target.covered] context in
             let cloud = CloudContext(context, facts)
-            // Where nothing was sent, nobody shall take what others may put there for something of this machine's.
+            // If no section was uploaded, the row must not be written. Otherwise an object that another machine puts
+            // there later would count as this machine's.
             if !sent.isEmpty {
                 let remote = try cloud.remoteForSending(work)
                 for sent in sent { try sent.note(in: remote, cloud) }
@@ -87,12 +88,13 @@ extension Pusher {
         }
     }
 
-    /// What the application is asked for the content of a node by.
+    /// The request for a node's content to the application.
     func request(for node: CloudNode.Row, at path: TreePath, link: String?) -> ContentRequest {
         ContentRequest(account: facts.account, node: node.id, path: path, section: .data, link: link)
     }
 
-    /// What the application gives of the sections that are to be sent, the content first: where that is somebody else's, so is what goes with it.
+    /// The content of the sections to upload, from the application. The data comes first: if it is in conflict, its
+    /// sidecars must not be uploaded.
     private func parts(of request: ContentRequest, _ target: Target, at key: RemoteKey) async throws -> [Part] {
         if let sealing {
             return try await sealedPart(of: request, target, at: key, sealing).map { [$0] } ?? []
@@ -105,7 +107,8 @@ extension Pusher {
         return parts
     }
 
-    /// Writes down what is about to be sent, so that it is recognised later on, and how it is sealed, so that it is sealed so again.
+    /// Records the objects about to be uploaded, so that a later attempt recognises them, and how they are encrypted,
+    /// so that a later attempt encrypts them the same way.
     private func intend(_ parts: [Part], _ work: CloudWork) async throws {
         try await intend(work) { remote, cloud in
             for part in parts {
@@ -117,17 +120,17 @@ extension Pusher {
 
     private enum Sending {
         case sent(Written)
-        /// Something else lies where it is to be made.
+        /// Another object is at the key where the node would be created.
         case taken
-        /// A folder lies where it was.
+        /// A folder has replaced the file.
         case replaced
-        /// What is there was sent from here before, and what is sent along has to come from there.
+        /// The remote's object is an earlier upload from this machine, and the other sections must be copied from it.
         case earlier(RemoteObject)
-        /// Somebody else has written it: the version that was known, and what is there.
+        /// Another machine has written the object. Contains the known version and the remote's object.
         case conflict(ETag?, RemoteObject)
     }
 
-    /// Sends a part on the condition that the remote has what was last heard of it.
+    /// Uploads an object on the condition that the remote has the last known version.
     private func send(
         _ part: Part,
         to key: RemoteKey,
@@ -140,7 +143,7 @@ extension Pusher {
         let place = Sidecar.key(key, part.section, isFolder: target.node?.isFolder ?? false)
         let earlier = part.section == .data ? target.remote?.prints : target.remote?.sentPrints(of: part.section)
         let known = target.remote?.eTag(of: part.section)
-        // Where the remote was known to have it, it is not for the node to give way.
+        // If the remote was known to have the node, the node does not get another name.
         let isNew = !target.isThere
         var condition: RemoteCondition = known.map { .matches($0) } ?? .isAbsent
         for _ in 0..<Self.tries {
@@ -150,16 +153,17 @@ extension Pusher {
                 guard let there = try await remote.head(place) else {
                     if part.section == .data, try await isContentOfFolder(place, target) { return .replaced }
                     if target.node?.isFolder ?? false, try await isFolderGone(key) {
-                        // Beside a place that another machine may give a file, no pull would find it.
+                        // Writing beside a place where another machine may put a file would create an object that no
+                        // pull finds.
                         throw RemoteError(.parentMissing, "The folder \(key) is not there any more.", key: key)
                     }
-                    // What is here and was not sent is worth more than that somebody has deleted what was there before.
+                    // A change that was not uploaded takes precedence over a delete by another machine.
                     condition = .isAbsent
                     continue
                 }
                 if there.isFolder { return isNew ? .taken : .replaced }
                 if try await isOwn(there, part.print) { return .sent(Written(object: there)) }
-                // What lies beside a place where there was nothing goes with something that is gone.
+                // A sidecar beside a place that was free belongs to a deleted object.
                 var isEarlier = isNew && part.section != .data
                 if !isEarlier { isEarlier = try await isOwn(there, anyOf: earlier ?? []) }
                 if !isEarlier, earlier?.contains(part.print) ?? false {
@@ -183,28 +187,29 @@ extension Pusher {
         return try await !(remote.head(key)?.isFolder ?? false)
     }
 
-    /// Whether another machine has made a folder of a file, and has moved the content beside it.
+    /// Whether another machine has converted a file to a folder and has moved the content beside it.
     private func isContentOfFolder(_ place: RemoteKey, _ target: Target) async throws -> Bool {
         guard target.isThere, target.remote?.isFolder == false else { return false }
         return try await remote.head(place.sidecar(Sidecar.content)) != nil
     }
 
-    /// The outcome of an upload if the known file has been replaced by a folder, or by the content of one.
+    /// The outcome of an upload if a folder, or the content of a folder, has replaced the known file.
     private func sendToFolderOrAnew(_ attempt: Attempt<CloudWork>, _ key: RemoteKey) async throws -> Outcome {
-        // Another machine has made a folder of the file. When a pull has found that, the content is sent to beside the folder.
+        // Another machine has converted the file to a folder. After a pull has found the folder, the content is
+        // uploaded beside it.
         if try await isConvertedByOthers(key) {
             return try await outcome(
                 ofMissingFolder: RemoteError(.occupied, "There is a folder at \(key) now.", key: key),
                 attempt
             )
         }
-        // Of what lay there nothing is left that could be compared with this.
+        // The old object is gone, so there is no version to compare with.
         return sendAnew(attempt.payload)
     }
 
-    /// Writes down that what is there was sent from here, without an answer, and goes on from that.
+    /// Records that the remote's object is an unanswered upload from this machine, and continues from its version.
     ///
-    /// - Parameter seal: how it is sealed, where that was looked at.
+    /// - Parameter seal: how the object is encrypted, if it was read.
     private func catchUp(
         _ attempt: Attempt<CloudWork>,
         _ there: RemoteObject,
@@ -214,12 +219,12 @@ extension Pusher {
         return .postpone(for: .zero)
     }
 
-    /// Whether what is there is what was sent, the answer being lost.
+    /// Whether the remote's object is this upload, whose answer was lost.
     func isOwn(_ there: RemoteObject, _ print: ContentPrint) async throws -> Bool {
         try await isOwn(there, anyOf: [print])
     }
 
-    /// The same of several that were sent.
+    /// Whether the remote's object is one of several uploads.
     func isOwn(_ there: RemoteObject, anyOf prints: [ContentPrint]) async throws -> Bool {
         if let mark = there.mark { return prints.contains { $0.text.hasSameBytes(as: mark) } }
         let prints = prints.filter { there.size == nil || there.size == $0.size }
@@ -236,7 +241,7 @@ extension Pusher {
         )
     }
 
-    /// Whether what is there is the beginning of what was being sent, at a server that writes in place.
+    /// Whether the remote's object is the beginning of an interrupted upload, at a server that writes in place.
     private func isBrokenOff(_ there: RemoteObject, _ part: Part) async throws -> Bool {
         guard let size = there.size, size < part.body.size, part.seal?.isPartly != true else { return false }
         let condition = there.eTag.map { RemoteCondition.matches($0) } ?? .none
@@ -244,7 +249,7 @@ extension Pusher {
         return try await arrived == ContentPrint(of: part.body.chunks(0..<size))
     }
 
-    /// Holds the uploads of a node that somebody else has changed, until the application says what is to be done.
+    /// Records a conflict. The uploads of the node wait until the application resolves it.
     private func hold(
         _ attempt: Attempt<CloudWork>,
         _ section: ContentSections,
@@ -257,14 +262,14 @@ extension Pusher {
         let (facts, handler, work) = (facts, handler, attempt.payload)
         var section = section
         if let difference = try await sealedDifference(of: there, work, target, seal) {
-            // The same content, encrypted anew.
+            // The other machine has encrypted the same content again.
             if difference.sections.isEmpty { return try await catchUp(attempt, there, difference.seal) }
             section = difference.sections
         }
         try await stack.overStore { [section] context in
             let cloud = CloudContext(context, facts)
             if !sent.isEmpty {
-                // That much has arrived, whatever becomes of the rest.
+                // These objects have arrived, whatever the outcome of the other sections.
                 let remote = try cloud.remoteForSending(work)
                 for sent in sent { try sent.note(in: remote, cloud) }
             }
@@ -281,15 +286,16 @@ extension Pusher {
 }
 
 extension RemoteNode {
-    /// Writes down that something is about to be sent.
+    /// Records the hash of an object that is about to be uploaded.
     func note(sending print: String) {
         sending = sending.filter { $0 != print }.suffix(Self.longestSending - 1) + [print]
     }
 
-    /// More than there are attempts, as long as nobody asks for more.
+    /// The largest number of recorded hashes. It is larger than the number of attempts, unless the application requests
+    /// more.
     private static let longestSending = 32
 
-    /// Writes down what the remote has since an answer of it.
+    /// Records the state at the remote after an answer from it.
     func note(_ object: RemoteObject, _ section: ContentSections, _ print: String?, _ seal: KnownSeal? = nil) {
         setETag(object.eTag?.stored, of: section)
         (isCertain, isListed) = (true, false)
@@ -301,7 +307,7 @@ extension RemoteNode {
         self.seal = seal?.moved(to: object.eTag)
         sending.removeAll { Self.print(of: .data, in: $0) != nil }
         guard let seal, !seal.isPlain else { return }
-        // What lay beside the file is within it.
+        // The encrypted file contains the sections that were sidecars before.
         (metadataETag, thumbnailETag) = (nil, nil)
     }
 }

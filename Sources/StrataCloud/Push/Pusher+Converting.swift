@@ -1,11 +1,11 @@
 import Strata
 import StrataPipeline
 
-/// Makes folders, also of files, and of content that has lost its folder.
+/// Creation of folders, including folders made from files and folders for content that has lost its folder.
 extension Pusher {
-    /// Makes a folder, if necessary, before its sidecars are written.
+    /// Creates a folder, if necessary, before its sidecars are written.
     ///
-    /// - Returns: nil if it is there.
+    /// - Returns: nil if the folder exists.
     func makeFolder(for attempt: Attempt<CloudWork>, _ target: Target, _ key: RemoteKey) async throws -> Outcome? {
         if let file = target.remote, !file.isFolder {
             return try await convert(file, at: key, attempt)
@@ -14,11 +14,11 @@ extension Pusher {
             guard try await remote.capabilities().hasFolders else { return nil }
             guard try await remote.head(key) == nil else { return nil }
             if try await makeFolderOfContent(key, target.remote) { return nil }
-            // Another machine has deleted it. The pull makes it again, or deletes it here as well.
+            // Another machine has deleted the folder. The pull creates it again, or deletes it here too.
             throw RemoteError(.parentMissing, "The folder \(key) is not there any more.", key: key)
         }
         var work = attempt.payload
-        // It may have been queued before the file became a folder.
+        // The operation may have been queued before the file became a folder.
         work.isFolder = true
         try await intend(work)
         do { try await remote.createFolder(key) } catch let error as RemoteError where error.code == .occupied {
@@ -28,14 +28,15 @@ extension Pusher {
         return .postpone(for: .zero)
     }
 
-    /// Makes a folder of a file that the remote has, or may have. The content goes beside the folder: a place cannot be a file and a folder in most
-    /// file systems.
+    /// Converts a file that the remote has, or may have, to a folder. The content is moved beside the folder, because
+    /// in most file systems a place cannot be a file and a folder.
     ///
-    /// The content is moved first, then the folder is made, then both are recorded. A repeat continues after the steps
-    /// that are done already. If other machines look in between, they find the content of a folder, and take the folder
-    /// for made.
+    /// The content is moved first, then the folder is created, then both are recorded. A repeated attempt continues
+    /// after the completed steps. If other machines look in between, they find the content of a folder, and treat the
+    /// folder as existing.
     ///
-    /// A version that another machine has written meanwhile is moved as well, but not taken for known: the next pull reports it.
+    /// A version that another machine has written in the meantime is moved as well, but does not count as known: the
+    /// next pull reports it.
     private func convert(
         _ file: RemoteNode.Row,
         at key: RemoteKey,
@@ -55,18 +56,18 @@ extension Pusher {
             remote.isConverting = true
         }
         if let there = try await remote.head(key), !there.isFolder {
-            // Ours has not arrived, and another machine has put a file at this place.
+            // This machine's file has not arrived, and another machine has put a file at the place.
             if !file.isCertain, try await !isVersion(there, of: file) { return try await evade(attempt, key) }
             _ = try await carryOne(key, to: content, isFolder: false, capabilities, file)
         } else if file.isCertain, try await remote.head(content) == nil {
-            // Another machine has deleted the file. This machine's content is worth more, and is sent to its current
-            // place.
+            // Another machine has deleted the file. This machine's content takes precedence, and is uploaded to its
+            // current place.
             return sendAnew(work)
         }
         try await remote.createFolder(key)
         var moved = try await remote.head(content)
         let isSame = file.isCertain && ETag.isSame(moved?.eTag, file.eTag)
-        // Another machine may have written it at any moment before.
+        // Another machine may have written the content at any earlier moment.
         var print = file.contentPrint
         if !isSame, let there = moved {
             print = try await sentPrint(of: there, file.prints)
@@ -80,21 +81,22 @@ extension Pusher {
         return .postpone(for: .zero)
     }
 
-    /// Which of the contents that were sent an object has; nil for none of them.
+    /// The hash of the upload that an object contains; nil if it contains none of them.
     private func sentPrint(of object: RemoteObject, _ prints: [ContentPrint]) async throws -> String? {
         for print in prints where try await isOwn(object, print) { return print.text }
         return nil
     }
 
-    /// Whether an object has the known version of a file, or is an upload of it that the remote has not acknowledged.
+    /// Whether an object has the known version of a file, or is an unanswered upload of it.
     func isVersion(_ object: RemoteObject, of file: RemoteNode.Row) async throws -> Bool {
         if file.isCertain, ETag.isSame(object.eTag, file.eTag) { return true }
         return try await isOwn(object, anyOf: file.prints)
     }
 
-    /// Makes a folder of which the remote has only the content: its conversion is not finished, or it was deleted before its content had changed.
+    /// Creates a folder of which the remote has only the content. Its conversion has not finished, or the folder was
+    /// deleted before its content changed.
     ///
-    /// - Returns: whether there was such content.
+    /// - Returns: whether the remote had such content.
     func makeFolderOfContent(_ key: RemoteKey, _ row: RemoteNode.Row?) async throws -> Bool {
         guard row?.isFolder ?? false, row?.eTag != nil, try await remote.head(key.sidecar(Sidecar.content)) != nil
         else { return false }
@@ -102,8 +104,8 @@ extension Pusher {
         return true
     }
 
-    /// Whether the content of another folder lies beside a place, without the folder, where the content of a folder is to lie. It stays: another
-    /// machine has written it.
+    /// Whether the content of another folder, without the folder itself, is at the place for this folder's content. The
+    /// content stays, because another machine has written it.
     func hasContentOfOthers(at key: RemoteKey, _ row: RemoteNode.Row?) async throws -> Bool {
         guard let row, row.marks.contains(Sidecar.content),
             let there = try await remote.head(key.sidecar(Sidecar.content)), try await isFree(key)

@@ -3,12 +3,13 @@ import Strata
 import StrataPipeline
 
 extension Pusher {
-    /// Copies a file to a new node, or what lies beside a folder. One whose source never arrived is sent instead.
+    /// Copies a file to a new node, or the sidecars of a folder. If the source never arrived at the remote, its content
+    /// is uploaded instead.
     func copy(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
         var work = attempt.payload
         let facts = facts
         let target = try await target(of: work)
-        // It may have become a folder since the copy was queued.
+        // The node may have become a folder since the copy was queued.
         work.isFolder = target.remote?.isFolder ?? target.node?.isFolder ?? work.isFolder
         guard target.node != nil, let number = work.source else { return .skip }
         guard let key = try await key(of: target, work) else { return sendWhereItLies(work) }
@@ -48,7 +49,8 @@ extension Pusher {
         }
     }
 
-    /// Whether the source was deleted before its newest content was sent, and the application still has that.
+    /// Whether the source was deleted before its newest content was uploaded, and the application still has that
+    /// content.
     private func isSentFromHere(_ target: Target, _ work: CloudWork, _ source: Int64) async throws -> Bool {
         let facts = facts
         guard work.isSourceUnsent ?? false, work.sourceLink != nil, target.sections.contains(.data),
@@ -62,16 +64,17 @@ extension Pusher {
         return try await handler.content(for: request(for: node, at: path, link: work.sourceLink)) != nil
     }
 
-    /// Copies the version of a source that the remote has.
+    /// Copies the remote's version of a source.
     ///
-    /// - Returns: the copy, and the print and seal of its content if they are known.
+    /// - Returns: the copy, and the hash and encryption of its content if they are known.
     func duplicate(
         _ source: RemoteNode.Row,
         at place: RemoteKey,
         to destination: RemoteKey,
         _ capabilities: RemoteCapabilities
     ) async throws -> (object: RemoteObject, print: String?, seal: KnownSeal?) {
-        // One whose last upload was broken off, and left out since, may be of that version or of the one before.
+        // If the last upload of the source was interrupted and then skipped, the remote may have that version or the
+        // previous one.
         var isKnown = source.sentPrints.isEmpty
         if !isKnown { isKnown = try await self.isKnown(source, at: place) }
         do {
@@ -81,16 +84,17 @@ extension Pusher {
                 return (object, source.contentPrint, source.knownSeal)
             }
         } catch let error as RemoteError where error.code == .conditionFailed {
-            // Another machine has written the source meanwhile: its current version is copied.
+            // Another machine has written the source in the meantime, so the current version is copied.
             guard try await remote.head(destination) == nil else { throw error }
         }
         let object = try await duplicate(place, to: destination, version: nil, capabilities)
-        // By its content it is recognised later on; how it is sealed is not known.
+        // The hash of the content identifies the copy later. How the copy is encrypted is not known.
         let print = try await ContentPrint(of: remote.get(destination, range: nil, if: .none).chunks)
         return (object, print.text, nil)
     }
 
-    /// Copies an object, by way of this machine where the remote cannot. One that is there already, with the same content, is taken for it.
+    /// Copies an object, through this machine if the remote does not support copies. An existing object with the same
+    /// content counts as the copy.
     func duplicate(
         _ source: RemoteKey,
         to destination: RemoteKey,
@@ -115,7 +119,7 @@ extension Pusher {
         }
     }
 
-    /// The content of an object of the remote, in the version that it has, by way of this machine.
+    /// The content of the current version of an object at the remote, read through this machine.
     func body(of object: RemoteObject) -> RemoteBody {
         let remote = remote
         var body = RemoteBody(size: object.size ?? 0) { range in

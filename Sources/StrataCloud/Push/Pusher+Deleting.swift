@@ -3,13 +3,13 @@ import Strata
 import StrataPipeline
 
 extension Pusher {
-    /// What the remote has, or may have, of something that is to be deleted.
+    /// An object to delete, in the state that the remote has, or may have.
     private struct Doomed: Sendable {
         let key: RemoteKey
         let row: RemoteNode.Row
     }
 
-    /// Deletes a node, what lies below it first: what is as it was last heard of, and nothing else.
+    /// Deletes a node, after everything below it. Only objects in their last known version are deleted.
     func delete(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
         let (facts, number) = (facts, attempt.payload.node)
         let doomed = try await stack.overStore { context in
@@ -22,19 +22,19 @@ extension Pusher {
             let cloud = CloudContext(context, facts)
             guard let remote = try cloud.remote(number) else { return }
             for remote in try remote.doomed().reversed() { context.delete(remote) }
-            // It may have changed long ago, so that no feed tells of it any more.
+            // The object may have changed long ago, so that the feed does not report it any more.
             if !staying.isEmpty { try cloud.lookAgain(at: staying) }
         }
     }
 
-    /// - Returns: whether it is gone.
+    /// - Returns: whether the object is gone.
     private func delete(_ thing: Doomed) async throws -> Bool {
         let (key, row) = (thing.key, thing.row)
         let content = key.sidecar(Sidecar.content)
         do {
             if row.isFolder {
                 let hasContent = row.marks.contains(Sidecar.content)
-                // A folder stays with content that others have changed.
+                // A folder stays if other machines have changed its content.
                 if hasContent, try await isKept(row, at: content) { return false }
                 try await remote.delete(key, isFolder: true, if: .none)
                 if hasContent, try await isKeptAfterDelete(row, at: content) {
@@ -50,11 +50,11 @@ extension Pusher {
                 } else if removal == .folder {
                     return false
                 } else if removal == .absent, try await isConvertedByOthers(key) {
-                    // The sidecars belong to the folder of the others.
+                    // The sidecars belong to the other machine's folder.
                     return false
                 }
             }
-            // What goes with it goes behind it.
+            // Sidecars are deleted after their object.
             for mark in row.marks where mark != Sidecar.content {
                 try await remote.delete(key.sidecar(mark), isFolder: false, if: .none)
             }
@@ -62,21 +62,22 @@ extension Pusher {
         } catch let error as RemoteError
             where [.conditionFailed, .notEmpty, .notFound, .occupied, .invalidKey].contains(error.code)
         {
-            // Somebody else has written it since, or put something there: it stays, and is found anew. What the remote has no name for never was there.
+            // Another machine has written the object since then, or has put another one there. The object stays, and a
+            // pull finds it again. An object with a key that the remote rejects has never existed.
             return error.code == .notFound || error.code == .invalidKey
         }
     }
 
-    /// Whether content is of another version than the known one.
+    /// Whether content has another version than the known one.
     private func isKept(_ row: RemoteNode.Row, at key: RemoteKey) async throws -> Bool {
         guard let there = try await remote.head(key) else { return false }
         if ETag.isSame(there.eTag, row.eTag) { return false }
         return try await !isOwn(there, anyOf: row.prints)
     }
 
-    /// Deletes the content of a folder that is gone.
+    /// Deletes the content of a deleted folder.
     ///
-    /// - Returns: whether it stays, since others have written it at this very moment.
+    /// - Returns: whether the content stays, because other machines have written it at this very moment.
     private func isKeptAfterDelete(_ row: RemoteNode.Row, at key: RemoteKey) async throws -> Bool {
         do { return try await deleteContent(of: row, at: key, isMoved: true) == .kept } catch let error as RemoteError
             where error.code == .conditionFailed
@@ -85,15 +86,15 @@ extension Pusher {
 
     private enum Removal {
         case deleted, absent
-        /// It is of another version.
+        /// The object has another version.
         case kept
-        /// There is a folder instead.
+        /// The object is now a folder.
         case folder
     }
 
-    /// Deletes the content of a file or a folder, if it is as it was last heard of.
+    /// Deletes the content of a file or a folder, if it has its last known version.
     ///
-    /// - Parameter isMoved: whether it has been moved or copied there, and so may have another version.
+    /// - Parameter isMoved: whether the content was moved or copied to the key, and so may have another version.
     private func deleteContent(
         of row: RemoteNode.Row,
         at key: RemoteKey,
@@ -110,7 +111,7 @@ extension Pusher {
         }
     }
 
-    /// The version that may be deleted: the one that is known, or one that was sent without an answer.
+    /// The version that may be deleted: the known one, or that of an unanswered upload.
     private func version(of row: RemoteNode.Row, at key: RemoteKey, _ isMoved: Bool) async throws -> ETag? {
         if !isMoved, row.sending.isEmpty, row.isCertain, let eTag = row.eTag(of: .data), !eTag.isWeak,
             try await remote.capabilities().checksVersionsOfDeletes
@@ -124,7 +125,8 @@ extension Pusher {
 }
 
 extension RemoteNode {
-    /// What of this and everything below it belongs to no node any more, nor has anything below that does; folders first.
+    /// This row and the rows below it that do not belong to a node and have no row with a node below them. Folders come
+    /// before their content.
     fileprivate func doomed() throws -> [RemoteNode] {
         let all = try subtree()
         var living: Set<Int64> = []

@@ -3,7 +3,7 @@ import Strata
 import StrataPipeline
 
 extension Pusher {
-    /// Makes a folder, or sends the record of a file to a remote that keeps records.
+    /// Creates a folder, or sends the record of a file to a remote that keeps records.
     func sendRecord(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
         let (work, facts) = (attempt.payload, facts)
         let target = try await target(of: work)
@@ -15,7 +15,7 @@ extension Pusher {
             {
                 return outcome
             }
-            // One that is there already is taken for it: nothing is lost by that.
+            // An existing folder is used as this folder, because that loses no data.
             if !target.isThere {
                 try await intend(work)
                 do { try await remote.createFolder(key) } catch let error as RemoteError where error.code == .occupied {
@@ -38,10 +38,10 @@ extension Pusher {
         }
     }
 
-    /// What becomes of an operation whose name the remote refuses, where that is not the last word: what is to be moved on, or was deleted
-    /// here, has a name of no meaning until then.
+    /// The outcome of an operation whose name the remote rejects, if the rejection is not final. A node that is about
+    /// to be moved, or was deleted here, gets a temporary name until then.
     ///
-    /// - Returns: nil where it takes a person to find another name.
+    /// - Returns: nil if a person must choose another name.
     func evadeRefusal(_ attempt: Attempt<CloudWork>) async throws -> Outcome? {
         let (facts, id, work) = (facts, attempt.id, attempt.payload)
         guard let folder = work.parent, work.kind != .message else { return nil }
@@ -54,29 +54,31 @@ extension Pusher {
         guard isGone || isMovedOn else { return nil }
         let standIn = Self.standIn(for: work.node)
         if work.name?.hasBytePrefix(standIn) ?? false {
-            // Not even that: it is not made, or stays where it lies, until it is deleted there.
+            // The remote rejects even the temporary name. The node is not created, or stays at its place until it is
+            // deleted there.
             guard isGone else { return nil }
             return work.kind == .move
                 ? .done { CloudContext($0, facts).deleteLater(work.node) } : try await delete(attempt)
         }
-        // Without a folder to lie in it is not sent.
+        // Without a parent folder the node is not sent.
         guard let key else { return .retry(after: .zero) }
         return try await evade(attempt, key.appending(standIn), as: standIn)
     }
 
-    /// Whether a node was deleted here, or is to be at no remote any more.
+    /// Whether a node was deleted here, or will not be at any remote.
     private static func isGone(_ node: CloudNode?) -> Bool { node.map { $0.trunk == .detached } ?? true }
 
-    /// The name of no meaning that a node has until it is moved on, or deleted.
+    /// The temporary name of a node until it is moved or deleted.
     static func standIn(for node: Int64) -> String { "strata-\(node)" }
 
-    /// Gives way to what somebody else has put at the place where a node is to be made: the node takes another name that is free. What was
-    /// deleted here meanwhile need not be made, but for folders, which others may pass through; it is moved all the same, since its place is to be
-    /// free for others, and deleted behind what reads it.
+    /// Renames a node, because another machine has put an object at the place where the node would be created. The new
+    /// name is a free one. A node that was deleted here in the meantime need not be created, except folders, which
+    /// other nodes may pass through. A move is still carried out for a deleted node, because its place must become free
+    /// for other nodes. The node is deleted after the operations that read it.
     ///
     /// - Parameters:
-    ///   - name: which one, or with a number where that is taken; by default the one that it was to have.
-    ///   - other: the folder that it is put into instead of that which it was to lie in.
+    ///   - name: the new name, with a number appended if the name is taken; by default the intended name.
+    ///   - other: the folder to put the node into instead of the intended one.
     func evade(
         _ attempt: Attempt<CloudWork>,
         _ key: RemoteKey,
@@ -84,14 +86,14 @@ extension Pusher {
         in other: Int64? = nil
     ) async throws -> Outcome {
         let (facts, id, work) = (facts, attempt.id, attempt.payload)
-        // Others lie there that were not heard of, it may be.
+        // The folder may contain objects of other machines that are not known yet.
         let taken = try await names(in: key.parent ?? .root)
         try await stack.overStore { context in
             let cloud = CloudContext(context, facts)
             guard let operation = try context.find(id) else { return }
             let node = try context.find(cloud.nodeID(work.node))
             let isGone = Self.isGone(node)
-            // Where it is to be made, wherever it is to be moved later.
+            // The folder of this operation, even if a later move is queued.
             guard let number = other ?? work.parent ?? node?.parent?.id.number,
                 !isGone || work.kind == .move || work.isFolder ?? false
             else {
@@ -100,7 +102,8 @@ extension Pusher {
                 return try context.commit()
             }
             let folder = cloud.nodeID(number)
-            // What is known to lie there may be somewhere else here, and is still to be moved or deleted there.
+            // An object that is known to be there may be elsewhere in the local tree, and its move or delete at the
+            // remote may still be queued.
             let known = try cloud.remote(number)?.children.fetch().filter { $0.id.number != work.node } ?? []
             let ownName = isGone ? nil : work.name ?? node?.name
             let name = try cloud.freeName(
@@ -113,12 +116,12 @@ extension Pusher {
                 ),
                 isForNow: true
             )
-            // One that is to be moved on is at another place only until then.
+            // If a later move is queued, the node has the other name only until then, so the local node is not renamed.
             let isLast = try !isGone && cloud.queued(for: work.node, .move).allSatisfy { $0.id == id }
             if let node, isLast, work.name.hasSameBytes(as: node.name), node.parent?.id.number == work.parent {
                 cloud.setName(name, of: node)
             }
-            // What is to be moved may still lie where it was sent without an answer.
+            // A node that is being moved may still be at the place of an unanswered upload.
             if work.kind != .move, let remote = try cloud.remote(work.node), !remote.isCertain {
                 remote.segment = RemoteKey.escape(name)
             }
@@ -126,7 +129,7 @@ extension Pusher {
             (work.parent, work.name) = (number, name)
             try operation.setPayload(work)
             cloud.declare(operation, reads: [], writes: [.place(facts.rule.place(of: name), in: folder)], work)
-            // What deletes the folder that it was to lie in does not find it.
+            // The operation that deletes the intended folder does not find the node, so a separate delete is queued.
             if isGone, other != nil { cloud.deleteLater(work.node) }
             operation.retry()
             try context.commit()
@@ -139,7 +142,7 @@ extension Pusher {
             let names = try await remote.everything(in: folder).compactMap { $0.key.name?.name }
             return Set(names.map { UTF8Text(facts.rule.place(of: $0)) })
         } catch let error as RemoteError where error.code == .invalidKey {
-            // In what cannot be there is nothing.
+            // A folder with a key that the remote rejects does not contain any objects.
             return []
         }
     }
@@ -151,19 +154,19 @@ extension CloudContext {
         try context.fetch(queued(for: number)).filter { try $0.payload(as: CloudWork.self).kind == kind }
     }
 
-    /// Deletes at the remote what is gone here, behind everything that is queued for it.
+    /// Queues a delete at the remote of a node that was deleted here, after all operations queued for the node.
     fileprivate func deleteLater(_ number: Int64) {
         queue(CloudWork(kind: .delete, node: number), reads: [], writes: [.node(nodeID(number))])
     }
 
-    /// Forgets what may have been sent of something to a place where something else lies.
+    /// Deletes the uncertain rows of a node whose upload may have gone to a place that another object occupies.
     fileprivate func forgetUncertain(_ number: Int64) throws {
         guard let remote = try remote(number), !remote.isCertain else { return }
         for row in try remote.subtree().reversed() { context.delete(row) }
     }
 }
 
-/// What a remote that keeps records is sent of a node.
+/// The record of a node, for remotes that keep records.
 private struct Record: Codable {
     var shares: ShareList
     var pointer: Int64?

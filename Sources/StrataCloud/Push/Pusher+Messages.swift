@@ -4,7 +4,7 @@ import StrataPipeline
 import Synchronization
 
 extension Pusher {
-    /// Puts a copy of a file, or what a holder stands for, into the inbox of another account.
+    /// Puts a copy of a file, or the content of a holder, into the inbox of another account.
     func sendMessage(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
         let (work, facts) = (attempt.payload, facts)
         guard let recipient = work.recipient, let name = work.name else { return .fail("The message names nobody.") }
@@ -29,7 +29,7 @@ extension Pusher {
         return try await sendFromHere(attempt, target, name, to: inbox, ending)
     }
 
-    /// Sends what the application gives.
+    /// Sends the application's content.
     private func sendFromHere(
         _ attempt: Attempt<CloudWork>,
         _ target: Target,
@@ -59,18 +59,19 @@ extension Pusher {
             try await deliver(source.watch(body), as: name, to: inbox)
             ending.withLock { $0 = .answered }
         } catch {
-            // What could not be read says nothing of the inbox.
+            // An error of reading the content says nothing about the inbox.
             if let fault = source.error { throw fault }
             guard let error = error as? RemoteError else { throw error }
             if error.isOfRemote {
-                // It may be another server than the account's own: that one may well be there.
+                // The inbox may be on another server than the account's remote, so its failure says nothing about that
+                // remote.
                 ending.withLock { $0 = .failed(error) }
                 let pause = error.code == .unreachable ? Inboxes.rest : pauses.next(for: attempt.id.number)
                 return .postpone(for: max(pause, error.retryAfter ?? .zero), because: error.description)
             }
             if error.code != .unreadableBody { ending.withLock { $0 = .answered } }
             guard Self.isOfInbox.contains(error.code) else { throw error }
-            // Says nothing of the account's own remote.
+            // The error is converted, because it says nothing about the account's own remote.
             throw CloudError(.inboxRefused, "\(inbox.name) does not take a message: \(error)", underlying: error)
         }
         if target.node?.isHolder ?? false { holders.note(sent: attempt.id.number, of: attempt.payload.node) }
@@ -90,9 +91,9 @@ extension Pusher {
                 _ = try await remote.put(body, at: key, if: .isAbsent)
             }
         } catch let error as RemoteError where error.code == .conditionFailed {
-            // Nobody else gives such a name: an attempt has put it there whose answer was lost.
+            // No other sender uses such a name, so an earlier attempt has put the object there and its answer was lost.
             guard let there = try await remote.head(key) else { throw error }
-            // At servers that write in place, as far as it came.
+            // A server that writes in place may have only the beginning of the object.
             if let size = there.size, size != body.size {
                 _ = try await remote.put(body, at: key, if: there.eTag.map { .matches($0) } ?? .none)
             }
@@ -101,7 +102,8 @@ extension Pusher {
 }
 
 extension RemoteBody {
-    /// The same bytes. Who sends them may make something else of what keeps them from being read: so that is told as it is.
+    /// The same bytes. A read error is also passed unchanged to a closure, because the code that sends the bytes may
+    /// convert it to another error.
     func telling(_ tell: @escaping @Sendable (any Error) -> Void) -> RemoteBody {
         guard bytes == nil else { return self }
         var body = RemoteBody(size: size) { [self] range in
@@ -127,7 +129,7 @@ private actor ToldChunks {
     }
 
     func next() async throws -> Data? {
-        // A copy reads the same stream.
+        // The copied iterator reads the same stream.
         var iterator = iterator
         do { return try await iterator.next(isolation: self) } catch {
             tell(error)

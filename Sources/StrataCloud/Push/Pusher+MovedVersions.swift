@@ -1,8 +1,8 @@
 import Strata
 
-/// The versions that files have after a move.
+/// The versions of files after a move.
 extension Pusher {
-    /// The versions that things have where they lie now.
+    /// The current versions of the objects at a key and below it.
     func tags(at key: RemoteKey, isFolder: Bool) async throws -> [RemoteKey: RemoteObject] {
         let capabilities = try await remote.capabilities()
         if !isFolder {
@@ -20,7 +20,8 @@ extension Pusher {
         return found
     }
 
-    /// Recognises by their content the files of a folder that an earlier attempt has moved, if the remote has given them new versions.
+    /// Recognises by their content the files of a folder that an earlier attempt has moved, if the remote has given
+    /// them new versions.
     func recognise(
         _ tags: [RemoteKey: RemoteObject],
         of number: Int64,
@@ -45,13 +46,13 @@ extension Pusher {
 }
 
 extension RemoteNode {
-    /// Takes over the versions of the objects at a key and below it, for this node and the known nodes below it.
-    /// Versions that another machine has written before the move do not count as known: the next pull reports them.
+    /// Stores the versions of the objects at a key and below it, for this node and the known nodes below it. Versions
+    /// that another machine has written before the move do not count as known: the next pull reports them.
     ///
     /// - Parameters:
-    ///   - carried: the versions that were moved, by the keys where they lie now. The set may be incomplete: an earlier
-    ///     attempt may have moved others.
-    ///   - isOwn: whether what lies there is known to be this, also where that was not certain before.
+    ///   - carried: the versions that were moved, by their new keys. The set may be incomplete, because an earlier
+    ///     attempt may have moved other objects.
+    ///   - isOwn: whether the object at the key is known to be this node, even if that was uncertain before.
     func note(
         _ objects: [RemoteKey: RemoteObject],
         at key: RemoteKey,
@@ -70,7 +71,7 @@ extension RemoteNode {
         }
         if let object = objects[key], !isFolder {
             let print = isCertain ? contentPrint : sentPrint(of: object)
-            // Otherwise another machine may have written it, which a pull finds.
+            // Otherwise another machine may have written the object, and a pull finds it.
             let isKnown = isOwn || (isCertain ? isKnown(object, row.eTag(of: .data)) : print != nil)
             if isKnown { note(object, .data, print, snapshot.knownSeal) }
             return
@@ -80,7 +81,7 @@ extension RemoteNode {
         }
     }
 
-    /// The print of the upload that an object contains which was moved here; nil if it may be none of them.
+    /// The hash of the upload that a moved object contains; nil if it may contain none of them.
     private func sentPrint(of object: RemoteObject) -> String? {
         let sent = snapshot.sentPrints
         if let mark = object.mark { return sent.contains { $0.text.hasSameBytes(as: mark) } ? mark : nil }

@@ -3,23 +3,23 @@ import Strata
 import StrataPipeline
 
 extension Pusher {
-    /// Moves a node to where it is by now, in as many steps as the remote needs.
+    /// Moves a node to its current place, in as many steps as the remote needs.
     func move(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
         let (work, facts) = (attempt.payload, facts)
         let target = try await target(of: work)
-        // What never arrived there is not moved: it is sent to where it is to lie.
+        // A node that never arrived at the remote is not moved: its upload goes to its new place.
         guard let source = target.key, target.remote != nil else { return .done }
         let place = try await destination(of: work)
         guard let place, !place.isBelow else {
-            // Somebody has taken away what it was to pass through, or that lies in it.
+            // Another machine has deleted the destination folder, or the destination folder is inside the node.
             try target.checkMovedOn(work, isBelow: place != nil)
             return try await stepAside(attempt, from: source)
         }
         let destination = place.key
         if place.isTaken { return try await evade(attempt, destination) }
-        // A pull may have found meanwhile that another machine has made a folder of the file.
+        // A pull may have found that another machine has converted the file to a folder.
         let isFolder = target.remote?.isFolder ?? work.isFolder ?? false
-        // One whose upload was broken off may be there or not.
+        // After an interrupted upload, the node may or may not be at the remote.
         let isThere = try await isThere(target, at: source)
         var wasKnown = true
         if !isFolder, let row = target.remote { wasKnown = try await isKnown(row, at: source) }
@@ -53,27 +53,30 @@ extension Pusher {
             } catch let error as RemoteError where error.code == .conditionFailed || error.code == .occupied {
                 return try await evade(attempt, destination)
             } catch let error as RemoteError where error.code == .notFound {
-                // A pull makes a folder of it here, which is moved then.
+                // A pull converts the node to a folder here, and the move is then repeated.
                 if !isFolder, try await isConvertedByOthers(source) {
-                    // A node that is deleted here has no place any more, and the folder of the others stays.
+                    // A node that was deleted here does not have a place any more, and the other machine's folder
+                    // stays.
                     guard let node = target.node, node.trunk != .detached else { return .done }
                     return try await outcome(ofMissingFolder: error, attempt)
                 }
-                // Somebody has deleted it. What is here is worth more, and is sent to where it lies by now.
+                // Another machine has deleted the node. The local node takes precedence, and is uploaded to its current
+                // place.
                 return sendAnew(work)
             }
         }
-        // What somebody else has written before the move is not taken for known: the pull finds it.
+        // A version that another machine has written before the move does not count as known: the pull finds it.
         var tags = isThere && wasKnown ? try await tags(at: destination, isFolder: isFolder) : [:]
         if !isFolder, source != destination, let object = tags[destination], try await remote.capabilities().moves,
             let row = target.remote, row.isCertain, !ETag.isSame(object.eTag, row.eTag),
             try await !isOwn(object, anyOf: row.prints)
         {
-            // Another machine may have written it between the look and the move, which has no condition.
+            // Another machine may have written the file between the check and the move, which has no condition.
             tags = [:]
         }
         if isFolder { try await recognise(tags, of: work.node, at: destination, &carried) }
-        // What others have done in it before is told of by a feed under keys that are not known any more.
+        // A feed reports earlier changes by other machines inside the folder under the old keys, which are not known
+        // any more.
         var isDoubtful = false
         if isFolder, source != destination { isDoubtful = try await remote.capabilities().hasChangeFeed }
         return .done { [isDoubtful, sidecars, carried, tags] context in
@@ -88,19 +91,19 @@ extension Pusher {
         }
     }
 
-    /// Whether the remote has a folder neither at the source nor at the destination: then its content may be alone.
+    /// Whether the remote has the folder neither at the source nor at the destination. Then its content may be alone.
     private func isContentAlone(at source: RemoteKey, _ destination: RemoteKey) async throws -> Bool {
         guard try await remote.capabilities().hasFolders, try await remote.head(source) == nil else { return false }
         return try await remote.head(destination) == nil
     }
 
-    /// Whether another machine has made a folder of a file.
+    /// Whether another machine has converted a file to a folder.
     func isConvertedByOthers(_ key: RemoteKey) async throws -> Bool {
         try await remote.head(key.sidecar(Sidecar.content)) != nil
     }
 
-    /// Has a node that is to be moved on, or deleted, lie in its trunk until then, under a name of no meaning: what is queued behind its move
-    /// counts on its place being free, and on nothing being left in the folder that it leaves.
+    /// Puts a node that is about to be moved on or deleted into its trunk under a temporary name. Operations queued
+    /// after the move rely on the node's place being free, and on the folder that it leaves being empty.
     private func stepAside(_ attempt: Attempt<CloudWork>, from source: RemoteKey) async throws -> Outcome {
         guard let segment = source.segments.first, let trunk = Trunk(rawValue: segment).flatMap({ facts.trunks[$0] })
         else { return .done }
@@ -108,7 +111,7 @@ extension Pusher {
         return try await evade(attempt, RemoteKey(escaped: [segment]).appending(standIn), as: standIn, in: trunk.number)
     }
 
-    /// Whether what is there is of the version that was heard of last, or is not there any more, since it was moved before.
+    /// Whether the object at a key has the last known version, or is missing because it was moved before.
     func isKnown(_ row: RemoteNode.Row, at key: RemoteKey) async throws -> Bool {
         guard row.isCertain, let there = try await remote.head(key) else { return true }
         return ETag.isSame(there.eTag, row.eTag)
@@ -125,8 +128,8 @@ extension Pusher {
         return try await isOwn(there, anyOf: row.sentPrints)
     }
 
-    /// Where a move leads to; whether something else is known to lie there, and whether that is below the node itself. Nil where the remote
-    /// does not have the folder.
+    /// The destination of a move. Also tells whether another object is known to be there, and whether the destination
+    /// is below the node itself. Nil if the remote does not have the folder.
     private func destination(of work: CloudWork) async throws -> (key: RemoteKey, isTaken: Bool, isBelow: Bool)? {
         let facts = facts
         return try await stack.overStore { context in
@@ -141,7 +144,7 @@ extension Pusher {
 
     /// Moves a file, or a folder of a remote that has folders.
     ///
-    /// - Returns: whether what lies there now is known to be what was there.
+    /// - Returns: whether the object at the destination is known to be the previous object.
     func carryOne(
         _ source: RemoteKey,
         to destination: RemoteKey,
@@ -160,15 +163,17 @@ extension Pusher {
             }
             return true
         } catch let error as RemoteError where Self.mayBeDone.contains(error.code) {
-            // It may have been carried out before, the answer being lost: then nothing is there, and something is here.
+            // An earlier attempt may have moved the object and lost the answer. Then the source is missing and the
+            // destination exists.
             let isGone = try await remote.head(source) == nil
             guard isGone, let there = try await remote.head(destination), there.isFolder == isFolder else {
                 throw error
             }
-            // Or somebody has deleted the one, and somebody has made the other.
+            // Otherwise one machine has deleted the source, and another one has created the destination.
             guard let row, !isFolder, !ETag.isSame(there.eTag, row.eTag) else { return true }
             if try await isOwn(there, anyOf: row.prints) { return true }
-            // Copies have versions of their own. Of what has not passed through this machine nothing but the size is known: the pull tells more.
+            // A copy has a new version. If the content has not passed through this machine, only its size is known. The
+            // pull finds the rest.
             guard row.prints.isEmpty, let size = row.size, there.size == size else {
                 throw RemoteError(.notFound, "\(source)", key: source)
             }
@@ -178,10 +183,10 @@ extension Pusher {
 
     private static let mayBeDone: Set<RemoteError.Code> = [.notFound, .conditionFailed, .occupied]
 
-    /// Moves everything below a folder of a remote to which folders are what keys have in common. What was moved before is not
-    /// there any more, so it goes on where it was broken off.
+    /// Moves everything below a folder of a remote whose folders are only key prefixes. Objects that were moved before
+    /// are not at the source any more, so an interrupted move continues where it stopped.
     ///
-    /// - Returns: the versions that were moved, by the keys where they lie now.
+    /// - Returns: the versions that were moved, by their new keys.
     private func carryAll(
         _ source: RemoteKey,
         to destination: RemoteKey
@@ -208,9 +213,10 @@ extension Pusher {
         return carried
     }
 
-    /// Moves a file by a copy, in the version that it has by then: others may write it, or delete it, at the same moment.
+    /// Moves a file with a copy and a delete, in its current version: other machines may write or delete it at the same
+    /// moment.
     ///
-    /// - Returns: the version that was moved; nil where others have deleted it.
+    /// - Returns: the version that was moved; nil if other machines have deleted the file.
     private func carry(
         _ file: RemoteObject,
         to destination: RemoteKey,
@@ -224,7 +230,7 @@ extension Pusher {
                 copy = try await duplicate(object.key, to: destination, version: object.eTag, capabilities)
             } catch let error as RemoteError where error.code == .conditionFailed || error.code == .notFound {
                 next = try await remote.head(object.key)
-                // Not the source is another one than it was: something else lies where it is to come.
+                // The source has not changed, so another object is at the destination.
                 if error.code == .conditionFailed, let next, ETag.isSame(next.eTag, object.eTag?.stored) { throw error }
                 continue
             }
@@ -236,7 +242,7 @@ extension Pusher {
                 )
                 return object
             } catch let error as RemoteError where error.code == .conditionFailed {
-                // What was copied is not what is there by now.
+                // The copy is not the current version.
                 try await remote.delete(destination, isFolder: false, if: copy.eTag.map { .matches($0) } ?? .none)
                 next = try await remote.head(object.key)
             }
@@ -252,6 +258,6 @@ extension Pusher {
 }
 
 extension RemoteNode {
-    /// Whether this is a node, or lies below it.
+    /// Whether this is a node, or is below it.
     fileprivate func isWithin(_ node: Int64) -> Bool { lineage.contains { $0.id.number == node } }
 }

@@ -2,18 +2,18 @@ import Strata
 import StrataPipeline
 
 extension Pusher {
-    /// How many parts at least make an upload in parts worth its requests.
+    /// The smallest number of parts for which a multipart upload is worth its requests.
     private static let fewestParts: Int64 = 2
 
-    /// What has been written.
+    /// A written object.
     struct Written: Sendable {
         let object: RemoteObject
-        /// By what the remote has known the upload, if it was in parts.
+        /// The remote's identifier of the upload, if it was a multipart upload.
         var upload: String?
     }
 
-    /// Writes an object, in parts where it is large and the remote takes them. Parts that have arrived are not sent again, also by another
-    /// process, as long as the content is the same.
+    /// Writes an object. Large objects are sent in parts if the remote supports it. Parts that have arrived are not
+    /// sent again, even by another process, as long as the content is the same.
     func put(
         _ body: RemoteBody,
         _ section: ContentSections,
@@ -29,7 +29,7 @@ extension Pusher {
         do {
             return try await putParts(body, place, partSize, if: condition, attempt)
         } catch let error as RemoteError where error.code == .uploadGone || error.code == .conditionFailed {
-            // It has come to its end, and nobody was told; or the remote has forgotten it.
+            // The upload has completed and its answer was lost, or the remote has forgotten the upload.
             if let there = try await remote.head(key), try await isOwn(there, print) {
                 return Written(object: there, upload: try await abort(place))
             }
@@ -39,7 +39,8 @@ extension Pusher {
         }
     }
 
-    /// How large parts are, as the remote wants them and no more of them than it takes; nil where it takes none.
+    /// The size of parts in bytes, within the remote's limits for the size and number of parts; nil if the remote does
+    /// not support parts.
     private func partSize(of body: RemoteBody) async throws -> Int64? {
         let capabilities = try await remote.capabilities()
         guard let least = capabilities.minimumPartSize else { return nil }
@@ -94,10 +95,10 @@ extension Pusher {
         return Written(object: object, upload: upload)
     }
 
-    /// Sends the parts that have not arrived, some of them at once, and writes down each one that has. When one fails no other one is begun,
-    /// but those that are on their way may arrive.
+    /// Sends the missing parts, several at a time, and records each part that has arrived. After a part has failed, no
+    /// other part begins, but the running ones may still arrive.
     ///
-    /// - Returns: what the remote has said of all parts, in their order.
+    /// - Returns: the remote's receipts of all parts, in order.
     private func send(
         _ parts: PartCounter,
         of body: RemoteBody,
@@ -153,7 +154,7 @@ extension Pusher {
         try await stack.overStore { context in try context.first(.upload(place))?.snapshot }
     }
 
-    /// Gives up the parts that are still at the remote of something that is there by now.
+    /// Aborts a multipart upload whose object already exists.
     private func abort(_ place: PartsPlace) async throws -> String? {
         guard let known = try await known(place), known.path.hasSameBytes(as: place.key.path) else { return nil }
         try await abandoned.abort(known)
@@ -168,11 +169,11 @@ extension Pusher {
     }
 }
 
-/// Which parts of an upload have arrived.
+/// The parts of an upload that have arrived.
 private struct PartCounter {
     private let size: Int64
     private let partSize: Int64
-    /// What the remote has said of each part up to the last one that has arrived; empty of one that has not.
+    /// The remote's receipt of each part up to the last one that has arrived; empty for a part that has not arrived.
     private(set) var receipts: [String]
     private(set) var bytesArrived: Int64 = 0
 
@@ -181,7 +182,7 @@ private struct PartCounter {
         for part in arrived { bytesArrived += Int64(range(of: part).count) }
     }
 
-    /// From zero.
+    /// The indices of the arrived parts, from zero.
     var arrived: [Int] { receipts.indices.filter { !receipts[$0].isEmpty } }
     var missing: [Int] {
         (0..<Int(size.dividedUp(by: partSize))).filter { $0 >= receipts.count || receipts[$0].isEmpty }
@@ -199,7 +200,7 @@ private struct PartCounter {
     }
 }
 
-/// What has become of a part that was sent.
+/// The result of sending a part.
 private struct PartAnswer: Sendable {
     let part: Int
     let receipt: Result<String, any Error>
@@ -209,7 +210,7 @@ extension Int64 {
     fileprivate func dividedUp(by other: Int64) -> Int64 { (self + other - 1) / other }
 }
 
-/// What is sent in parts, and to where.
+/// The content of a multipart upload and its destination.
 struct PartsPlace: Sendable {
     let node: Int64
     let section: Int
@@ -224,13 +225,13 @@ extension Query where Object == PartialUpload {
 }
 
 extension CloudContext {
-    /// Forgets an upload in parts that has come to its end.
+    /// Deletes the row of a completed multipart upload.
     func forgetParts(_ upload: String, of number: Int64) throws {
         let known = PartialUpload.where { $0.node == number && $0.upload == upload }
         if let upload = try context.first(known) { context.delete(upload) }
     }
 
-    /// Forgets how content was sealed that has arrived.
+    /// Deletes the row about the encryption of content that has arrived.
     func forgetSeal(of number: Int64) throws {
         if let upload = try context.first(.upload(of: number)) { context.delete(upload) }
     }

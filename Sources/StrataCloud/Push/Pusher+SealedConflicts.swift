@@ -1,22 +1,21 @@
 import Foundation
 import Strata
 
-/// What a conflict about an encrypted file is about: the file says of each section which version it is.
+/// Conflicts of encrypted files. The header of a file contains a digest of each section's version.
 extension Pusher {
-    /// How a file of another machine differs from the known version.
+    /// The difference between another machine's file and the known version.
     struct SealedDifference: Sendable {
-        /// The sections of which it has another version; none if it is the same content.
+        /// The sections with another version; empty if the content is the same.
         let sections: ContentSections
-        /// How the file is sealed.
+        /// How the file is encrypted.
         let seal: KnownSeal
     }
 
-    /// Compares a file of another machine with the known version, and with the content of this upload. A section
-    /// without known digest
-    /// counts as different if the application gives it as well.
+    /// Compares another machine's file with the known version and with the content of this upload. A section without a
+    /// known digest counts as different if the application also gives it.
     ///
-    /// - Parameter sending: the content of this upload, if the application has given all of it by then.
-    /// - Returns: nil where that cannot be said: the account is not encrypted, or the file is not one that opens.
+    /// - Parameter sending: the content of this upload, if the application has already given all of it.
+    /// - Returns: nil if a comparison is impossible: the account is not encrypted, or the file cannot be opened.
     func sealedDifference(
         of there: RemoteObject,
         _ work: CloudWork,
@@ -45,7 +44,7 @@ extension Pusher {
         return SealedDifference(sections: different.isEmpty ? doubtful : different, seal: theirs)
     }
 
-    /// What tells the sections that the application gives from other versions of them.
+    /// The digests of the sections that the application gives.
     private func digests(of target: Target, _ work: CloudWork) async throws -> [ContentSections: String] {
         guard let node = target.node, let path = target.path else { return [:] }
         let request = self.request(for: node, at: path, link: node.link ?? work.sourceLink)
@@ -62,7 +61,7 @@ extension Pusher {
         return (first, second)
     }
 
-    /// Whether a section is of the version that was known; nil where that cannot be said.
+    /// Whether a section has the known version; nil if that is unknown.
     private func isSame(
         _ section: ContentSections,
         _ known: KnownSeal?,
@@ -73,7 +72,7 @@ extension Pusher {
         let (was, now) = (known.sections.contains(section), theirs.sections.contains(section))
         if !was || !now { return was == now }
         if let (own, other) = both(known.digest(of: section), theirs.digest(of: section)) { return own == other }
-        // A writer of an earlier version has said nothing of it.
+        // Earlier versions of Strata have not written the digest.
         guard let sizes, let section = SealedSection(section) else { return nil }
         return sizes.known.size(of: section) == sizes.theirs.size(of: section) ? nil : false
     }
@@ -89,8 +88,8 @@ extension Pusher {
         } catch is CloudError { return nil }
     }
 
-    /// How a file at the remote is encrypted, with the digests of its header; nil if it does not open, or has changed
-    /// again.
+    /// How a file at the remote is encrypted, with the digests of its header; nil if it cannot be opened, or has
+    /// changed again.
     private func seal(of there: RemoteObject, _ sealing: ContentSealing) async throws -> KnownSeal? {
         do {
             let condition = there.eTag.map { RemoteCondition.matches($0) } ?? .none

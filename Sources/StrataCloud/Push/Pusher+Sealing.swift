@@ -3,23 +3,23 @@ import Strata
 import StrataPipeline
 
 extension Pusher {
-    /// How something that is to be sent is sealed.
+    /// How an upload is encrypted.
     struct Seal: Sendable {
-        /// By which the same content is sealed to the same bytes again.
+        /// The state that encrypts the same content to the same bytes again.
         let ticket: SealTicket
         /// The sections that the application has given.
         let given: ContentSections
-        /// Whether other sections are sent as the remote has them.
+        /// Whether other sections are copied from the remote.
         let isPartly: Bool
-        /// What is known of it when it has arrived.
+        /// The encryption that is known after the upload has arrived.
         let known: KnownSeal
-        /// What tells the sections that the application has given from other versions of them.
+        /// The digests of the sections that the application has given.
         let digests: [ContentSections: String]
     }
 
-    /// One file of all sections: those that the application gives, and the others as the remote has them.
+    /// One encrypted file with all sections: the application's sections, and the remote's version of the others.
     ///
-    /// - Returns: nil where the application gives none.
+    /// - Returns: nil if the application gives no section.
     func sealedPart(
         of request: ContentRequest,
         _ target: Target,
@@ -33,7 +33,8 @@ extension Pusher {
         for section in [SealedSection.metadata, .thumbnail, .data] {
             let bit = ContentSections(section)
             if !target.sections.contains(bit) {
-                // Nobody has said that it has changed: it is asked for if there is any, since it has to be sent along.
+                // The section was not reported as changed. If it exists, the application is still asked for it, because
+                // the file must contain it.
                 guard try await there.has(section) else { continue }
             }
             if let body = try await handler.content(for: request.asking(bit))?.gathered() {
@@ -80,7 +81,7 @@ extension Pusher {
         )
     }
 
-    /// Goes on with what was begun, where it is of the same content, and of the key that new files are sealed with.
+    /// Resumes a started encryption, if it is of the same content and uses the key for new files.
     private func resumed(
         _ node: Int64,
         _ header: SealedHeader,
@@ -104,14 +105,14 @@ extension Pusher {
                 keys: keys
             )
         } catch is CloudError {
-            // Of other content by now, or of a key that is gone: it begins anew.
+            // The content has changed or the key is gone, so a new encryption begins.
             return nil
         } catch is DecodingError {
             return nil
         }
     }
 
-    /// Deletes what lay in the clear beside a file that is sealed by now.
+    /// Deletes the unencrypted sidecars of a file that is now encrypted.
     func deleteSidecars(of target: Target, at key: RemoteKey) async throws {
         for mark in [Sidecar.metadata, Sidecar.thumbnail] where target.remote?.eTag(ofMark: mark) != nil {
             try await remote.delete(key.sidecar(mark), isFolder: false, if: .none)
@@ -119,10 +120,10 @@ extension Pusher {
     }
 }
 
-/// What the remote has of a file whose sections are not all sent from here. It is looked at when somebody wants to know.
+/// The remote's version of a file, for the sections that the application does not give. It is read on first use.
 private actor Remaining {
     private let remote: any Remote
-    /// Where the node lies, and where the file of its sections does.
+    /// The key of the node, and the key of the file with its sections.
     private let place: RemoteKey
     private let key: RemoteKey
     private let row: RemoteNode.Row?
@@ -156,7 +157,7 @@ private actor Remaining {
         if let seal = row.knownSeal {
             return seal.isPlain ? .plain : .sealed(try await sealing.open(seal.preamble), seal)
         }
-        // Most folders have no file of their sections. Some have metadata in the clear.
+        // Most folders do not have a file of sections. Some have unencrypted metadata.
         if row.isFolder, row.eTag == nil { return .plain }
         guard let there = try await remote.head(key), !there.isFolder else { return .nothing }
         let start = try await remote.get(key, range: 0..<SealedFile.firstRead, if: condition).data()
@@ -166,7 +167,7 @@ private actor Remaining {
         } catch let error as CloudError where error.code == .notSealed { return .plain }
     }
 
-    /// Whether a section has bytes there.
+    /// Whether the remote's version of a section has bytes.
     func has(_ section: SealedSection) async throws -> Bool {
         switch try await content() {
         case .nothing: false
@@ -177,13 +178,13 @@ private actor Remaining {
         }
     }
 
-    /// What tells a section there from other versions of it; nil where that is not known.
+    /// The digest of the remote's version of a section; nil if unknown.
     func digest(of section: SealedSection) async throws -> String? {
         guard case .sealed(_, let seal) = try await content() else { return nil }
         return seal.digest(of: ContentSections(section))
     }
 
-    /// The bytes of a section there.
+    /// The bytes of the remote's version of a section.
     func source(of section: SealedSection) async throws -> SealSource {
         let (remote, key, condition) = (remote, key, condition)
         switch try await content() {
@@ -207,7 +208,7 @@ private actor Remaining {
         }
     }
 
-    /// The key of the node, where that is known and was not wrapped by an earlier account key; else a new one.
+    /// The node's content key, if it is known and was wrapped by the current account key; otherwise a new one.
     func contentKey(_ keys: AccountKeys) async throws -> ContentKey {
         if found == nil, row?.knownSeal == nil { return ContentKey() }
         guard case .sealed(let file, _) = try await content(), file.accountKey == keys.current.id else {
@@ -218,7 +219,7 @@ private actor Remaining {
 }
 
 extension CloudContext {
-    /// Keeps how an upload is sealed, until it has arrived.
+    /// Stores how an upload is encrypted, until the upload has arrived.
     fileprivate func keep(_ data: Data, of node: Int64) throws {
         if let upload = try context.first(.upload(of: node)) {
             upload.ticket = data

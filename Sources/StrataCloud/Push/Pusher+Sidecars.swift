@@ -1,38 +1,38 @@
 import Strata
 import StrataPipeline
 
-/// What lies beside files and folders goes where they go.
+/// Sidecars follow their files and folders.
 extension Pusher {
-    /// Deletes the sidecars beside a free place: they belong to a deleted node, and would become a part of the next
-    /// node at this place.
+    /// Deletes the sidecars beside a free place. They belong to a deleted node, and would become part of the next node
+    /// at this place.
     func deleteSidecars(leftAt key: RemoteKey, _ marks: [String]) async throws {
         for mark in marks where mark != Sidecar.content {
             let place = key.sidecar(mark)
             guard let left = try await remote.head(place), !left.isFolder else { continue }
-            // In this order: content comes before what goes with it.
+            // The place is checked after the sidecar was found: an upload writes the content before its sidecars.
             guard try await isFree(key) else { return }
             do {
                 try await remote.delete(place, isFolder: false, if: left.eTag.map { .matches($0) } ?? .none)
             } catch let error as RemoteError where error.code == .conditionFailed {
-                // Another machine writes there.
+                // Another machine is writing the sidecar.
             }
         }
     }
 
-    /// Whether there is neither a file nor a folder.
+    /// Whether neither a file nor a folder exists at a key.
     func isFree(_ key: RemoteKey) async throws -> Bool {
         guard try await remote.head(key) == nil else { return false }
-        // Without folders, a folder is there if anything lies below it.
+        // At a remote without folders, a folder exists if any object is below it.
         if try await remote.capabilities().hasFolders { return true }
         let beside = try await remote.everything(in: key.parent ?? .root)
         guard beside.allSatisfy({ $0.key != key }) else { return false }
         return try await remote.everything(in: key).isEmpty
     }
 
-    /// Moves what lies beside a file or a folder once that has been moved. What an earlier attempt has moved is not
-    /// there any more.
+    /// Moves the sidecars of a file or a folder after the object was moved. Sidecars that an earlier attempt has moved
+    /// are not at the source any more.
     ///
-    /// - Returns: what lies there now, by marks, as far as it is of the versions that are known.
+    /// - Returns: the moved sidecars by marks, as far as they have the known versions.
     func carrySidecars(
         of row: RemoteNode.Row?,
         from source: RemoteKey,
@@ -41,12 +41,12 @@ extension Pusher {
         guard let row else { return [:] }
         let capabilities = try await remote.capabilities()
         var carried: [UTF8Text: RemoteObject] = [:]
-        // Others may have given the folder content that no pull has found yet.
+        // Other machines may have given the folder content that no pull has found yet.
         let marks = row.isFolder && !row.marks.contains(Sidecar.content) ? row.marks + [Sidecar.content] : row.marks
         for mark in marks {
             let (from, to) = (source.sidecar(mark), destination.sidecar(mark))
             guard let there = try await remote.head(from), !there.isFolder else {
-                // An earlier attempt may have moved it, and the remote may have given it another version.
+                // An earlier attempt may have moved the content, and the remote may have given it another version.
                 if mark == Sidecar.content, let moved = try await remote.head(to),
                     try await isVersion(moved, of: row)
                 {
@@ -57,7 +57,8 @@ extension Pusher {
             do { _ = try await carryOne(from, to: to, isFolder: false, capabilities) } catch let error as RemoteError
                 where error.code == .conditionFailed || error.code == .occupied || error.code == .notFound
             {
-                // Another machine has written it at the new place, or deleted it. The pull finds that.
+                // Another machine has written the sidecar at the new place, or has deleted it. The pull finds the
+                // change.
                 continue
             }
             if ETag.isSame(there.eTag, row.eTag(ofMark: mark)?.stored) {
@@ -67,11 +68,11 @@ extension Pusher {
         return carried
     }
 
-    /// Copies the sidecars of a file or a folder, except records: the known versions, or else the current ones.
+    /// Copies the sidecars of a file or a folder, except records. Copies the known versions, or else the current ones.
     ///
-    /// - Returns: the copies by marks, and whether they are of the versions that are known.
+    /// - Returns: the copies by marks, and whether they have the known versions.
     ///
-    /// - Parameter isFolder: whether the copy is one. The content of a file is not a sidecar.
+    /// - Parameter isFolder: whether the copy is a folder. The content of a file is not a sidecar.
     func duplicateSidecars(
         of row: RemoteNode.Row,
         at source: RemoteKey,
@@ -82,16 +83,16 @@ extension Pusher {
         var copies: [UTF8Text: SidecarCopy] = [:]
         for mark in row.marks where mark != Sidecar.record && (isFolder || mark != Sidecar.content) {
             let (from, to) = (source.sidecar(mark), destination.sidecar(mark))
-            // An upload without an answer may have arrived or not: any version is copied.
+            // An unanswered upload may or may not have arrived, so any version is copied.
             let isSent = Sidecar.section(of: mark).map { !row.sentPrints(of: $0).isEmpty } ?? false
             let version = isSent ? nil : row.eTag(ofMark: mark)
             do {
                 let copy = try await duplicate(from, to: to, version: version, capabilities)
                 copies[UTF8Text(mark)] = SidecarCopy(object: copy, isKnown: version != nil)
             } catch let error as RemoteError where error.code == .notFound {
-                // Another machine has deleted it.
+                // Another machine has deleted the sidecar.
             } catch let error as RemoteError where error.code == .conditionFailed {
-                // Another machine has written it beside the new copy. The pull finds that.
+                // Another machine has written the sidecar of the new copy. The pull finds the change.
                 if try await remote.head(to) != nil { continue }
                 let copy = try await duplicate(from, to: to, version: nil, capabilities)
                 copies[UTF8Text(mark)] = SidecarCopy(object: copy, isKnown: false)
@@ -100,7 +101,7 @@ extension Pusher {
         return copies
     }
 
-    /// Copies what lies beside a folder to beside its copy.
+    /// Copies the sidecars of a folder beside the folder's copy.
     func copySidecars(
         of source: (key: RemoteKey, row: RemoteNode.Row),
         to key: RemoteKey,
@@ -108,23 +109,23 @@ extension Pusher {
         _ attempt: Attempt<CloudWork>
     ) async throws -> Outcome {
         let facts = facts
-        // So that a delete finds it even if no answer arrives.
+        // The hash lets a delete find the content even if no answer arrives.
         if source.row.hasContent, let print = source.row.contentPrint {
             try await intend(work) { remote, _ in remote.note(sending: print) }
         }
         let copies = try await duplicateSidecars(of: source.row, at: source.key, to: key, isFolder: true)
         var content: (object: RemoteObject, print: String?, seal: KnownSeal?)?
         if !source.row.isFolder {
-            // The source was to become a folder, and was deleted before.
+            // The source was about to become a folder, and was deleted before that.
             let capabilities = try await remote.capabilities()
             do {
                 let place = key.sidecar(Sidecar.content)
                 content = try await duplicate(source.row, at: source.key, to: place, capabilities)
             } catch let error as RemoteError where error.code == .notFound {
-                // Another machine has deleted it.
+                // Another machine has deleted the content.
                 return try await sendContent(attempt)
             } catch let error as RemoteError where error.code == .conditionFailed {
-                // Another machine has written the content of the copy. The pull finds that.
+                // Another machine has written the content of the copy. The pull finds the change.
             }
         }
         // The upload of the source never arrived.
@@ -139,15 +140,15 @@ extension Pusher {
     }
 }
 
-/// A copy of what lies beside a node.
+/// A copy of a sidecar.
 struct SidecarCopy: Sendable {
     let object: RemoteObject
-    /// Whether it is a copy of the version that was known.
+    /// Whether the copy has the known version.
     let isKnown: Bool
 }
 
 extension RemoteNode {
-    /// Takes over the versions of sidecars that were copied from another node.
+    /// Stores the versions of sidecars that were copied from another node.
     func note(copied copies: [UTF8Text: SidecarCopy], of source: RemoteNode.Row) {
         for (mark, copy) in copies {
             if mark.string == Sidecar.content {

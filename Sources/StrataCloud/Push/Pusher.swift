@@ -4,43 +4,44 @@ import Strata
 import StrataPipeline
 import Synchronization
 
-/// Carries out at the remote what is queued for an account.
+/// Carries out an account's queued operations at the remote.
 ///
-/// Where things lie is looked up when an operation runs, in what the remote is known to have: what comes before it has been written there
-/// by then. Whatever was carried out and not written down is recognised when it is carried out once more.
+/// An operation looks up keys when it runs, from the known state of the remote. Earlier operations have already
+/// recorded their results there. If an operation took effect but was not recorded, the next attempt recognises its
+/// result.
 final class Pusher: Sendable {
     let stack: ContextStack
     let facts: AccountFacts
     let remote: any Remote
     let handler: any CloudHandler
-    /// How content is sealed; nil where it is not.
+    /// How content is encrypted; nil if it is not.
     let sealing: ContentSealing?
-    /// How large the parts of large uploads are at least, in bytes.
+    /// The smallest size of the parts of large uploads, in bytes.
     let partSize: Int64
     let maxConcurrentParts: Int
-    /// What is told of bytes as they pass.
+    /// Receives the progress of transfers.
     let transfers: TransferBook
-    /// What gives up the parts of uploads that are not needed any more.
+    /// Aborts multipart uploads that are not needed any more.
     let abandoned: AbandonedUploads
     /// The constraint that operations wait for without a network.
     let reachability: any ConstraintObserver
-    /// What knows whether the remote is there.
+    /// Tracks whether the remote is available.
     let availability: RemoteAvailability
-    /// How long operations rest whose connections break.
+    /// The pauses of operations after connection failures.
     let pauses: ConnectionPauses
-    /// What operations wait for whose credentials, or keys, the remote or a file has refused.
+    /// The constraint of operations for which the remote has refused the credentials, or a file has refused the keys.
     let credentials = ManualConstraint(CloudAccount.credentials, isSatisfied: true)
-    /// What goes with the last operation of its own.
+    /// Deletes holders after the last operation of each.
     let holders: Holders
-    /// What has failed operations be tried again.
+    /// Retries failed operations after their nodes were moved or deleted.
     let failed: FailedWork
-    /// What is known of the inboxes of others.
+    /// The circuit breakers of other accounts' inboxes.
     let inboxes: Inboxes
-    /// How often the credentials have changed.
+    /// The number of changes of the credentials.
     private let epoch = Mutex(0)
-    /// Has a pull begin soon, and operations wait for it.
+    /// Requests a pull, and makes operations wait for it.
     let awaitPull: @Sendable () -> Void
-    /// Which operations have found that their folder is missing.
+    /// The operations that have found their folder missing.
     let missingFolders = MissingFolders()
     private let trunks = Mutex<Set<UTF8Text>>([])
 
@@ -88,7 +89,8 @@ final class Pusher: Sendable {
         }
     }
 
-    /// Does something with the remote, unless that is away: then the operation goes back to the others, which the gate holds back.
+    /// Works with the remote, unless it is unavailable. In that case the operation goes back to the queue, which waits
+    /// until the remote is available.
     func whileThere(
         _ attempt: Attempt<CloudWork>,
         _ body: () async throws -> Outcome
@@ -99,7 +101,7 @@ final class Pusher: Sendable {
         return try await WatchedRemote.$progress.withValue(progress) { try await body() }
     }
 
-    /// What becomes of an operation that what was sealed before cannot be opened for.
+    /// The outcome of an operation that needs existing encrypted content which cannot be opened.
     private func outcome(of error: CloudError, _ epoch: Int) throws -> Outcome {
         switch error.code {
         case .accountKeyUnknown: waiting(since: epoch)
@@ -109,7 +111,8 @@ final class Pusher: Sendable {
         }
     }
 
-    /// Waits for other credentials, or keys. They may have changed while it was being asked with the old ones.
+    /// Waits for other credentials or keys. If they have changed during the request with the old ones, the operation
+    /// runs again at once.
     private func waiting(since epoch: Int) -> Outcome {
         self.epoch.withLock { now in
             guard now == epoch else { return .postpone(for: .zero) }
@@ -125,11 +128,12 @@ final class Pusher: Sendable {
         }
     }
 
-    /// What becomes of an operation that the remote has refused, or was not told of.
+    /// The outcome of an operation that the remote has rejected, or that did not reach the remote.
     private func outcome(of error: RemoteError, _ attempt: Attempt<CloudWork>, _ epoch: Int) throws -> Outcome {
         if error.isOfRemote {
             if error.code == .unreachable, !reachability.isSatisfied { return .wait(reachability.constraint) }
-            // The others wait at the gate. This one rests for longer each time, in case that it is what breaks the connection.
+            // The other operations wait for the remote's availability. This one waits longer after each failure, in
+            // case it is the cause of the broken connections.
             return .postpone(
                 for: error.retryAfter ?? pauses.next(for: attempt.id.number),
                 because: error.description
@@ -140,32 +144,33 @@ final class Pusher: Sendable {
         case .unsupported, .misconfigured: return .fail(error.description)
         default: break
         }
-        // Tried again after a while, and in the end left for a person to look at.
+        // The pipeline retries the operation with pauses. In the end a person must look at it.
         throw error
     }
 
     // MARK: Places
 
-    /// What is known of the node that an operation is about.
+    /// The known state of the node that an operation works on.
     struct Target: Sendable {
-        /// Where it lies, or is to lie; nil where the remote does not have what it is to lie in.
+        /// The node's current or future key; nil if the remote does not have the parent folder.
         let key: RemoteKey?
-        /// What the remote has of it, or may have.
+        /// The state that the remote has, or may have.
         let remote: RemoteNode.Row?
-        /// The node here, unless it was deleted.
+        /// The local node; nil if it was deleted.
         let node: CloudNode.Row?
         let path: TreePath?
-        /// Whether something else is known to lie where it is to be made.
+        /// Whether another object is known to be where the node would be created.
         let isTaken: Bool
-        /// Which sections are sent: those of the operation, and of what it will do for.
+        /// The sections to upload: those of the operation, and those of the operations that it covers.
         let sections: ContentSections
-        /// What is queued now and does the same as the operation, which will do for it.
+        /// The queued operations that this operation covers, because it does the same.
         let covered: [ObjectID<QueuedOperation>]
 
-        /// Whether the remote is known to have it.
+        /// Whether the remote is known to have the node.
         var isThere: Bool { remote?.isCertain ?? false }
 
-        /// Checks of something that the remote has no folder for, or has that below it, that it lies in another one by now.
+        /// Throws if the node still has the operation's parent folder. Called if the remote does not have this folder,
+        /// or has it below the node.
         func checkMovedOn(_ work: CloudWork, isBelow: Bool = false) throws {
             guard let node, node.trunk != .detached, node.parent?.number == work.parent else { return }
             let message =
@@ -203,8 +208,8 @@ final class Pusher: Sendable {
         }
     }
 
-    /// The key of what an operation is about, in a trunk that is there; nil where somebody has taken away what it was to be made in, and it
-    /// lies somewhere else by now, or nowhere.
+    /// The key of an operation's node, after its trunk was created if necessary. Nil if the folder for the node was
+    /// deleted at the remote, and the node has another parent by then, or none.
     func key(of target: Target, _ work: CloudWork) async throws -> RemoteKey? {
         guard let key = target.key else {
             try target.checkMovedOn(work)
@@ -214,7 +219,7 @@ final class Pusher: Sendable {
         return key
     }
 
-    /// Makes a node once more, and what lies in it, since somebody has taken it away.
+    /// Uploads a node and everything in it again, because another machine has deleted it.
     func sendAnew(_ work: CloudWork) -> Outcome {
         .done { [facts] context in
             let cloud = CloudContext(context, facts)
@@ -223,7 +228,7 @@ final class Pusher: Sendable {
         }
     }
 
-    /// Makes a node where it lies by now, before it would be moved there.
+    /// Creates a node at its current place, before the queued move runs.
     func sendWhereItLies(_ work: CloudWork) -> Outcome {
         .done { [facts] context in
             let cloud = CloudContext(context, facts)
@@ -239,7 +244,7 @@ final class Pusher: Sendable {
         let (folder, facts) = (RemoteKey(escaped: [trunk]), facts)
         let isKnown = try await stack.overStore { try CloudContext($0, facts).hasKnown(inTrunk: trunk) }
         if isKnown, try await remote.capabilities().hasFolders {
-            // Where there was something, and there is nothing, it is not begun anew: the pull says what that means.
+            // If a trunk with known content is missing, it is not created again: the pull reports the loss.
             guard try await remote.head(folder) != nil else {
                 throw RemoteError(.parentMissing, "\(folder) is not there any more.", key: folder)
             }
@@ -249,9 +254,9 @@ final class Pusher: Sendable {
         trunks.withLock { _ = $0.insert(UTF8Text(trunk)) }
     }
 
-    // MARK: Writing down
+    // MARK: Recording
 
-    /// Writes down in a commit of its own that something is about to be sent, so that it is recognised later on.
+    /// Records in a separate commit that an object is about to be sent, so that a later attempt recognises it.
     func intend(
         _ work: CloudWork,
         _ change: @escaping @Sendable (RemoteNode, CloudContext) throws -> Void = { _, _ in }
@@ -269,28 +274,28 @@ final class Pusher: Sendable {
             } catch let error as StrataError
                 where [.conflict, .notUnique, .missingReference].contains(error.code) && attempt < Self.writeLimit
             {
-                // A pull has changed the row, or the folder that it lies in, since this has read it.
+                // A pull has changed the row or its folder since this block read it.
                 continue
             }
         }
     }
 
-    /// How often a row is written down anew that another commit has changed.
+    /// How often the block runs if other commits change the row.
     private static let writeLimit = 5
 }
 
 extension CloudContext {
     func nodeID(_ number: Int64) -> ObjectID<CloudNode> {
-        // There is always a trunk.
+        // The `home` trunk always exists.
         facts.trunks[.home]!.sibling(number)
     }
 
-    /// What the remote has of a node, also of one that was deleted here.
+    /// The state of a node at the remote, even if the node was deleted here.
     func remote(_ number: Int64) throws -> RemoteNode? {
         try context.find(nodeID(number).counterpart(RemoteNode.self))
     }
 
-    /// Whether the remote is known to have anything in a trunk.
+    /// Whether the remote is known to have any object in a trunk.
     fileprivate func hasKnown(inTrunk name: String) throws -> Bool {
         guard let id = Trunk(rawValue: name).flatMap({ facts.trunks[$0] }), let trunk = try remote(id.number) else {
             return false
@@ -298,7 +303,7 @@ extension CloudContext {
         return try trunk.children.where { $0.isCertain }.first != nil
     }
 
-    /// The same, made where there is none yet.
+    /// The state of a node at the remote. Creates an uncertain row if none exists.
     func remoteForSending(_ work: CloudWork) throws -> RemoteNode {
         if let remote = try remote(work.node) { return remote }
         guard let parent = try work.parent.flatMap({ try remote($0) }), let name = work.name else {
@@ -318,7 +323,8 @@ extension CloudContext {
         guard let remote = try context.insert(made, as: nodeID(work.node).counterpart(RemoteNode.self)) else {
             throw CloudError(.noSuchNode, "Node \(work.node) was deleted at the remote.", nodes: [work.node])
         }
-        // Behind the insert: what is related to something of a context is inserted by that, under an id of its own.
+        // The relationships are set after the insert. A row related to an object of the context would be inserted
+        // automatically, under a new id.
         (remote.parent, remote.node) = (parent, try context.find(nodeID(work.node)))
         return remote
     }
@@ -330,14 +336,14 @@ extension CloudContext {
         guard work.kind == .content || work.kind == .record else { return [] }
         return try operations(for: node).compactMap { operation in
             let other = try operation.payload(as: CloudWork.self)
-            // What makes a folder of a file does more than what sends the record of a file.
+            // An operation that converts a file to a folder does more than one that sends the record of a file.
             guard other.kind == work.kind, other.kind != .record || other.isFolder == work.isFolder,
                 operation.status != .active
             else { return nil }
             let sections = other.sections ?? []
             if work.kind == .content {
                 guard other.isLatestEnough ?? false else { return nil }
-                // What is sealed is sent as a whole in any case.
+                // An encrypted file is always uploaded as a whole.
                 guard facts.isSealed || sections.isSubset(of: work.sections ?? []) else { return nil }
             }
             return (operation.id, sections)

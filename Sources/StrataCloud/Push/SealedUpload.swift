@@ -1,7 +1,8 @@
 import Foundation
 import Strata
 
-/// An upload of sealed content that has begun. As long as the content is the same, it is sealed to the same bytes.
+/// An upload of encrypted content that has begun. As long as the content is the same, it is encrypted to the same
+/// bytes.
 @Model(table: "SealedUpload")
 final class SealedUpload {
     /// The account.

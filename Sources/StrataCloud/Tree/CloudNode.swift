@@ -1,67 +1,71 @@
 public import Foundation
 public import Strata
 
-/// A node of the tree of an account: a file or a folder, as this machine wants it to be.
+/// A node in an account's tree: a file or a folder, in the state that this machine wants.
 ///
-/// It is an object as any other: it can be found by queries and followed. What changes the tree goes by ``Strata/ObjectContext/cloud(_:)``,
-/// which queues the operations that bring it to the remote, in the same commit. What the remote has is another thing: see ``remote``.
+/// A node is an ordinary object, so queries find it and observations follow it. The tree is changed through
+/// ``Strata/ObjectContext/cloud(_:)``, which queues the operations for the remote in the same commit. The state at the
+/// remote is a separate object: see ``remote``.
 @Model(.unique("parent", "place"), .index("account"), table: "CloudNode")
 public final class CloudNode: Model {
     /// The id of the account.
     public internal(set) var account: String
-    /// Where in the tree; all nodes below have the same.
+    /// The trunk of the tree that contains the node. All nodes below it have the same trunk.
     public internal(set) var trunk: Trunk
-    /// The folder that it lies in; nil for the trunks.
+    /// The folder that contains the node; nil for the trunks.
     public internal(set) var parent: CloudNode?
-    /// What lies in it.
+    /// The nodes in this folder.
     @Relationship(deleteRule: .deny, inverse: \CloudNode.parent) public var children: Many<CloudNode>
-    /// The name; that of the trunk for trunks.
+    /// The name. A trunk has the trunk's name.
     public internal(set) var name: String
-    /// What names of one place have in common.
+    /// The normalized name. Two names of one folder that have the same normalized name collide.
     var place: String
-    /// Whether it is a folder. Only folders have nodes below them. A file becomes a folder with its first child, and stays one when it has none any
-    /// more. A folder may have content: see ``hasContent``.
+    /// Whether the node is a folder. Only folders have nodes below them. A file becomes a folder with its first child,
+    /// and stays a folder after it has lost its last child. A folder may have content: see ``hasContent``.
     public internal(set) var isFolder: Bool = false
-    /// Of trunks: account and trunk, so that there is one of each.
+    /// For trunks: the account and the trunk, so that each account has one node per trunk.
     @Attribute(.unique) var trunkKey: String?
-    /// Who may do what with it.
+    /// The permissions of other accounts.
     public internal(set) var shares: ShareList = ShareList()
-    /// The text of the id of the application's object that it stands for.
+    /// The text of the id of the application's object that the node represents.
     @Attribute(.unique) public internal(set) var link: String?
-    /// Another node that it points at.
+    /// Another node that this node points to.
     public internal(set) var pointer: CloudNode?
-    /// Whether it only holds what is being sent to others, and goes with the last operation that sends it.
+    /// Whether the node only holds content that is being sent to other accounts. It is deleted after the last operation
+    /// that sends the content.
     var isHolder: Bool = false
-    /// When it was made here, or found.
+    /// When the node was created here, or found at the remote.
     @Attribute(.createdAt) public internal(set) var createdAt: Date?
-    /// What the remote has of it; nil as long as nothing was sent.
+    /// The state at the remote; nil until something has been sent.
     @Relationship(inverse: \RemoteNode.node) public internal(set) var remote: RemoteNode?
-    /// What is to be downloaded of it.
+    /// The sections to download.
     @Relationship(deleteRule: .cascade, inverse: \DownloadMark.node) var marks: Many<DownloadMark>
 }
 
 extension CloudNode {
-    /// The version of the content that the remote had when it was last heard of; nil where it has none.
+    /// The last known version of the content at the remote; nil if the node does not have content there.
     public var eTag: ETag? { remote?.eTag(of: .data) }
 
-    /// Whether it has content, as far as is known of the remote: true for files, and for folders of whose content the remote has a version.
+    /// Whether the node has content, as far as the remote's state is known. True for files, and for folders if the
+    /// remote has a version of their content.
     ///
-    /// The content of a folder lies beside it at the remote, under its name and `%payload`. In an encrypted account the metadata and thumbnail of a
-    /// folder lie in the same file, so that a folder with metadata counts as one with content until that file was looked at.
+    /// The content of a folder is stored beside the folder at the remote, under the folder's name and `%payload`. In an
+    /// encrypted account this file also contains the folder's metadata and thumbnail. So a folder with metadata counts
+    /// as one with content until this machine has read the file.
     public var hasContent: Bool { remote?.snapshot.hasContent ?? !isFolder }
 
-    /// The path, by the names that the context shows.
+    /// The path, with the names that the context shows.
     ///
     /// - Complexity: O(depth).
     public var path: TreePath {
-        // The last one is the trunk.
+        // The last ancestor is the trunk, which does not have a name in the path.
         TreePath(([self] + ancestors).dropLast().map(\.name).reversed(), in: trunk)
     }
 
-    /// Whether it is the top of a trunk.
+    /// Whether the node is the top of a trunk.
     public var isTrunk: Bool { trunkKey != nil }
 
-    /// The nodes above it, nearest first, the trunk last.
+    /// The nodes above this one: the nearest first, the trunk last.
     ///
     /// - Complexity: O(depth).
     public var ancestors: [CloudNode] {

@@ -4,21 +4,21 @@ public import Strata
 public struct ContentSections: OptionSet, Hashable, Sendable, Codable {
     public let rawValue: Int
 
-    /// Sections by their bits.
+    /// Creates sections from their bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// What is known of the content without reading it: size, dates, version.
+    /// Data about the content that is known without reading it: size, dates, version.
     public static let header = ContentSections(rawValue: 1)
-    /// What the application says of the content.
+    /// Data that the application stores about the content.
     public static let metadata = ContentSections(rawValue: 2)
-    /// A small picture of it.
+    /// A small picture of the content.
     public static let thumbnail = ContentSections(rawValue: 4)
-    /// The content itself.
+    /// The content.
     public static let data = ContentSections(rawValue: 8)
-    /// All of them.
+    /// All sections.
     public static let all: ContentSections = [.header, .metadata, .thumbnail, .data]
 
-    /// The sections one by one.
+    /// The sections as single-element sets.
     public var elements: [ContentSections] {
         [.header, .metadata, .thumbnail, .data].filter(contains)
     }
@@ -33,10 +33,10 @@ extension ContentSections: CustomStringConvertible {
 }
 
 extension ContentSections: AttributeValue {
-    /// The bits.
+    /// The bits as an integer.
     public var storedValue: StoredValue { get throws { .integer(Int64(rawValue)) } }
 
-    /// The sections of stored bits; nil for something else.
+    /// Creates the sections from stored bits; nil for any other value.
     public init?(storedValue: StoredValue) {
         guard case .integer(let bits) = storedValue, let bits = Int(exactly: bits) else { return nil }
         self.init(rawValue: bits)

@@ -1,14 +1,14 @@
 import Strata
 
-/// That a section of a node is to be downloaded, since the remote has a version of it.
+/// A request to download a section of a node, because the remote has a version of it.
 ///
-/// Marks of several versions stand side by side, so that taking back the mark of one never takes back that of a later one, in whichever
-/// order the commits come.
+/// Marks of several versions exist side by side. So removing the mark of one version never removes the mark of a later
+/// version, in whatever order the commits run.
 @Model(.index("node", "section"), table: "DownloadMark")
 final class DownloadMark: Model {
     var node: CloudNode?
-    /// One bit.
+    /// The section, as one bit.
     var section: Int
-    /// The version that the remote had when it was marked.
+    /// The remote's version when the section was marked.
     var eTag: String?
 }

@@ -1,19 +1,20 @@
 import Foundation
 
-/// How names are told apart. They keep their letters as they were given.
+/// How names are compared. Stored names keep their original letters.
 public struct NameRule: Hashable, Sendable, Codable {
-    /// Whether names that differ in case only are two.
+    /// Whether names that differ only in case are different names.
     public var isCaseSensitive: Bool
 
-    /// A rule.
+    /// Creates a rule.
     public init(isCaseSensitive: Bool) { self.isCaseSensitive = isCaseSensitive }
 
-    /// Names that differ in case only are two.
+    /// Names that differ only in case are different names.
     public static let caseSensitive = NameRule(isCaseSensitive: true)
-    /// Names that differ in case only are one.
+    /// Names that differ only in case are the same name.
     public static let caseInsensitive = NameRule(isCaseSensitive: false)
 
-    /// What names of one place have in common: the canonical composition (NFC), and case folded where that does not count.
+    /// The normalized form of a name: its canonical composition (NFC), with folded case if the rule ignores case. Two
+    /// names with the same normalized form collide.
     func place(of name: String) -> String {
         let folded = isCaseSensitive ? name : name.folding(options: .caseInsensitive, locale: nil)
         return folded.precomposedStringWithCanonicalMapping

@@ -1,24 +1,25 @@
 public import Foundation
 public import Strata
 
-/// What the remote has of a node, as far as it was heard of: written by what has been sent and by what was found, never by edits.
+/// The last known state of a node at the remote. Uploads and pulls write it; edits never do.
 @Model(.unique("parent", "segment", "isFolder"), .index("account"), table: "RemoteNode")
 public final class RemoteNode: Model {
     /// The id of the account.
     public internal(set) var account: String
-    /// The folder of the remote that it lies in; nil for trunks.
+    /// The folder at the remote that contains the node; nil for trunks.
     public internal(set) var parent: RemoteNode?
-    /// What lies in it. A folder of which rows are known is not forgotten before these: a row without its folder would have the key of something
-    /// else.
+    /// The known nodes in this folder. A folder row is deleted only after its children's rows, because a row without
+    /// its folder would have the key of another object.
     @Relationship(deleteRule: .deny, inverse: \RemoteNode.parent) public var children: Many<RemoteNode>
-    /// The last segment of its key. A file and a folder may have the same one, of remotes to which folders are what keys have in common.
+    /// The last segment of the node's key. At a remote whose folders are only key prefixes, a file and a folder may
+    /// have the same segment.
     public internal(set) var segment: String
     /// Whether it is a folder.
     public internal(set) var isFolder: Bool = false
-    /// The node here; nil where that was deleted, and the remote does not know yet.
+    /// The local node; nil if it was deleted here and the remote does not know about the delete yet.
     public internal(set) var node: CloudNode?
-    /// The version of the content; nil if the node has no content, or its version is unknown. That of a folder is the version of the file beside it,
-    /// which in an encrypted account holds metadata and thumbnail as well.
+    /// The version of the content; nil if the node has no content, or if its version is unknown. A folder has the
+    /// version of the file beside it. In an encrypted account this file also contains metadata and thumbnail.
     public internal(set) var eTag: String?
     /// The size of the content in bytes.
     public internal(set) var size: Int64?
@@ -28,28 +29,30 @@ public final class RemoteNode: Model {
     public internal(set) var metadataETag: String?
     /// The version of the thumbnail.
     public internal(set) var thumbnailETag: String?
-    /// The version of the record, of remotes that keep records.
+    /// The version of the record, for remotes that keep records.
     public internal(set) var recordETag: String?
-    /// Whether the remote is known to have it. Where not, it was about to be sent.
+    /// Whether the remote is known to have the node. If false, an upload was about to send it.
     var isCertain: Bool = true
-    /// Whether a listing or a feed of the remote has shown it since it was last sent from here. Until then, a listing that lacks it proves nothing:
-    /// some servers list new objects seconds late, and some never list names that begin with a dot. Rows of older stores count as shown.
+    /// Whether a listing or a feed of the remote has shown the node since this machine last sent it. Until then, a
+    /// listing without the node proves nothing: some servers list new objects seconds late, and some never list names
+    /// that begin with a dot. Rows of older stores count as shown.
     var isListed: Bool = true
-    /// Whether its content may already lie beside the folder that it is about to become.
+    /// Whether the content may already be beside the folder that the file is about to become.
     var isConverting: Bool = false
-    /// What was sent, or about to be, since the remote has answered last: the prints of the contents, by which a repeat is recognised.
+    /// The hashes of the contents that were sent, or were about to be sent, since the remote's last answer. They
+    /// identify a repeated upload.
     var sending: [String] = []
-    /// The print of the content that the remote has, where that has passed through this machine.
+    /// The hash of the remote's content, if the content has passed through this machine.
     var contentPrint: String?
-    /// How the content is sealed, where that was looked at.
+    /// How the content is encrypted, if this machine has read the encrypted file.
     var seal: KnownSeal?
 }
 
 extension RemoteNode {
-    /// Where it lies.
+    /// The node's key at the remote.
     ///
-    /// - Throws: ``CloudError`` with `noSuchFolder` if the folders above it do not lead to a trunk. Its segments alone would be the key of
-    ///   something else, outside of the tree.
+    /// - Throws: ``CloudError`` with `noSuchFolder` if the folders above the node do not lead to a trunk. The segments
+    ///   alone would be the key of another object, outside of the tree.
     /// - Complexity: O(depth).
     public var key: RemoteKey {
         get throws {
@@ -65,14 +68,14 @@ extension RemoteNode {
         }
     }
 
-    /// This and the folders that it lies in, the trunk last. A ring of a damaged store ends.
+    /// This node and the folders above it, the trunk last. Stops at a cycle in a damaged store.
     var lineage: [RemoteNode] {
         var (lineage, seen) = ([self], Set([id]))
         while let parent = lineage[lineage.count - 1].parent, seen.insert(parent.id).inserted { lineage.append(parent) }
         return lineage
     }
 
-    /// This and everything below it, folders first. A ring of a damaged store ends.
+    /// This node and all nodes below it, folders before their content. Stops at a cycle in a damaged store.
     func subtree() throws -> [RemoteNode] {
         var (all, seen, waiting) = ([] as [RemoteNode], Set([id]), [self])
         while let next = waiting.popLast() {
@@ -86,12 +89,13 @@ extension RemoteNode {
 }
 
 extension RemoteNode {
-    /// How a print is written down among those that are being sent: that of the data as it is, others behind the bit of their section.
+    /// The stored text of a content hash in ``sending``. A hash of the data has no prefix; other hashes have the bit of
+    /// their section as a prefix.
     static func sending(_ print: ContentPrint, of section: ContentSections) -> String {
         section == .data ? print.text : "\(section.rawValue):\(print.text)"
     }
 
-    /// The print in what was written down, if it is one of this section.
+    /// The content hash in a text of ``sending``; nil if the hash belongs to another section.
     static func print(of section: ContentSections, in text: String) -> ContentPrint? {
         guard section != .data else { return text.containsByte(of: ":") ? nil : ContentPrint(text: text) }
         let mark = "\(section.rawValue):"
@@ -109,34 +113,34 @@ extension RemoteNode.Row {
         }
     }
 
-    /// How the version is sealed that is known by now; nil where that is not known.
+    /// How the known version is encrypted; nil if unknown.
     var knownSeal: KnownSeal? {
         guard let eTag, let seal, ETag.isSame(seal.eTag.map { ETag(stored: $0) }, eTag) else { return nil }
         return seal
     }
 
-    /// The version of a section. All sections of a sealed file have that of the file.
+    /// The version of a section. All sections of an encrypted file have the file's version.
     func eTag(of section: ContentSections, isSealed: Bool) -> ETag? {
         eTag(of: isSealed && knownSeal?.isPlain != true ? .data : section)
     }
 
-    /// Whether the remote is known to have a section, or may have it. A folder has only the sections with a version.
+    /// Whether the remote has, or may have, a section. A folder has only the sections with a version.
     func mayHave(_ section: ContentSections, isSealed: Bool) -> Bool {
         if section == .data { return hasContent }
         return !isFolder || eTag(of: section) != nil || eTag(of: section, isSealed: isSealed) != nil
     }
 
-    /// Whether the remote has data of it, or may have.
+    /// Whether the remote has, or may have, the node's data.
     var hasContent: Bool {
-        // Most folders have none.
+        // Most folders have no content.
         guard isFolder else { return true }
         guard eTag != nil else { return false }
-        // The encrypted file of a folder may hold metadata alone. Empty data are recognised by their digest.
+        // The encrypted file of a folder may contain only metadata. The digest identifies empty data.
         guard let knownSeal, !knownSeal.isPlain else { return true }
         return knownSeal.sections.contains(.data) || knownSeal.digest(of: .data) != nil
     }
 
-    /// The sections of the content that the remote has, or may have.
+    /// The sections that the remote has, or may have.
     func sections(isSealed: Bool) -> ContentSections {
         if isSealed, !isFolder || eTag != nil {
             guard let knownSeal else { return .given }
@@ -148,14 +152,14 @@ extension RemoteNode.Row {
         return sections
     }
 
-    /// What was sent, or about to be, since the remote has answered last.
+    /// The hashes of the data that was sent, or was about to be sent, since the remote's last answer.
     var sentPrints: [ContentPrint] { sentPrints(of: .data) }
 
-    /// The same of a section.
+    /// The hashes of a section's contents that were sent, or were about to be sent, since the remote's last answer.
     func sentPrints(of section: ContentSections) -> [ContentPrint] {
         sending.compactMap { RemoteNode.print(of: section, in: $0) }
     }
 
-    /// The same of the content, and what the remote is known to have.
+    /// The sent hashes of the data, and the hash of the data that the remote is known to have.
     var prints: [ContentPrint] { sentPrints + (contentPrint.flatMap(ContentPrint.init(text:)).map { [$0] } ?? []) }
 }

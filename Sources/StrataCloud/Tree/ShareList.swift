@@ -1,26 +1,27 @@
 import Foundation
 public import Strata
 
-/// Who may do what with a node, by account. Kept and enforced by remotes that know share lists; others ignore it.
+/// The permissions of other accounts for a node, by account id. Remotes that support share lists store and enforce the
+/// list; other remotes ignore it.
 public struct ShareList: Codable, Hashable, Sendable, AttributeValue {
-    /// What one account may do.
+    /// The permissions of one account.
     public struct Share: Codable, Hashable, Sendable {
-        /// What it may do, by the letters that the remote knows: `r` read, `w` write, `s` share.
+        /// The permissions, as the letters that the remote knows: `r` read, `w` write, `s` share.
         public var permissions: Set<String>
-        /// The node's key, wrapped for that account; nil where the content is not sealed.
+        /// The node's key, wrapped for the account; nil if the content is not encrypted.
         public var key: String?
 
-        /// What one account may do.
+        /// Creates the permissions of one account.
         public init(permissions: Set<String> = ["r"], key: String? = nil) {
             self.permissions = permissions
             self.key = key
         }
     }
 
-    /// By the id of the account.
+    /// The permissions by account id.
     public var shares: [String: Share]
 
-    /// Whether both lists store the same. Texts are compared by the bytes of their UTF-8.
+    /// Whether both lists have the same stored value. Texts are compared by their UTF-8 bytes.
     public static func isSame(_ left: ShareList, _ right: ShareList) -> Bool {
         if left.shares.isEmpty || right.shares.isEmpty { return left.shares.isEmpty == right.shares.isEmpty }
         return left == right && Set(left.texts) == Set(right.texts)
@@ -32,15 +33,15 @@ public struct ShareList: Codable, Hashable, Sendable, AttributeValue {
         }
     }
 
-    /// A list.
+    /// Creates a share list.
     public init(_ shares: [String: Share] = [:]) { self.shares = shares }
 }
 
 extension ShareList {
-    /// The text of a list in which nobody is, as nearly all nodes have it: it is known without being decoded.
+    /// The stored text of an empty list. Nearly all nodes have this text, so it is compared instead of decoded.
     static let emptyText = #"{"shares":{}}"#
 
-    /// A list by the JSON that is stored.
+    /// Creates a list from its stored JSON.
     public init?(storedValue: StoredValue) {
         guard case .text(let text) = storedValue else { return nil }
         if text == Self.emptyText {

@@ -1,18 +1,19 @@
 import Strata
 
-/// The marks of sidecars: objects beside a file or a folder, under its name, `%` and the mark.
+/// The marks of sidecars. A sidecar is an object beside a file or a folder; its name is the node's name, `%` and the
+/// mark.
 enum Sidecar {
-    /// The content of a folder. In encrypted accounts it is the file of all sections. As any mark, it begins with a
-    /// letter that is not a hexadecimal digit.
+    /// The content of a folder. In encrypted accounts it is the file with all sections. Like every mark, it begins with
+    /// a letter that is not a hexadecimal digit.
     static let content = "payload"
     static let metadata = "metadata"
     static let thumbnail = "thumbnail"
     static let record = "record"
     static let all: Set = [content, metadata, thumbnail, record]
 
-    /// Where a section of a node lies.
+    /// The key of a node's section.
     ///
-    /// - Parameter key: where the node lies.
+    /// - Parameter key: the key of the node.
     static func key(_ key: RemoteKey, _ section: ContentSections, isFolder: Bool) -> RemoteKey {
         switch section {
         case .metadata: key.sidecar(metadata)
@@ -21,7 +22,7 @@ enum Sidecar {
         }
     }
 
-    /// The section that lies under a mark; nil for records, which are not content.
+    /// The section of a mark; nil for records, which are not content.
     static func section(of mark: String) -> ContentSections? {
         switch mark {
         case content: .data
@@ -33,19 +34,19 @@ enum Sidecar {
 }
 
 extension RemoteNode {
-    /// The marks under which something may lie beside a file or a folder. The content of a file is the file itself.
+    /// The marks of the sidecars that a file or a folder may have. The content of a file is the file itself.
     static func marks(isFolder: Bool) -> [String] {
         (isFolder ? [Sidecar.content] : []) + [Sidecar.metadata, Sidecar.thumbnail, Sidecar.record]
     }
 
-    /// Writes down the version of what lies beside this, and keeps all that is known of its content.
+    /// Stores the version of a sidecar and keeps everything else that is known about the content.
     func setETag(_ eTag: ETag?, ofMark mark: String) {
         guard let section = Sidecar.section(of: mark) else { return recordETag = eTag?.stored }
         setETag(eTag?.stored, of: section)
         if section == .data { seal = seal?.moved(to: eTag) }
     }
 
-    /// Takes over the versions that a pull has found beside a file or a folder.
+    /// Stores the versions of the sidecars that a pull has found beside a file or a folder.
     func note(sidecars: [UTF8Text: RemoteObject]) {
         metadataETag = sidecars[UTF8Text(Sidecar.metadata)]?.eTag?.stored
         thumbnailETag = sidecars[UTF8Text(Sidecar.thumbnail)]?.eTag?.stored
@@ -57,13 +58,13 @@ extension RemoteNode {
 }
 
 extension RemoteNode.Row {
-    /// The version of what lies beside this under a mark.
+    /// The version of the sidecar with a mark.
     func eTag(ofMark mark: String) -> ETag? {
         guard let section = Sidecar.section(of: mark) else { return recordETag.map { ETag(stored: $0) } }
         return section == .data && !isFolder ? nil : eTag(of: section)
     }
 
-    /// The marks of what the remote has beside this, or may have since something was sent without an answer.
+    /// The marks of the sidecars that the remote has, or may have because an upload was not answered.
     var marks: [String] {
         RemoteNode.marks(isFolder: isFolder).filter { mark in
             if eTag(ofMark: mark) != nil { return true }
@@ -71,7 +72,7 @@ extension RemoteNode.Row {
         }
     }
 
-    /// Whether a pull has found other versions beside a file or a folder than those that are known.
+    /// Whether the sidecars that a pull has found have other versions than the known ones.
     func differs(from sidecars: [UTF8Text: RemoteObject]) -> Bool {
         RemoteNode.marks(isFolder: isFolder).contains { mark in
             mark != Sidecar.record && !ETag.isSame(sidecars[UTF8Text(mark)]?.eTag, eTag(ofMark: mark)?.stored)
@@ -80,7 +81,7 @@ extension RemoteNode.Row {
 }
 
 extension RemoteTree {
-    /// What lies beside an object. If a file and a folder have the same key, metadata and thumbnail belong to the file.
+    /// The sidecars of an object. If a file and a folder have the same key, metadata and thumbnail belong to the file.
     func sidecars(of object: RemoteObject) -> [UTF8Text: RemoteObject] {
         let all = sidecars[object.key] ?? [:]
         guard object.isFolder, places.contains(RemotePlace(key: object.key, isFolder: false)) else { return all }

@@ -1,6 +1,6 @@
 import Strata
 
-/// A place in the tree of an account: a trunk, and names one below the other.
+/// A path in an account's tree: a trunk, and the names below it.
 ///
 /// ```swift
 /// let path: TreePath = "/customers/42"                    // below the trunk `home`
@@ -8,25 +8,25 @@ import Strata
 /// print(note)                                             // inbox:/50%25 off/a%2Fb
 /// ```
 ///
-/// Its text can be read again: there, characters that would be misread are escaped as ``RemoteKey`` says. Paths are compared by the bytes of
-/// their UTF-8.
+/// ``init(parsing:)`` reads the text of a path back. The text escapes ambiguous characters as ``RemoteKey`` describes.
+/// Paths are compared by their UTF-8 bytes.
 public struct TreePath: Hashable, Sendable {
-    /// The part of the tree.
+    /// The trunk.
     public var trunk: Trunk
-    /// The names, from the top; none for the trunk itself.
+    /// The names from the top down; empty for the trunk itself.
     public var names: [String] { didSet { if !names.contains(where: \.isEmpty) { unread = nil } } }
-    /// The text of a literal that is no path.
+    /// The text of a literal that is not a valid path.
     private(set) var unread: String?
 
-    /// A path of names, which are taken as they are.
+    /// Creates a path from unescaped names.
     public init(_ names: [String], in trunk: Trunk = .home) {
         self.names = names
         self.trunk = trunk
     }
 
-    /// Reads a path: `/customers/42`, or `inbox:/message`.
+    /// Parses a path such as `/customers/42` or `inbox:/message`.
     ///
-    /// - Throws: ``CloudError`` with `invalidPath` for an unknown trunk, an empty name, or an escape that is none.
+    /// - Throws: ``CloudError`` with `invalidPath` for an unknown trunk, an empty name, or an invalid escape.
     public init(parsing text: String) throws {
         var rest = text
         var trunk = Trunk.home
@@ -57,32 +57,32 @@ public struct TreePath: Hashable, Sendable {
     /// The last name; nil for a trunk.
     public var name: String? { names.last }
 
-    /// The path of the folder that holds this; nil for a trunk.
+    /// The path of the parent folder; nil for a trunk.
     public var parent: TreePath? {
-        // Of what cannot be read nothing is known.
+        // An invalid literal has an unknown parent, so it returns itself and the caller reports the invalid text.
         if unread != nil { return self }
         return names.isEmpty ? nil : TreePath(Array(names.dropLast()), in: trunk)
     }
 
-    /// The path of a name below this one.
+    /// The path of a child with this name.
     public func appending(_ name: String) -> TreePath {
         var path = TreePath(names + [name], in: trunk)
         if let unread { path.unread = unread + "/" + RemoteKey.escape(name) }
         return path
     }
 
-    /// Whether this is below another path, or that path, byte by byte.
+    /// Whether the path equals the other path or is below it, byte by byte.
     public func isWithin(_ other: TreePath) -> Bool {
         trunk == other.trunk && names.starts(with: other.names) { $0.hasSameBytes(as: $1) }
     }
 
-    /// Whether the trunks are the same, and the bytes of all names.
+    /// Whether the trunks and the bytes of all names are equal.
     public static func == (left: TreePath, right: TreePath) -> Bool {
         left.trunk == right.trunk && left.names.hasSameBytes(as: right.names)
             && left.unread.hasSameBytes(as: right.unread)
     }
 
-    /// As `==`, by the bytes.
+    /// Hashes the bytes that `==` compares.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(trunk)
         hasher.combine(names.count)
@@ -91,37 +91,38 @@ public struct TreePath: Hashable, Sendable {
 }
 
 extension TreePath: ExpressibleByStringLiteral, CustomStringConvertible {
-    /// The path of a literal. One that cannot be read is refused with `invalidPath` by all that take paths, as ``init(parsing:)`` would.
+    /// Creates a path from a literal. Every function that takes a path rejects an invalid literal with `invalidPath`,
+    /// as ``init(parsing:)`` does.
     public init(stringLiteral text: String) {
         do {
             self = try TreePath(parsing: text)
         } catch {
-            // An empty name is refused wherever one is taken by itself.
+            // Functions that take a path or a single name reject an empty name.
             self.init([""])
             unread = text
         }
     }
 
-    /// - Throws: ``CloudError`` with `invalidPath` where it is a literal that cannot be read.
+    /// - Throws: ``CloudError`` with `invalidPath` if the path is a literal that is not valid.
     func check() throws {
         if let unread { _ = try TreePath(parsing: unread) }
     }
 
-    /// As ``init(parsing:)`` reads it.
+    /// The text that ``init(parsing:)`` reads.
     public var description: String {
         unread ?? (trunk == .home ? "/" : trunk.rawValue + ":/") + names.map(RemoteKey.escape).joined(separator: "/")
     }
 }
 
 extension TreePath: Codable {
-    /// The path of a text.
+    /// Decodes a path from its text.
     public init(from decoder: any Decoder) throws {
         try self.init(parsing: decoder.singleValueContainer().decode(String.self))
     }
 
-    /// As a text.
+    /// Encodes the path as its text.
     ///
-    /// - Throws: ``CloudError`` with `invalidPath` for a literal that is no path.
+    /// - Throws: ``CloudError`` with `invalidPath` for a literal that is not a valid path.
     public func encode(to encoder: any Encoder) throws {
         try check()
         var container = encoder.singleValueContainer()

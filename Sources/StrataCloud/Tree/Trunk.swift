@@ -1,15 +1,16 @@
 public import Strata
 
-/// The parts that the tree of an account has. On plain remotes each is a folder at the top.
+/// The top-level parts of an account's tree. On plain remotes each trunk is a top-level folder.
 public enum Trunk: String, AttributeValue, Codable, Sendable, CaseIterable {
-    /// What the account keeps.
+    /// The account's own files.
     case home
     /// Settings of the application.
     case prefs
-    /// What others have sent.
+    /// Messages from other accounts.
     case inbox
-    /// What is to be sent.
+    /// Files to send.
     case outbox
-    /// Nodes that have no place in the tree (yet), and what is being sent to others without having one.
+    /// Nodes without a place in the tree, or without one yet, and content that is being sent to other accounts from
+    /// outside the tree.
     case detached
 }
