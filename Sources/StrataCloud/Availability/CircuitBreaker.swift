@@ -123,7 +123,7 @@ struct CircuitBreaker: Sendable {
         phase = .resting(until: max(until, floor))
     }
 
-    /// The network has returned: the next pause is the first one, but what the server has asked for holds.
+    /// Resets the pauses after the network has returned. A pause that the server has asked for still holds.
     mutating func forgive() { failures = 0 }
 
     /// The pause, in seconds, after a server has asked for a pause of zero length.
