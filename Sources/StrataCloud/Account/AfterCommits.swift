@@ -37,7 +37,7 @@ final class AfterCommits: Sendable {
 
     /// Starts no further bodies, and cancels the running ones.
     ///
-    /// It does not wait for their end, because one of these bodies may have closed the account.
+    /// The method does not wait for their end, because one of these bodies may have closed the account.
     func close() {
         let tasks = state.withLock { state in
             state.isOpen = false

@@ -16,8 +16,8 @@ extension CloudAccount {
     /// ```
     ///
     /// The method waits for the next attempt of an operation, and for the pause that a server requests by
-    /// `Retry-After`. It also waits for operations that other processes run on the same store. It does not wait for
-    /// events outside of the account, which may never come. If only such events can continue the work, it throws
+    /// `Retry-After`. The method also waits for operations that other processes run on the same store. It does not wait
+    /// for events outside of the account, which may never come. If only such events can continue the work, it throws
     /// `stalled`, and the message names the reasons:
     ///
     /// - the network, or a remote or inbox that cannot be reached, even while the account keeps retrying it;
@@ -84,8 +84,9 @@ extension CloudAccount {
         return standing
     }
 
-    /// The operations that wait for an unreachable remote. It is nil if the remote is not known to be unreachable, or
-    /// if no operations are queued.
+    /// The operations that wait for an unreachable remote.
+    ///
+    /// The result is nil if the remote is not known to be unreachable, or if no operations are queued.
     private func standingWhileAway() async throws -> Standing? {
         guard let error = outage?.error, error.code == .unreachable else { return nil }
         let facts = facts

@@ -5,9 +5,9 @@ import StrataPipeline
 extension CloudAccount {
     /// Removes an account that is not open from the store.
     ///
-    /// The removal deletes the account's tree, its queued operations with their history, its marks, tags and conflicts,
-    /// its files in the cache, and its partial downloads beside the cache. All files at the remote stay, including
-    /// parts of interrupted uploads. The application's objects that nodes were linked to stay as well.
+    /// The removal deletes the account's tree, its queued operations with their history and upload state, its marks,
+    /// tags and conflicts, its files in the cache, and its partial downloads beside the cache. All files at the remote
+    /// stay, including parts of interrupted uploads. The application's objects that nodes were linked to stay as well.
     ///
     /// To sign out for a while, ``close(grace:)`` the account: its queued operations wait until the account is opened
     /// again.
@@ -19,7 +19,7 @@ extension CloudAccount {
     /// - Parameters:
     ///   - stack: the stack.
     ///   - id: the id of the account.
-    ///   - discardsUnsent: whether operations that have not run are discarded.
+    ///   - discardsUnsent: whether queued operations are discarded. If false, any queued operation throws `unsentWork`.
     ///   - cacheFolder: the cache folder that the account was opened with.
     /// - Throws: ``CloudError`` with `noSuchAccount`, or with `unsentWork`, after which nothing has changed;
     ///   `PipelineError` with `alreadyOpen` if the account is open in this process; the errors of the store and of the

@@ -12,8 +12,9 @@ import Synchronization
 ///
 /// - Isolation: any.
 public final class CloudAccount: Sendable {
-    /// The models that a stack must be opened with, in addition to the application's models. They include those of
-    /// ``Pipeline``.
+    /// The models that a stack must be opened with, in addition to the application's models.
+    ///
+    /// The list includes the models of ``Pipeline``.
     public static let models: [any Model.Type] =
         Pipeline.models + [
             AccountRecord.self, CloudNode.self, RemoteNode.self, CloudAccess.self, PartialUpload.self,
@@ -58,7 +59,7 @@ public final class CloudAccount: Sendable {
     /// - Parameters:
     ///   - stack: a stack that was opened with ``models``.
     ///   - id: the application's id for the account, which must stay the same.
-    ///   - remote: the remote that stores the account's tree. It does not have to be reachable.
+    ///   - remote: the remote that stores the account's tree. The remote may be unreachable.
     ///   - handler: provides content, and is notified about the results for nodes.
     ///   - options: settings that differ from the defaults.
     /// - Throws: ``CloudError`` with `modelsMissing`, `otherRemote` or `sealingMissing`; ``PipelineError`` with
@@ -211,8 +212,9 @@ public final class CloudAccount: Sendable {
 
     // MARK: Pulling
 
-    /// Fetches the changes of other clients from the remote, and applies them commit by commit. Concurrent calls run
-    /// one after the other.
+    /// Fetches the changes of other clients from the remote, and applies them commit by commit.
+    ///
+    /// Concurrent calls run one after the other.
     ///
     /// A file is removed here only if all of these are true: the remote has shown the file since its last upload from
     /// here, a complete listing lacks the file, and a request for the file itself does not find it.
@@ -237,13 +239,15 @@ public final class CloudAccount: Sendable {
 
     // MARK: Waiting
 
-    /// The constraint of operations whose credentials the remote has rejected. They wait until the application calls
-    /// ``credentialsChanged()``.
+    /// The constraint of operations whose credentials the remote has rejected.
+    ///
+    /// These operations wait until the application calls ``credentialsChanged()``.
     static let credentials: Constraint = "credentials"
     /// The constraint of uploads whose node another client has changed.
     static let conflict: Constraint = "conflict"
-    /// The constraint of operations that have found the remote in another state than the known one. They wait for a
-    /// complete pull.
+    /// The constraint of operations that have found the remote in another state than the known one.
+    ///
+    /// These operations wait for a complete pull.
     static let pullToEnd: Constraint = "pull"
 
     /// Retries operations that the remote has refused because of their credentials, or that wait for an encryption key.

@@ -19,8 +19,9 @@ public protocol CloudHandler: Sendable {
     /// - Throws: any error. The upload is retried by the rules of the account's pipeline.
     func header(for request: ContentRequest) async throws -> SealedHeader
 
-    /// Provides the remote of another account. Called when ``CloudContext/send(_:to:)-(CloudNode,_)`` sends a file to
-    /// that account.
+    /// Provides the remote of another account.
+    ///
+    /// Called when ``CloudContext/send(_:to:)-(CloudNode,_)`` sends a file to that account.
     ///
     /// - Parameters:
     ///   - recipient: the id of the account that receives.
@@ -51,8 +52,8 @@ public protocol CloudHandler: Sendable {
 
     /// Called by each pull that has found objects at the remote which it ignores, together with everything below them.
     ///
-    /// Another client has given these objects names that are not valid escaped names. An example is `50% off`, which
-    /// would have to be `50%25 off`. See ``RemoteKey``.
+    /// Another client has given these objects names that are not valid escaped names. An example is `50% off`, whose
+    /// escaped form is `50%25 off`. See ``RemoteKey``.
     ///
     /// - Parameter keys: the keys of the ignored objects, starting with the trunk, such as `home/50% off`; in order.
     func didLeaveOut(_ keys: [String])
@@ -121,8 +122,9 @@ public struct ContentRequest: Sendable {
         ContentRequest(account: account, node: node, path: path, section: section, link: link)
     }
 
-    /// The id of the application's object that the node is linked to. Nil without a link, or if the object is of
-    /// another model.
+    /// The id of the application's object that the node is linked to.
+    ///
+    /// The result is nil without a link, or if the object is of another model.
     public func object<Object: Model>(as model: Object.Type) -> ObjectID<Object>? {
         link.flatMap { ObjectID<Object>($0) }
     }

@@ -70,8 +70,9 @@ struct CircuitBreaker: Sendable {
     /// Doubles the number of attempts that may test the remote at once, because the first ones may take long.
     mutating func widen() { trials = min(trials * 2, 1 << 16) }
 
-    /// Ends the pause, or discards the knowledge that the remote is available. The next attempt tests whether the
-    /// remote answers.
+    /// Ends the pause, or discards the knowledge that the remote is available.
+    ///
+    /// The next attempt tests whether the remote answers.
     mutating func tryAgain() { (phase, trials) = (.trying, 1) }
 
     // MARK: What requests find

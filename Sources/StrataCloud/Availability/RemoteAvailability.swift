@@ -2,8 +2,9 @@ import Foundation
 import StrataPipeline
 import Synchronization
 
-/// The circuit breaker of an account's remote. All requests to the remote report their results to it, and operations,
-/// pulls and downloads wait for it.
+/// The circuit breaker of an account's remote.
+///
+/// All requests to the remote report their results to it, and operations, pulls and downloads wait for it.
 ///
 /// While the remote rests, only this object asks it, for its first folder. All others continue when there is an answer.
 /// It is the constraint of the gate of the account's pipeline.
@@ -115,7 +116,7 @@ final class RemoteAvailability: ConstraintObserver {
     /// Begins an attempt of a transfer, and waits until the remote is available.
     ///
     /// - Parameter isPatient: whether the transfer waits without a limit. Otherwise it waits for at most one further
-    ///   probe, and throws at once if the pause is longer than 30 seconds or there is no network.
+    ///   probe, and throws at once if the pause is longer than 30 seconds or the network is away.
     /// - Throws: the ``RemoteError`` that caused the outage; `CancellationError`.
     func enterWhenThere(isPatient: Bool) async throws {
         var round: Int?

@@ -7,16 +7,19 @@ public import Foundation
 public struct RemoteOutage: Sendable {
     /// When the outage began.
     public let since: Date
-    /// The date of the next probe, by the account's clock. It is nil while a probe is running, and while there is no
-    /// network. When the network returns, the remote is probed at once.
+    /// The date of the next probe, by the account's clock.
+    ///
+    /// The date is nil while a probe is running, and while the network is away. When the network returns, the remote is
+    /// probed at once.
     public let restsUntil: Date?
     /// The latest error of the remote or of the connection to it.
     public let error: RemoteError
 }
 
 extension CloudAccount {
-    /// The reason why nothing is sent to the remote now, and the end of the pause. It is nil if the account does not
-    /// know of an outage.
+    /// The reason why nothing is sent to the remote now, and the end of the pause.
+    ///
+    /// The value is nil if the account does not know of an outage.
     public var outage: RemoteOutage? { availability.outage }
 
     /// The current outage, followed by each change of it. The value is nil when the remote is asked again.

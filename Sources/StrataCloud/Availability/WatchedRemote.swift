@@ -147,7 +147,7 @@ final class SourceFault: Sendable {
     }
 }
 
-/// The content of an object. It reports its progress to a circuit breaker.
+/// The content of an object. The stream reports its progress to a circuit breaker.
 private actor WatchedChunks {
     private let iterator: AsyncThrowingStream<Data, any Error>.Iterator
     private let availability: RemoteAvailability

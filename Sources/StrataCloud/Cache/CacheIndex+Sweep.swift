@@ -22,8 +22,9 @@ extension CacheIndex {
         folder.delete(try folder.fileNames.filter { !known.contains(UTF8Text($0)) && !garbage.containsBytes(of: $0) })
     }
 
-    /// Discards the holds and temporary files of caches whose processes have ended. A lock that can be taken does not
-    /// have a living owner.
+    /// Discards the holds and temporary files of caches whose processes have ended.
+    ///
+    /// A lock that can be taken does not have a living owner.
     mutating func forgetTheDead(but owner: String) throws {
         var living: Set = [UTF8Text(owner)]
         for name in try folder.ownerNames where !name.hasSameBytes(as: owner) {

@@ -140,8 +140,9 @@ extension DiskCache {
 }
 
 extension CacheIndex {
-    /// Evicts files until the rest fits. If too many files are held, it first discards the holds of caches whose
-    /// processes have ended.
+    /// Evicts files until the rest fits.
+    ///
+    /// If too many files are held, it first discards the holds of caches whose processes have ended.
     mutating func makeRoom(_ limit: Int64, owner: String) throws {
         guard try evict(to: limit) > 0, try isAnythingHeld(byOthersThan: owner) else { return }
         try forgetTheDead(but: owner)

@@ -38,8 +38,9 @@ public final class DiskCache: Sendable {
     /// The default limit: 256 MiB.
     public static let defaultLimit: Int64 = 256 << 20
 
-    /// The maximum number of bytes of all files together; see the class for the files that count. Each cache on a
-    /// folder evicts by its own limit.
+    /// The maximum number of bytes of all files together; see the class for the files that count.
+    ///
+    /// Each cache on a folder evicts by its own limit.
     public let limit: Int64
     let folder: CacheFolder
     /// The identifier by which the other caches on the folder know this cache.
@@ -139,8 +140,9 @@ public final class DiskCache: Sendable {
         return try DatabaseQueue(path: file.path, configuration: configuration)
     }
 
-    /// Closes the cache: its holds are released, and its temporary files are deleted. It is safe to call this method
-    /// twice.
+    /// Closes the cache: its holds are released, and its temporary files are deleted.
+    ///
+    /// Calling this method twice is safe.
     ///
     /// - Throws: ``CloudError`` with `cacheUnavailable`.
     public func close() async throws {

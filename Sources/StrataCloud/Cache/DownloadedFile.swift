@@ -37,7 +37,7 @@ public final class DownloadedFile: Sendable {
         self.body = Mutex(body)
     }
 
-    /// Releases the file when it is not needed any more. It is safe to call this method twice. It returns at once.
+    /// Releases the file when it is not needed any more. Calling this method twice is safe. The method returns at once.
     public func release() {
         let body = body.withLock { body in
             defer { body = nil }

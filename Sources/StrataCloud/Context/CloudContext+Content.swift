@@ -128,7 +128,8 @@ extension CloudContext {
         return operation
     }
 
-    /// A resource of the application, by name, for ``enqueue(_:in:priority:reads:writes:)``. The resource belongs to
-    /// this account.
+    /// A resource of the application, by name, for ``enqueue(_:in:priority:reads:writes:)``.
+    ///
+    /// The resource belongs to this account.
     public func resource(_ name: String) -> CloudResource { .named(name, of: account) }
 }

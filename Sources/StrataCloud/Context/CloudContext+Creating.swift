@@ -201,8 +201,9 @@ extension CloudContext {
         return node
     }
 
-    /// Turns a file that gets its first child into a folder, and queues the operation for the remote. The file keeps
-    /// its content.
+    /// Turns a file that gets its first child into a folder, and queues the operation for the remote.
+    ///
+    /// The file keeps its content.
     ///
     /// - Parameter priority: the priority of the operation, for which the child waits.
     func makeFolder(of node: CloudNode, priority: Int = 0) throws {

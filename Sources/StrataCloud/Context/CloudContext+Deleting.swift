@@ -2,8 +2,9 @@ import Strata
 import StrataPipeline
 
 extension CloudContext {
-    /// Deletes a node and everything below it. The delete is one of the context's changes here, and an operation
-    /// deletes the node at the remote.
+    /// Deletes a node and everything below it.
+    ///
+    /// The delete is one of the context's changes here, and an operation deletes the node at the remote.
     ///
     /// The marks, the conflict, and the tags of the node's id are deleted too, and so are those of all nodes below it.
     ///
@@ -60,8 +61,9 @@ extension CloudContext {
         )
     }
 
-    /// Whether an operation only uploads a node that is being deleted. A folder's record is still needed if a queued
-    /// operation moves a node into the folder or out of it.
+    /// Whether an operation only uploads a node that is being deleted.
+    ///
+    /// A folder's record is still needed if a queued operation moves a node into the folder or out of it.
     private func isNeedless(_ operation: QueuedOperation, _ node: CloudNode) throws -> Bool {
         let (resource, move) = (CloudResource.node(node.id).text, CloudAccess.Role.move.rawValue)
         switch try operation.payload(as: CloudWork.self).kind {

@@ -11,7 +11,7 @@ extension CloudContext {
         return node
     }
 
-    /// The node at a path; nil if there is none.
+    /// The node at a path; nil if no node exists there.
     ///
     /// - Throws: ``CloudError`` with `invalidPath` for a literal that is not a path; the errors of the store.
     /// - Complexity: O(depth) look-ups.
@@ -33,7 +33,7 @@ extension CloudContext {
         return node
     }
 
-    /// The node with a name in a folder, by the account's rule for names; nil if there is none.
+    /// The node with a name in a folder, by the account's rule for names; nil if no such node exists.
     public func child(_ name: String, of folder: CloudNode) throws -> CloudNode? {
         try child(name, of: folder.id)
     }
@@ -54,8 +54,9 @@ extension CloudContext {
         try freeName(for: name, in: folder.id, besides: [])
     }
 
-    /// A free name in a folder, if places are also taken that the context does not show. The folder may be deleted
-    /// here.
+    /// A free name in a folder, if places are also taken that the context does not show.
+    ///
+    /// The folder may be deleted here.
     ///
     /// - Parameters:
     ///   - taken: the places that are taken in addition.
@@ -89,8 +90,9 @@ extension CloudContext {
     /// The maximum number of numbered names that are tried.
     private static let mostNumbers = 1_000
 
-    /// Splits a name into its stem without number and extension, the first number to try, and the extension. A number
-    /// that may be a year belongs to the stem.
+    /// Splits a name into its stem without number and extension, the first number to try, and the extension.
+    ///
+    /// A number that may be a year belongs to the stem.
     private static func numbered(_ name: String) -> (stem: String, first: Int, suffix: String) {
         let (stem, suffix) = parts(of: name)
         let digits = stem.reversed().prefix { $0.isASCII && $0.isNumber }.count
@@ -118,8 +120,9 @@ extension CloudContext {
         case stop
     }
 
-    /// Calls `body` for every node below a node, each folder before its children, ordered by name. The node itself is
-    /// not visited.
+    /// Calls `body` for every node below a node, each folder before its children, ordered by name.
+    ///
+    /// The node itself is not visited.
     ///
     /// - Parameter body: receives a node and the names on the path from the starting node to it.
     /// - Throws: the errors of `body`; the errors of the store.

@@ -17,16 +17,17 @@ extension CloudContext {
         }
     }
 
-    /// Whether a section of a node may be downloaded, now or later. Each section of a file may; a section of a folder
-    /// may if the remote is known to have it.
+    /// Whether a section of a node may be downloaded, now or later.
+    ///
+    /// Each section of a file may; a section of a folder may if the remote is known to have it.
     func mayDownload(_ section: ContentSections, of node: CloudNode) -> Bool {
         !node.isFolder || node.remote?.snapshot.mayHave(section, isSealed: facts.isSealed) ?? false
     }
 
     /// Removes the marks of folders for sections that the remote does not have.
     ///
-    /// No download would ever remove these marks. They were made by earlier versions, or their section was deleted by
-    /// another client.
+    /// No download would ever remove these marks. Earlier versions made these marks, or another client has deleted
+    /// their section.
     ///
     /// - Returns: whether any mark was removed.
     /// - Complexity: O(marks of folders in the account).

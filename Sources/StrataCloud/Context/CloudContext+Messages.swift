@@ -70,7 +70,8 @@ extension CloudContext {
                 recipient: recipient
             )
             let above = Set(node.ancestors.map { CloudResource.node($0.id) })
-            // The content of a holder comes from this machine: it is sent even while the account's own remote is away.
+            // The content of a holder comes from this machine, so the message is sent even while the account's own
+            // remote is away.
             let key = node.isHolder ? "\(Self.elsewhere)\(name) \(recipient)" : nil
             return queue(work, reads: above.union([.node(node.id), .content(node.id)]), writes: [], key: key)
         }

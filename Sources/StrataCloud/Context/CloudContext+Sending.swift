@@ -2,8 +2,9 @@ import Strata
 import StrataPipeline
 
 extension CloudContext {
-    /// Queues the operations that upload a node again, because another client has deleted it at the remote. They run
-    /// before all operations that wait for the node to exist.
+    /// Queues the operations that upload a node again, because another client has deleted it at the remote.
+    ///
+    /// These operations run before all operations that wait for the node to exist.
     ///
     /// - Parameter sections: the sections to upload. Those of a folder are uploaded after the folder exists.
     func sendAnew(_ node: CloudNode, _ sections: ContentSections) throws {

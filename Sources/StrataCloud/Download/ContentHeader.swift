@@ -9,8 +9,9 @@ public struct ContentHeader: Hashable, Sendable {
     public let eTag: ETag?
     /// The creation date of the content; nil if it is unknown.
     public let createdAt: Date?
-    /// The date of the last change of the content. The application sets it in an encrypted header; otherwise it is the
-    /// date by the remote's clock.
+    /// The date of the last change of the content.
+    ///
+    /// The application sets it in an encrypted header; otherwise it is the date by the remote's clock.
     public let modifiedAt: Date?
     /// The application's values in an encrypted header.
     public let application: [String: String]

@@ -2,8 +2,9 @@ public import Foundation
 
 /// The handling of a downloaded file.
 public struct DownloadOptions: Hashable, Sendable {
-    /// Whether the file is kept in the cache, and is taken from the cache if the cache has the known version. Otherwise
-    /// it is a temporary file, which is deleted when it is released.
+    /// Whether the file is kept in the cache, and is taken from the cache if the cache has the known version.
+    ///
+    /// Otherwise it is a temporary file, which is deleted when it is released.
     public var cache: Bool
     /// Whether the cache may evict the file when it needs space.
     public var retention: CacheRetention
@@ -22,8 +23,9 @@ public struct DownloadOptions: Hashable, Sendable {
 public enum DownloadPolicy: Sendable {
     /// None: the application requests the downloads that it needs. Marks do not count in ``CloudAccount/progress()``.
     case onDemand
-    /// None: the application finds marks, downloads the sections, and removes the marks. All marks therefore count in
-    /// ``CloudAccount/progress()`` as remaining downloads.
+    /// None: the application finds marks, downloads the sections, and removes the marks.
+    ///
+    /// All marks therefore count in ``CloudAccount/progress()`` as remaining downloads.
     case byApplication
     /// All marked sections.
     case all

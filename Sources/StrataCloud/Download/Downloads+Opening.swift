@@ -1,8 +1,9 @@
 import Foundation
 import Strata
 
-/// Encrypted content is decrypted as it arrives. Only bytes that a holder of the key has encrypted at exactly this
-/// position are written to a file.
+/// Encrypted content is decrypted as it arrives.
+///
+/// Only bytes that a holder of the key has encrypted at exactly this position are written to a file.
 extension Downloads {
     /// The kind of file at the remote, when the account expects an encrypted file.
     private enum Content {
@@ -83,8 +84,9 @@ extension Downloads {
         }
     }
 
-    /// Fetches a file that is not encrypted, if such files are allowed. Its metadata and thumbnail are in separate
-    /// files beside it.
+    /// Fetches a file that is not encrypted, if such files are allowed.
+    ///
+    /// The metadata and the thumbnail are in separate files beside the content.
     private func fetchPlain(_ source: Source, _ version: ETag?, _ place: Place, _ transfer: FollowedTransfer)
         async throws
         -> Arrival
@@ -116,8 +118,9 @@ extension Downloads {
 
     // MARK: The first bytes
 
-    /// Decrypts the preamble of a file: the known one for this version, otherwise the one in the file. The latter is
-    /// then stored as the known one.
+    /// Decrypts the preamble of a file: the known one for this version, otherwise the one in the file.
+    ///
+    /// The latter is then stored as the known one.
     private func look(_ source: Source, _ place: Place, _ sealing: ContentSealing, isHeaderWanted: Bool = false)
         async throws -> Content
     {

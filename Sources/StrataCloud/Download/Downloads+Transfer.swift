@@ -18,8 +18,9 @@ extension Downloads {
         var size: Int64?
         /// The date of the last write, by the remote's clock.
         var modifiedAt: Date?
-        /// Whether a cached file of this version is certainly the content. With encryption, that is certain only after
-        /// the file's preamble has been read.
+        /// Whether a cached file of this version is certainly the content.
+        ///
+        /// With encryption, the answer is certain only after the file's preamble has been read.
         var isSettled = true
         /// The encryption state of the version, if the account encrypts and the state is known.
         var seal: KnownSeal?
@@ -67,8 +68,9 @@ extension Downloads {
         return result
     }
 
-    /// Counts downloads as done if they have arrived and are not marked any more. The more of them stay marked, the
-    /// later the next check.
+    /// Counts downloads as done if they have arrived and are not marked any more.
+    ///
+    /// The more of them stay marked, the later the next check.
     private func settleUnmarked() async {
         let (facts, passed) = (facts, transfers.passedDownloads)
         let unmarked = try? await stack.overStore { context in

@@ -112,7 +112,7 @@ public final class Downloads: Sendable {
     ///   - options: the handling of the file. By default it is temporary.
     /// - Returns: the file with its version. It is held until it is released.
     /// - Throws: ``CloudError`` with `noSuchNode` if the remote is not known to have the section, with `wrongSections`,
-    ///   with a code of the cache, or with the reason why an encrypted file cannot be decrypted. Then there is no file.
+    ///   with a code of the cache, or with the reason why an encrypted file cannot be decrypted. Then no file exists.
     ///   Also ``RemoteError``; `CancellationError`, even if another task continues the same transfer.
     public func fetch(
         _ node: ObjectID<CloudNode>,
@@ -176,7 +176,7 @@ public final class Downloads: Sendable {
 
     // MARK: Sharing transfers
 
-    /// Waits for the transfer of a place, and begins the transfer if there is none.
+    /// Waits for the transfer of a place, and begins the transfer if none is running.
     private func join(_ place: Place) async throws -> Arrival {
         let id = state.withLock { state in
             state.lastWaiter += 1
@@ -239,7 +239,7 @@ public final class Downloads: Sendable {
     }
 }
 
-/// A downloaded file that several requests share. It is deleted after the last of them has left.
+/// A downloaded file that several requests share. The file is deleted after the last of them has left.
 final class Arrival: Sendable {
     private let file: URL
     let eTag: ETag?

@@ -127,8 +127,9 @@ final class MarkedDownloads: Sendable {
         }
     }
 
-    /// The marked sections that the policy wants. Marks of folders for sections that the remote does not have are
-    /// removed first.
+    /// The marked sections that the policy wants.
+    ///
+    /// Marks of folders for sections that the remote does not have are removed first.
     private func wanted() async throws -> [Wanted] {
         let (facts, policy) = (downloads.facts, downloads.policy)
         return try await downloads.stack.overStore { context in

@@ -9,7 +9,7 @@ struct SystemError: Error, CustomStringConvertible {
     var description: String { "\(call): \(String(cString: strerror(code)))" }
 }
 
-/// An open file or folder. It is closed when the last reference is gone.
+/// An open file or folder. The descriptor is closed when the last reference is gone.
 final class Descriptor: Sendable {
     let raw: CInt
 
@@ -17,8 +17,9 @@ final class Descriptor: Sendable {
 
     deinit { close(raw) }
 
-    /// Opens a folder at a path that may contain symbolic links. Only the root may be opened this way, because the user
-    /// has chosen it.
+    /// Opens a folder at a path that may contain symbolic links.
+    ///
+    /// Only the root may be opened this way, because the user has chosen it.
     static func folder(_ path: String) throws -> Descriptor {
         Descriptor(try check("open", Foundation.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)))
     }

@@ -4,7 +4,7 @@ import Strata
 extension FolderRemote {
     /// Begins an upload in parts. The parts stay in the hidden folder until they become an object.
     ///
-    /// They survive restarts, and up to 30 days without a new part.
+    /// The parts survive restarts, and up to 30 days without a new part.
     public func beginUpload(_ key: RemoteKey, mark: String?, mediaType: String?) async throws -> String {
         try await run(key) { [isDurable] tree in
             _ = try tree.parent(key)

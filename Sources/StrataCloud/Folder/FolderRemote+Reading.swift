@@ -7,8 +7,10 @@ extension FolderRemote {
         try await run(key) { try $0.object(key) }
     }
 
-    /// The content of a file. If another file replaces it meanwhile, the stream still returns the content of its
-    /// version. If a program changes the file in place meanwhile, the stream ends with `damagedContent`.
+    /// The content of a file.
+    ///
+    /// If another file replaces it meanwhile, the stream still returns the content of its version. If a program changes
+    /// the file in place meanwhile, the stream ends with `damagedContent`.
     public func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws
         -> RemoteDownload
     {
@@ -50,8 +52,10 @@ extension FolderRemote {
         }
     }
 
-    /// Visits the entries of a folder. Each folder is opened from its parent, so that no folder can become a symbolic
-    /// link meanwhile. The number of open folders is the depth of the tree.
+    /// Visits the entries of a folder.
+    ///
+    /// Each folder is opened from its parent, so that no folder can become a symbolic link meanwhile. The number of
+    /// open folders is the depth of the tree.
     private static func walk(
         _ folder: Descriptor,
         _ key: RemoteKey,

@@ -87,8 +87,9 @@ extension FolderRemote {
         }
     }
 
-    /// Deletes a file, or a folder that is completely empty. Symbolic links and other entries also make a folder
-    /// non-empty.
+    /// Deletes a file, or a folder that is completely empty.
+    ///
+    /// Symbolic links and other entries also make a folder non-empty.
     ///
     /// - Returns: whether it was deleted. It is false if the entry is gone already, even if a version was required.
     @discardableResult

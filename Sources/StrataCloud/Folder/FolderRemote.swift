@@ -26,16 +26,18 @@ public final class FolderRemote: Remote {
     /// Whether files and folders are flushed to the disk before a write is acknowledged.
     let isDurable: Bool
 
-    /// The name of the hidden folder. No escaped name equals it, because its `%` is followed by a letter that is not a
-    /// hexadecimal digit.
+    /// The name of the hidden folder.
+    ///
+    /// No escaped name equals it, because its `%` is followed by a letter that is not a hexadecimal digit.
     static let workName = ".%strata"
     /// The time, in seconds, that an abandoned upload in parts is kept: 30 days.
     static let uploadLifetime: TimeInterval = 30 * 86400
 
     private static let queue = DispatchQueue(label: "strata.folder", attributes: .concurrent)
 
-    /// Creates a remote in a folder. The folder is created if it does not exist. Partly written files of killed
-    /// processes are removed.
+    /// Creates a remote in a folder.
+    ///
+    /// The folder is created if it does not exist. Partly written files of killed processes are removed.
     ///
     /// - Parameter isDurable: whether writes are flushed to the disk. False is faster, but a power failure may lose or
     ///   damage recent writes.

@@ -1,7 +1,8 @@
 import Foundation
 
-/// The files of a remote, below the root folder as it was opened at one moment. Each path is opened folder by folder,
-/// without following symbolic links.
+/// The files of a remote, below the root folder as it was opened at one moment.
+///
+/// Each path is opened folder by folder, without following symbolic links.
 struct FolderTree {
     let root: Descriptor
     let name: String

@@ -2,7 +2,8 @@ import Foundation
 
 /// The hidden folder that contains files until they get their final name.
 struct FolderWork {
-    /// A file that is being written. It is locked, so that sweeps of other processes do not remove it as abandoned.
+    /// A file that is being written. The file is locked, so that sweeps of other processes do not remove it as
+    /// abandoned.
     final class NewFile: Sendable {
         let file: Descriptor
         let name: String

@@ -4,8 +4,9 @@
     import Foundation
     import Synchronization
 
-    /// The network state of the Linux kernel. One listener on a separate dispatch queue serves all instances of
-    /// ``Reachability``.
+    /// The network state of the Linux kernel.
+    ///
+    /// One listener on a separate dispatch queue serves all instances of ``Reachability``.
     ///
     /// Links, addresses and routes are read at the start, and again after a link or an address has changed, or after
     /// messages were lost. This is necessary because the kernel removes routes without a message when their link goes

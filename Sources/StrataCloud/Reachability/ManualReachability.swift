@@ -6,7 +6,7 @@ public import StrataPipeline
 /// let network = ManualReachability()
 /// let pipeline = try await Pipeline.open(stack, named: .uploads, constraints: [network.reachability]) { … }
 /// network.set(.unreachable)
-/// network.set(.reachable(.wireless))  // what has waited is tried again
+/// network.set(.reachable(.wireless))  // the waiting operations are retried
 /// ```
 public final class ManualReachability: Sendable {
     /// The reachability that this object controls, for use by other code.

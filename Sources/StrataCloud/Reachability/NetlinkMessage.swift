@@ -76,7 +76,7 @@
                 default: break
                 }
             }
-            // A tentative address may turn out to be a duplicate, so it does not count yet.
+            // A tentative address may be a duplicate, so it does not count yet.
             guard all & UInt32(IFA_F_TENTATIVE | IFA_F_DADFAILED) == 0 || all & UInt32(IFA_F_OPTIMISTIC) != 0 else {
                 self = .otherChange
                 return

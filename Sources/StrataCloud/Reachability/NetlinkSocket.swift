@@ -80,8 +80,9 @@
             guard sent >= 0 else { throw Self.lastError }
         }
 
-        /// Waits until a message is available, or until the timeout. The kernel normally answers at once; the timeout
-        /// is for the case that it does not.
+        /// Waits until a message is available, or until the timeout.
+        ///
+        /// The kernel normally answers at once; the timeout is for the case that it does not.
         func wait(milliseconds: Int32) -> Bool {
             var descriptor = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             return poll(&descriptor, 1, milliseconds) > 0

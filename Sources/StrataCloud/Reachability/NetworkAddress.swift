@@ -12,8 +12,9 @@ struct NetworkAddress: Hashable, Sendable {
     /// 4 or 16 bytes.
     let bytes: [UInt8]
 
-    /// Creates an address from 4 or 16 bytes; nil for other counts. An IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2)
-    /// becomes an IPv4 address.
+    /// Creates an address from 4 or 16 bytes; nil for other counts.
+    ///
+    /// An IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2) becomes an IPv4 address.
     init?(bytes: [UInt8]) {
         switch bytes.count {
         case 4: (family, self.bytes) = (.v4, bytes)
@@ -42,8 +43,9 @@ struct NetworkAddress: Hashable, Sendable {
         }
     }
 
-    /// Whether the address always means this machine: 127.0.0.0/8, ::1, and the all-zero addresses. A connection to an
-    /// all-zero address also goes to this machine.
+    /// Whether the address always means this machine: 127.0.0.0/8, ::1, and the all-zero addresses.
+    ///
+    /// A connection to an all-zero address also goes to this machine.
     var isLoopback: Bool {
         if bytes.allSatisfy({ $0 == 0 }) { return true }
         switch family {

@@ -82,8 +82,9 @@ struct NetworkState: Hashable, Sendable {
         }
     }
 
-    /// Whether this machine has an address that can receive answers. A link-local address is sufficient only for
-    /// targets on that link.
+    /// Whether this machine has an address that can receive answers.
+    ///
+    /// A link-local address is sufficient only for targets on that link.
     private func hasAddress(_ family: NetworkAddress.Family, onlyLinkLocal: Bool) -> Bool {
         addresses.contains { address in
             guard address.address.family == family, !address.address.isLoopback else { return false }

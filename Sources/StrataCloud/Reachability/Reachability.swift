@@ -8,15 +8,15 @@ import Synchronization
 /// for await status in reachability.changes { … }
 /// ```
 ///
-/// It is a ``ConstraintObserver``, so that a pipeline continues when the remote can be reached again:
+/// The class is a ``ConstraintObserver``, so that a pipeline continues when the remote can be reached again:
 ///
 /// ```swift
 /// let pipeline = try await Pipeline.open(stack, named: .uploads, constraints: [reachability]) { … .wait(.network) … }
 /// ```
 ///
-/// On Linux it listens to the kernel (rtnetlink). A remote counts as reachable if two conditions hold. The kernel has a
-/// route to it by a link that is up and running. This machine has an address of the same family on a link other than
-/// loopback. On Apple systems, `NWPathMonitor` provides the status.
+/// On Linux the class listens to the kernel (rtnetlink). A remote counts as reachable if two conditions hold. The
+/// kernel has a route to it by a link that is up and running. This machine has an address of the same family on a link
+/// other than loopback. On Apple systems, `NWPathMonitor` provides the status.
 ///
 /// No packets are sent, so a server that is down counts as reachable. If the system does not allow this observation,
 /// every remote counts as reachable: a failed attempt is retried, but work that is never attempted is lost.
@@ -69,21 +69,24 @@ public final class Reachability: ConstraintObserver {
     /// Whether the remote can be reached now.
     public var isSatisfied: Bool { status.isReachable }
 
-    /// Calls `body` after each change of the status, from now on. The call comes from any thread, and `body` must
-    /// return quickly.
+    /// Calls `body` after each change of the status, from now on.
+    ///
+    /// The call comes from any thread, and `body` must return quickly.
     public func observe(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.observers.append(body) } }
 
-    /// The current status, followed by each later one. A slow reader misses intermediate states, but never the newest
-    /// one.
+    /// The current status, followed by each later one.
     ///
-    /// Any number of loops may run at once; each begins with the current status. They end when the `Reachability` is
-    /// deallocated.
+    /// A slow reader misses intermediate states, but never the newest one.
+    ///
+    /// Any number of loops may run at once; each begins with the current status. The loops end when the `Reachability`
+    /// is deallocated.
     public var changes: ReachabilityChanges { ReachabilityChanges(self) }
 
     // MARK: What drives it
 
-    /// Sets the status to the result of `newStatus`. Concurrent updates run it one after the other under the lock, so
-    /// the newest result wins.
+    /// Sets the status to the result of `newStatus`.
+    ///
+    /// Concurrent updates run it one after the other under the lock, so the newest result wins.
     func update(_ newStatus: () -> ReachabilityStatus) {
         let observers = state.withLock { state in
             let status = newStatus()

@@ -1,13 +1,15 @@
 public import Foundation
 import Strata
 
-/// The remote's identifier for one version of an object: different versions have different tags. Tags are compared by
-/// their UTF-8 bytes.
+/// The remote's identifier for one version of an object: different versions have different tags.
+///
+/// Tags are compared by their UTF-8 bytes.
 public struct ETag: Hashable, Sendable, Codable, CustomStringConvertible {
     /// The text without quotes and without the weakness prefix `W/`.
     public let value: String
-    /// Whether two versions written at the same moment may have the same tag (RFC 9110, 8.8.1). A weak tag is
-    /// sufficient for finding changes, but not for conditional writes.
+    /// Whether two versions written at the same moment may have the same tag (RFC 9110, 8.8.1).
+    ///
+    /// A weak tag is sufficient for finding changes, but not for conditional writes.
     public let isWeak: Bool
 
     /// Creates a tag from its text.
@@ -48,8 +50,9 @@ public struct ETag: Hashable, Sendable, Codable, CustomStringConvertible {
         self.init(isWeak ? text.droppingFirstBytes(2) : text, isWeak: isWeak)
     }
 
-    /// Whether a version is the version that the store has. Some servers report a version as weak at first, and as
-    /// strong a moment later, so weakness is ignored.
+    /// Whether a version is the version that the store has.
+    ///
+    /// Some servers report a version as weak at first, and as strong a moment later, so weakness is ignored.
     static func isSame(_ eTag: ETag?, _ stored: String?) -> Bool {
         (eTag?.value).hasSameBytes(as: stored.map { ETag(stored: $0).value })
     }

@@ -30,8 +30,9 @@ public protocol Remote: Sendable {
     ///   begins at the end is empty. If the body breaks off, the stream throws.
     func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws -> RemoteDownload
 
-    /// The objects directly in a folder, or all objects below it if `isRecursive` is true. On remotes without folders,
-    /// a recursive listing contains only those folders that were created explicitly.
+    /// The objects directly in a folder, or all objects below it if `isRecursive` is true.
+    ///
+    /// On remotes without folders, a recursive listing contains only those folders that were created explicitly.
     ///
     /// - Parameter next: the position that the previous part of the listing has returned; nil for the first part.
     /// - Throws: `notFound` for a folder that does not exist, on remotes that have folders; `unsupported` for
@@ -88,8 +89,9 @@ public protocol Remote: Sendable {
     /// Begins an upload in parts, and returns its identifier, which other processes may use as well.
     func beginUpload(_ key: RemoteKey, mark: String?, mediaType: String?) async throws -> String
 
-    /// Uploads a part, concurrently with other parts of the same upload. The same number may be uploaded again; the
-    /// last one counts.
+    /// Uploads a part, concurrently with other parts of the same upload.
+    ///
+    /// The same number may be uploaded again; the last one counts.
     ///
     /// - Parameter number: the number of the part, from 1.
     /// - Returns: the text that `completeUpload` needs for this part.

@@ -6,8 +6,9 @@ public import Foundation
 public struct RemoteBody: Sendable {
     /// The number of bytes.
     public let size: Int64
-    /// A short text that the remote stores with the object, if it can, and returns as ``RemoteObject/mark``. The mark
-    /// identifies a repeated write.
+    /// A short text that the remote stores with the object, if it can, and returns as ``RemoteObject/mark``.
+    ///
+    /// The mark identifies a repeated write.
     public var mark: String?
     /// The media type, for people who look into the remote. Nil means `application/octet-stream`.
     public var mediaType: String?

@@ -7,9 +7,10 @@ public struct RemoteCapabilities: Hashable, Sendable {
     public var checksVersions: Bool
     /// Whether the remote refuses `delete` with ``RemoteCondition/matches(_:)`` in the same way.
     public var checksVersionsOfDeletes: Bool
-    /// Whether folders are separate objects. Then a folder must exist before anything is put into it, and it is moved
-    /// as a whole. Otherwise folders are common prefixes of keys, and moving a folder means copying and deleting its
-    /// content.
+    /// Whether folders are separate objects.
+    ///
+    /// If they are, a folder must exist before anything is put into it, and a folder is moved as a whole. Otherwise
+    /// folders are common prefixes of keys, and moving a folder means copying and deleting its content.
     public var hasFolders: Bool
     /// Whether an object and a folder may have the same key.
     public var sharesKeysWithFolders: Bool
@@ -25,8 +26,9 @@ public struct RemoteCapabilities: Hashable, Sendable {
     public var keepsMarks: Bool
     /// Whether the remote stores records of nodes: permissions and share lists beside the content.
     public var keepsRecords: Bool
-    /// The minimum size of the parts of an upload in bytes, except for the last part. Nil if the remote does not
-    /// support uploads in parts.
+    /// The minimum size of the parts of an upload in bytes, except for the last part.
+    ///
+    /// The value is nil if the remote does not support uploads in parts.
     public var minimumPartSize: Int64?
     /// The maximum number of parts of an upload; nil for no limit.
     public var maximumPartCount: Int?

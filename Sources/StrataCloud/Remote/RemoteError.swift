@@ -27,8 +27,9 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
         public static let throttled = Code("throttled")
         /// The server cannot handle the request now (5xx).
         public static let unavailable = Code("unavailable")
-        /// The server cannot be reached: no route, unknown host name, connection refused, no answer in time. Nothing
-        /// was sent.
+        /// The server cannot be reached: no route, unknown host name, connection refused, no answer in time.
+        ///
+        /// Nothing was sent.
         public static let unreachable = Code("unreachable")
         /// The connection ended before the answer. Whether the server has executed the request is unknown.
         public static let answerLost = Code("answerLost")

@@ -64,8 +64,10 @@ public struct RemoteKey: Hashable, Sendable, CustomStringConvertible {
         segments.starts(with: other.segments) { $0.hasSameBytes(as: $1) }
     }
 
-    /// Whether the bytes are the same. Swift's strings are also equal if one contains `ä` and the other `a` with a
-    /// combining diaeresis. At a remote, these are two objects.
+    /// Whether the bytes are the same.
+    ///
+    /// Swift's strings are also equal if one contains `ä` and the other `a` with a combining diaeresis. At a remote,
+    /// these are two objects.
     public static func == (first: RemoteKey, second: RemoteKey) -> Bool {
         first.segments.hasSameBytes(as: second.segments)
     }

@@ -39,9 +39,10 @@ public struct RemoteListing: Sendable {
     public var objects: [RemoteObject]
     /// The position of the next part; nil after the last part.
     public var next: String?
-    /// Whether ``objects`` contains everything that belongs to this part. It is false if the remote has listed an
-    /// object that cannot be read, such as a name with broken escapes. Then a file that is not among the objects may
-    /// exist anyway.
+    /// Whether ``objects`` contains everything that belongs to this part.
+    ///
+    /// The value is false if the remote has listed an object that cannot be read, such as a name with broken escapes.
+    /// Then a file that is not among the objects may exist anyway.
     public var isComplete: Bool
 
     /// Creates a part of a listing.
@@ -58,9 +59,11 @@ public struct RemoteDownload: Sendable {
     public var object: RemoteObject
     /// The range of the object's bytes that ``chunks`` contains.
     public var range: Range<Int64>
-    /// The bytes. They can be read once; the transfer ends if the reader stops reading. If the task is cancelled
-    /// between two chunks, the stream just ends, as Swift's streams do. A reader that stores the bytes must therefore
-    /// count them, or call `Task.checkCancellation()`.
+    /// The bytes.
+    ///
+    /// The stream can be read once. The transfer ends if the reader stops reading. If the task is cancelled between two
+    /// chunks, the stream just ends, as Swift's streams do. A reader that stores the bytes must therefore count them,
+    /// or call `Task.checkCancellation()`.
     public var chunks: AsyncThrowingStream<Data, any Error>
 
     /// Creates a download.
@@ -95,8 +98,10 @@ public struct RemoteChanges: Sendable {
     /// The objects that are new, that have another version, or that were moved here, including the content of a moved
     /// folder.
     public var changed: [RemoteObject]
-    /// The removed keys. Removing a folder removes everything in it, whether it is listed or not. Removals come before
-    /// the changes in `changed`.
+    /// The removed keys.
+    ///
+    /// Removing a folder removes everything in it, whether it is listed or not. Removals come before the changes in
+    /// `changed`.
     public var removed: [RemoteKey]
     /// The position from which the next call continues.
     public var cursor: String

@@ -1,7 +1,7 @@
 import Crypto
 public import Foundation
 
-/// The key of an account, which wraps the keys of its nodes. It never leaves the machine.
+/// The key of an account, which wraps the keys of its nodes. The key never leaves the machine.
 ///
 /// The key is as secret as all content that was ever encrypted with it. Store it where the system stores credentials.
 public struct AccountKey: Sendable {

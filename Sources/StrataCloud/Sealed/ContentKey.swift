@@ -3,7 +3,7 @@ public import Foundation
 
 /// The key of one node. The keys of all encrypted versions of the node's content are derived from it.
 ///
-/// It is created once for each node. A holder of the account key can read it from each of the node's files
+/// The key is created once for each node. A holder of the account key can read it from each of the node's files
 /// (``SealedFile/contentKey``). A recipient of this key can decrypt this node, but no other node.
 public struct ContentKey: Sendable {
     let key: SymmetricKey

@@ -1,7 +1,8 @@
 import Foundation
 
-/// The end-to-end encryption of an account's content: the keys, and the rule for unencrypted files. Pass it when
-/// opening a ``CloudAccount``.
+/// The end-to-end encryption of an account's content: the keys, and the rule for unencrypted files.
+///
+/// Pass it when opening a ``CloudAccount``.
 ///
 /// ```swift
 /// let sealing = ContentSealing(key)  // an `AccountKey`, the same on all machines of the account
@@ -11,8 +12,10 @@ import Foundation
 ///
 /// Isolation: any.
 public struct ContentSealing: Sendable {
-    /// Whether files at the remote that are not encrypted are accepted. Such files are not authenticated: every writer
-    /// at the remote can put one in place of an encrypted file. If this is false, they are refused with `notSealed`.
+    /// Whether files at the remote that are not encrypted are accepted.
+    ///
+    /// Such files are not authenticated: every writer at the remote can put one in place of an encrypted file. If this
+    /// is false, they are refused with `notSealed`.
     public let readsPlainFiles: Bool
     private let provider: @Sendable () async throws -> AccountKeys
 
@@ -26,8 +29,9 @@ public struct ContentSealing: Sendable {
         self.init(readsPlainFiles: readsPlainFiles) { AccountKeys(key, earlier: earlier) }
     }
 
-    /// Creates an encryption that requests the keys whenever content is encrypted or decrypted. Use it if keys may
-    /// change, or are stored elsewhere.
+    /// Creates an encryption that requests the keys whenever content is encrypted or decrypted.
+    ///
+    /// Use it if keys may change, or are stored elsewhere.
     ///
     /// - Parameters:
     ///   - readsPlainFiles: see ``readsPlainFiles``.
@@ -39,8 +43,10 @@ public struct ContentSealing: Sendable {
 
     func keys() async throws -> AccountKeys { try await provider() }
 
-    /// The text that the files of an account are bound to. It contains neither a path nor an id. So a file can still be
-    /// decrypted after the remote has copied or moved it, or if another machine has uploaded it.
+    /// The text that the files of an account are bound to.
+    ///
+    /// The text contains neither a path nor an id. So a file can still be decrypted after the remote has copied or
+    /// moved it, or if another machine has uploaded it.
     static let binding = "strata.account"
 
     /// Decrypts the preamble at the beginning of a file of the account.

@@ -1,8 +1,9 @@
 import Foundation
 import Strata
 
-/// The known encryption state of one version of an object. With it, a section is fetched with one request, and another
-/// file in its place cannot be decrypted.
+/// The known encryption state of one version of an object.
+///
+/// With this state, a section is fetched with one request, and another file in the object's place cannot be decrypted.
 struct KnownSeal: Hashable, Sendable, Codable, AttributeValue {
     /// The version of the object.
     let eTag: String?
@@ -10,8 +11,9 @@ struct KnownSeal: Hashable, Sendable, Codable, AttributeValue {
     let preamble: Data
     /// The sections that have bytes.
     let sections: ContentSections
-    /// The digests that distinguish the sections, including the header, from other versions of them. The keys are the
-    /// bits of the sections. Nil if the header was not read.
+    /// The digests that distinguish the sections, including the header, from other versions of them.
+    ///
+    /// The keys are the bits of the sections. Nil if the header was not read.
     let digests: [Int: String]?
 
     init(eTag: ETag?, preamble: Data, sections: ContentSections, digests: [Int: String]? = nil) {

@@ -1,7 +1,8 @@
 import Foundation
 
-/// The state for resuming an upload of encrypted content, also in another process. With a ticket, the same content is
-/// encrypted to the same bytes.
+/// The state for resuming an upload of encrypted content, also in another process.
+///
+/// With a ticket, the same content is encrypted to the same bytes.
 ///
 /// The ticket does not contain secrets: the account key wraps the content key, and all data about the content is
 /// encrypted or a digest. A ticket belongs to one version of one node's content. A new version gets a new ticket.

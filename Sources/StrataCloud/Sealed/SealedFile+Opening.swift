@@ -1,8 +1,9 @@
 public import Foundation
 
 extension SealedFile {
-    /// Decrypts a range of a section as its bytes arrive. The memory holds one chunk of the file and one of the
-    /// transfer.
+    /// Decrypts a range of a section as its bytes arrive.
+    ///
+    /// The memory holds one chunk of the file and one of the transfer.
     ///
     /// - Parameters:
     ///   - range: the range of decrypted bytes, as for ``sealedRange(of:_:)``.

@@ -1,7 +1,8 @@
 public import Foundation
 
-/// An encrypted file whose preamble has been decrypted. It computes the ranges to fetch, and decrypts the fetched
-/// bytes.
+/// An encrypted file whose preamble has been decrypted.
+///
+/// The value computes the ranges to fetch, and decrypts the fetched bytes.
 ///
 /// ```swift
 /// let start = try await remote.get(key, range: 0..<SealedFile.firstRead, if: .none)
@@ -19,8 +20,9 @@ public import Foundation
 public struct SealedFile: Sendable {
     /// The size of the preamble in bytes: 212. The preamble describes the layout and the keys of the file.
     public static let preambleSize: Int64 = 212
-    /// The number of bytes to fetch first. They contain the preamble, and also the header if the chunks of the file
-    /// have at least 16 KiB.
+    /// The number of bytes to fetch first.
+    ///
+    /// These bytes contain the preamble. They also contain the header if the chunks of the file have at least 16 KiB.
     public static let firstRead: Int64 = 16_384
 
     /// The key of the node, for giving it to others or for encrypting further versions.

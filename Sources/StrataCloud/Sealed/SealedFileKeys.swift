@@ -20,8 +20,9 @@ struct SealedFileKeys: Sendable {
         digests = Self.derive(content.key, salt, "strata.sealed.1.digests", node)
     }
 
-    /// The key that wraps the content key in the file with this salt. Each file has a different wrapping key, so the
-    /// number of files is not limited by the nonces of one key.
+    /// The key that wraps the content key in the file with this salt.
+    ///
+    /// Each file has a different wrapping key, so the number of files is not limited by the nonces of one key.
     static func wrapping(_ account: AccountKey, salt: Data) -> SymmetricKey {
         derive(account.key, salt, "strata.sealed.1.wrap")
     }
@@ -58,13 +59,15 @@ struct SealedFileKeys: Sendable {
         return plain
     }
 
-    /// The nonce of a chunk, which depends on its bytes. If a source changes between two attempts under one ticket, its
-    /// chunks get other nonces. So no two different chunks are encrypted with the same nonce.
+    /// The nonce of a chunk, which depends on its bytes.
+    ///
+    /// If a source changes between two attempts under one ticket, its chunks get other nonces. So no two different
+    /// chunks are encrypted with the same nonce.
     ///
     /// The nonce is a pseudorandom function (HMAC) of a universal hash of the bytes. The hash is GHASH, computed as
-    /// GMAC under a separate key with a constant nonce. It is many times faster than SHA-256. It never leaves this
-    /// function, because a GMAC with a constant nonce must stay secret. Two chunks of 2^20 blocks have the same hash
-    /// with a probability of at most 2^-108 (McGrew and Viega 2004).
+    /// GMAC under a separate key with a constant nonce. The hash is many times faster than SHA-256. The hash never
+    /// leaves this function, because a GMAC with a constant nonce must stay secret. Two chunks of 2^20 blocks have the
+    /// same hash with a probability of at most 2^-108 (McGrew and Viega 2004).
     private func nonce(of plain: Data, at place: Data) throws -> Data {
         let digest = try AES.GCM.seal(
             Data(),

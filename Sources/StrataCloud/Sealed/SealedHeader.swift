@@ -15,8 +15,9 @@ public struct SealedHeader: Hashable, Sendable {
     /// ``digest(_:)``.
     var digests: [SealedSection: String] = [:]
 
-    /// The maximum size of the encoded header in bytes. With the default chunk size, the preamble and the header then
-    /// fit into the first ``SealedFile/firstRead`` bytes.
+    /// The maximum size of the encoded header in bytes.
+    ///
+    /// With the default chunk size, the preamble and the header then fit into the first ``SealedFile/firstRead`` bytes.
     public static let maximumSize = 16_000
 
     /// Creates a header without sizes.

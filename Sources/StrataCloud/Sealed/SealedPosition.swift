@@ -1,6 +1,6 @@
 import Foundation
 
-/// The position of a chunk. It is authenticated with the chunk, so that no chunk can replace another one.
+/// The position of a chunk. The position is authenticated with the chunk, so that no chunk can replace another one.
 struct SealedPosition: Hashable, Sendable {
     let section: SealedSection
     /// The index within the section, from 0.

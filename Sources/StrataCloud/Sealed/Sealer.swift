@@ -38,8 +38,8 @@ public struct Sealer: Sendable {
     ///   - data: the source of the data section.
     ///   - key: the key of the node.
     ///   - node: a text that the file is bound to. It must identify the node permanently, wherever the file is
-    ///     decrypted: for example account and id number, but not the path if the node may move. It cannot be read from
-    ///     the file.
+    ///     decrypted: for example account and id number, but not the path if the node may move. The text cannot be read
+    ///     from the file.
     ///   - keys: the keys of the account. The current one wraps `key`.
     ///   - chunkSize: the number of bytes that are encrypted together, a power of two from 16 to 16,777,216. A range is
     ///     decrypted in whole chunks. Each chunk costs 28 additional bytes.
