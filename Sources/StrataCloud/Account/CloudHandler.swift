@@ -69,7 +69,7 @@ public protocol CloudHandler: Sendable {
         in cloud: CloudContext
     ) throws
 
-    /// Called like ``didDownload(_:_:of:in:)`` for a downloaded header, which is not a file.
+    /// Called like the other `didDownload` for a downloaded header, which is not a file.
     func didDownload(_ header: ContentHeader, of node: CloudNode, in cloud: CloudContext) throws
 }
 

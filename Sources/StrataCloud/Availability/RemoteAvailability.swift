@@ -7,7 +7,7 @@ import Synchronization
 /// All requests to the remote report their results to it, and operations, pulls and downloads wait for it.
 ///
 /// While the remote rests, only this object asks it, for its first folder. All others continue when there is an answer.
-/// It is the constraint of the gate of the account's pipeline.
+/// This object is also the constraint of the gate of the account's pipeline.
 ///
 /// Isolation: any.
 final class RemoteAvailability: ConstraintObserver {

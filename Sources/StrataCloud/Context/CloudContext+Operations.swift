@@ -12,7 +12,7 @@ extension CloudContext {
     /// The operations of this account that have failed permanently, in the order in which they were queued, as this
     /// context shows them.
     ///
-    /// They are kept, with their errors, until they are retried or skipped. Operations that depend on them wait.
+    /// Failed operations are kept, with their errors, until they are retried or skipped. Their dependents wait.
     ///
     /// - Complexity: O(operations that have failed), and O(k log k) for sorting k of them.
     public func failedOperations() throws -> [QueuedOperation] { try context.fetch(failed).sorted { $0.id < $1.id } }
