@@ -1,26 +1,26 @@
 public import Foundation
 public import Strata
 
-/// An account that was set up in the store. Its credentials are not here: the remote has them.
+/// An account that is set up in the store. The record does not contain credentials: the remote has them.
 @Model(table: "CloudAccount")
 public final class AccountRecord {
-    /// The id that the application has given it.
+    /// The account's id, which the application chooses.
     @Attribute(.unique) public internal(set) var account: String
-    /// What remote it is on, without credentials.
+    /// The name of the account's remote, without credentials.
     public internal(set) var remote: String
-    /// Whether names that differ in case only are two.
+    /// Whether names that differ only in case are different names.
     public internal(set) var isCaseSensitive: Bool
-    /// Whether records of files are sent.
+    /// Whether records of files are uploaded.
     public internal(set) var keepsRecords: Bool
-    /// Whether the content of files is sealed.
+    /// Whether the content of files is encrypted.
     public internal(set) var isSealed: Bool = false
-    /// From where the next pull goes on, of a remote that has a feed of changes.
+    /// The position in the remote's change feed from which the next pull continues. The value is nil without a feed.
     var feedPosition: FeedPosition?
-    /// Whether it is being removed, or was until that was broken off.
+    /// Whether a removal of the account has begun. The value stays true if the removal was interrupted.
     var isBeingRemoved: Bool = false
-    /// When it was set up.
+    /// The date of the setup.
     @Attribute(.createdAt) public internal(set) var createdAt: Date?
-    /// The numbers of the ids of its trunks.
+    /// The id numbers of the account's trunks.
     var home: Int64
     var prefs: Int64
     var inbox: Int64
@@ -29,12 +29,12 @@ public final class AccountRecord {
 }
 
 extension Query where Object == AccountRecord {
-    /// The account of an id.
+    /// The account with this id.
     static func account(_ account: String) -> Self { AccountRecord.where { $0.account == account } }
 }
 
 extension AccountRecord {
-    /// Checks that nobody has begun to remove it.
+    /// Checks that no removal of the account has begun.
     ///
     /// - Throws: ``CloudError`` with `removalUnfinished`.
     func checkWhole() throws {

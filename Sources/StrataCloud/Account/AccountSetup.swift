@@ -1,7 +1,7 @@
 import Strata
 import StrataPipeline
 
-/// What makes an account in the store, or finds it there.
+/// Finds an account in the store, or creates it there.
 struct AccountSetup {
     private let stack: ContextStack
     private let account: String
@@ -16,13 +16,13 @@ struct AccountSetup {
 
     func facts() async throws -> AccountFacts {
         if let facts = try await find() { return facts }
-        // Where it cannot be reached it is taken to be as most are.
+        // If the remote cannot be reached, the default capabilities apply, which fit most remotes.
         let capabilities = (try? await remote.capabilities()) ?? RemoteCapabilities()
         let rule = names ?? NameRule(isCaseSensitive: capabilities.isCaseSensitive)
         do {
             return try await make(rule, capabilities)
         } catch let error as StrataError where error.code == .notUnique {
-            // Another process has made it meanwhile.
+            // Another process has created the account meanwhile.
             guard let facts = try await find() else { throw error }
             return facts
         }
@@ -39,7 +39,7 @@ struct AccountSetup {
                     "The account '\(account)' was set up on \(record.remote), not on \(name). Take another id for it."
                 )
             }
-            // Who forgets the keys must not send in the clear what is sealed so far.
+            // An application that omits the keys must not upload content unencrypted that is encrypted so far.
             guard isSealed || !record.isSealed else {
                 throw CloudError(
                     .sealingMissing,

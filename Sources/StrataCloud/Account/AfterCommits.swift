@@ -1,11 +1,11 @@
 import Strata
 import Synchronization
 
-/// What an account runs after commits, with the account itself.
+/// The bodies that an account runs after commits, with the account as their argument.
 ///
 /// Isolation: any.
 final class AfterCommits: Sendable {
-    /// One body: it is known before its commit.
+    /// Identifies one body. The ticket exists before the commit of its body.
     final class Ticket: Sendable, Hashable {
         static func == (one: Ticket, other: Ticket) -> Bool { one === other }
 
@@ -15,18 +15,18 @@ final class AfterCommits: Sendable {
     private struct State {
         weak var account: CloudAccount?
         var isOpen = false
-        /// The bodies that are committed and have not ended, with their tasks once these have begun.
+        /// The committed bodies that have not ended, with their tasks if these have begun.
         var running: [Ticket: Task<Void, Never>?] = [:]
     }
 
     private let state = Mutex(State())
 
-    /// The body that the running task is part of.
+    /// The body that the current task belongs to.
     @TaskLocal private static var current: Ticket?
 
     var isOpen: Bool { state.withLock { $0.isOpen } }
 
-    /// Whether any body is running, besides the one that asks.
+    /// Whether any body is running, other than the body that asks.
     var isBusy: Bool {
         state.withLock { state in state.running.keys.contains { $0 !== Self.current } }
     }
@@ -35,7 +35,9 @@ final class AfterCommits: Sendable {
         state.withLock { state in (state.account, state.isOpen) = (account, true) }
     }
 
-    /// Begins no body any more, and cancels those that run. It does not wait for them: one of them may have closed the account.
+    /// Starts no further bodies, and cancels the running ones.
+    ///
+    /// The method does not wait for their end, because one of these bodies may have closed the account.
     func close() {
         let tasks = state.withLock { state in
             state.isOpen = false
@@ -44,10 +46,10 @@ final class AfterCommits: Sendable {
         for task in tasks { task.cancel() }
     }
 
-    /// A body is committed.
+    /// Records that a body is committed.
     func begin(_ ticket: Ticket) { state.withLock { $0.running[ticket] = .some(nil) } }
 
-    /// Runs a body that is committed.
+    /// Runs a committed body.
     func run(_ ticket: Ticket, _ body: @escaping @Sendable (CloudAccount) async throws -> Void) async {
         let task = state.withLock { state -> Task<Void, Never>? in
             guard state.isOpen, let account = state.account else { return nil }

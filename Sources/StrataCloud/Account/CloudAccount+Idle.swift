@@ -2,8 +2,10 @@ import Strata
 import StrataPipeline
 
 extension CloudAccount {
-    /// Waits until the account is idle: the queue is empty, no pull is running or due, the marked sections that the ``DownloadPolicy`` wants have
-    /// arrived, and the bodies of ``CloudContext/afterCommit(_:)`` have ended.
+    /// Waits until the account is idle.
+    ///
+    /// The account is idle if the queue is empty, no pull is running or due, the marked sections that the
+    /// ``DownloadPolicy`` wants have arrived, and the bodies of ``CloudContext/afterCommit(_:)`` have ended.
     ///
     /// ```swift
     /// try await stack.background { context in
@@ -13,30 +15,33 @@ extension CloudAccount {
     /// try await account.waitUntilIdle()    // the letter is at the remote
     /// ```
     ///
-    /// It waits for the next attempt of an operation, and for the pause that a server asks for by `Retry-After`. It does not wait for events outside of
-    /// the account, which may never come. When only such events can continue the work, it throws `stalled`, and the message names the reasons:
+    /// The method waits for the next attempt of an operation, and for the pause that a server requests by
+    /// `Retry-After`. The method also waits for operations that other processes run on the same store. It does not wait
+    /// for events outside of the account, which may never come. If only such events can continue the work, it throws
+    /// `stalled`, and the message names the reasons:
     ///
-    /// - the network or a remote or inbox that cannot be reached, also where that is tried again again and again;
+    /// - the network, or a remote or inbox that cannot be reached, even while the account keeps retrying it;
     /// - other credentials or keys, or a decision about a conflict;
-    /// - an operation that has failed permanently, or one of another pipeline;
+    /// - an operation that has failed permanently, or an operation of another pipeline;
     /// - a hold that the application has set, or `suspend()` of the uploads or pulls;
     /// - a pull or a marked download that has failed.
     ///
-    /// Operations that depend on any of these wait with it. Remove the cause, as by ``Strata/ObjectContext/retryFailed(in:)`` or ``credentialsChanged()``, and call it
-    /// again. With a ``PullPolicy`` of intervals, the pauses between pulls are idle. Operations that other processes
-    /// run on the same store are waited for.
+    /// Operations that depend on any of these wait as well. Remove the cause, for example by
+    /// ``Strata/ObjectContext/retryFailed(in:)`` or ``credentialsChanged()``, and call this method again. With a
+    /// ``PullPolicy`` of intervals, the account is idle in the pauses between pulls.
     ///
-    /// - Throws: ``CloudError`` with `stalled`, whose `nodes` are those that wait, at most a thousand; `closed` when the account is closed;
-    ///   `CancellationError`, which ends nothing but the wait; ``PipelineError`` with `invalidArgument` from inside of one of the account's own
-    ///   operations, which would wait for itself; what the store reports.
-    /// - Complexity: O(failed and held operations) each time that it looks, which is ten times a second where it takes long.
+    /// - Throws: ``CloudError`` with `stalled`, whose `nodes` contains at most 1,000 waiting nodes; ``CloudError`` with
+    ///   `closed` if the account is closed; `CancellationError`, which ends only the wait; ``PipelineError`` with
+    ///   `invalidArgument` if one of the account's own operations calls this method, because the operation would wait
+    ///   for itself; the errors of the store.
+    /// - Complexity: O(failed and held operations) for each check. A long wait checks ten times a second.
     public func waitUntilIdle() async throws {
         var pause = Duration.milliseconds(1)
         var last: Standing?
         while true {
             await settle()
             let standing = try await standing()
-            // Work that ended during the first look may have started other work, which the second look finds.
+            // Work that ended during the first check may have started other work, which the second check finds.
             if let standing, let last, standing.isSame(as: last) {
                 guard let error = standing.error(of: self) else { return }
                 throw error
@@ -56,7 +61,7 @@ extension CloudAccount {
         await marked.settle()
     }
 
-    /// The rest of the work, if none of it continues without an outside event; nil if any does.
+    /// The remaining work, if only an outside event can continue it; nil if any of the work continues without one.
     private func standing() async throws -> Standing? {
         if let standing = try await standingWhileAway() { return standing }
         do {
@@ -79,7 +84,9 @@ extension CloudAccount {
         return standing
     }
 
-    /// The operations that wait for a remote which cannot be reached; nil if it can, as far as is known, or if there are none.
+    /// The operations that wait for an unreachable remote.
+    ///
+    /// The result is nil if the remote is not known to be unreachable, or if no operations are queued.
     private func standingWhileAway() async throws -> Standing? {
         guard let error = outage?.error, error.code == .unreachable else { return nil }
         let facts = facts
@@ -97,7 +104,7 @@ extension CloudAccount {
 
     private var isSuspended: Bool { push.suspensions > 0 || push.stack.pipelines.suspensions > 0 }
 
-    /// Work that only an outside event can continue.
+    /// The remaining work that only an outside event can continue.
     struct Standing: Sendable {
         private(set) var reasons: [String] = []
         private(set) var nodes: [Int64] = []
@@ -120,7 +127,7 @@ extension CloudAccount {
             underlying = underlying ?? other.underlying
         }
 
-        /// How many nodes are named.
+        /// The maximum number of nodes in the error.
         private static let most = 1000
 
         func isSame(as other: Standing) -> Bool { reasons == other.reasons && nodes == other.nodes }

@@ -3,22 +3,27 @@ public import Strata
 import StrataPipeline
 
 extension CloudAccount {
-    /// Removes an account that is not open from the store: its tree, what is queued for it and what is known of that, marks, tags, conflicts, and
-    /// its files in the cache and beside it. At the remote everything stays, parts of uploads that were broken off among it, and objects of the
-    /// application's that nodes have stood for stay as well.
+    /// Removes an account that is not open from the store.
     ///
-    /// To sign out for a while, ``close(grace:)`` the account: what is queued waits until it is opened once more.
+    /// The removal deletes the account's tree, its queued operations with their history and upload state, its marks,
+    /// tags and conflicts, its files in the cache, and its partial downloads beside the cache. All files at the remote
+    /// stay, including parts of interrupted uploads. The application's objects that nodes were linked to stay as well.
     ///
-    /// It takes several commits. Where it is broken off, as by the end of the process, the account can be neither opened nor looked at until another
-    /// call has come to the end, which discards what is left to send without asking.
+    /// To sign out for a while, ``close(grace:)`` the account: its queued operations wait until the account is opened
+    /// again.
+    ///
+    /// The removal takes several commits. If it is interrupted, for example by the end of the process, the account can
+    /// be neither opened nor read until another call completes the removal. That call discards the remaining uploads
+    /// without asking.
     ///
     /// - Parameters:
     ///   - stack: the stack.
     ///   - id: the id of the account.
-    ///   - discardsUnsent: whether that is given up which was not sent.
-    ///   - cacheFolder: the folder that it was opened with.
-    /// - Throws: ``CloudError`` with `noSuchAccount`, or `unsentWork`, after which nothing has changed; `PipelineError` with `alreadyOpen` where it
-    ///   is open in this process; what the store and the cache report.
+    ///   - discardsUnsent: whether queued operations are discarded. If false, any queued operation throws `unsentWork`.
+    ///   - cacheFolder: the cache folder that the account was opened with.
+    /// - Throws: ``CloudError`` with `noSuchAccount`, or with `unsentWork`, after which nothing has changed;
+    ///   `PipelineError` with `alreadyOpen` if the account is open in this process; the errors of the store and of the
+    ///   cache.
     /// - Complexity: O(nodes and operations of the account).
     public static func remove(
         _ stack: ContextStack,
@@ -27,7 +32,7 @@ extension CloudAccount {
         cacheFolder: URL? = nil
     ) async throws {
         let facts = try await stack.overStore { AccountFacts(try $0.accountRecord(id)) }
-        // Nobody opens it meanwhile.
+        // The open pipeline prevents other callers from opening the account meanwhile.
         let closed: Pipeline
         do {
             closed = try await Pipeline.open(stack, named: facts.pipeline, isSuspended: true) {
@@ -61,12 +66,12 @@ extension CloudAccount {
     }
 }
 
-/// Takes an account out of a store, the account itself last.
+/// Removes an account from a store. The account's record is deleted last.
 private struct AccountRemoval {
     let stack: ContextStack
     let facts: AccountFacts
 
-    /// Writes down that nobody is to open it any more.
+    /// Records that the account must not be opened any more.
     func begin(discardsUnsent: Bool) async throws {
         let (account, name) = (facts.account, facts.pipeline)
         try await stack.overStore { context in
@@ -103,15 +108,16 @@ private struct AccountRemoval {
         while true {
             let count = try await leaveOut()
             if count == 0 { return }
-            // What another process has begun is left out when that notices, or its lease has ended.
+            // An operation that another process runs is skipped after that process notices the skip, or after its lease
+            // has expired.
             if count >= before { try await Task.sleep(for: .milliseconds(100)) }
             before = count
         }
     }
 
-    /// Leaves out some of what is queued, those first that depend on others.
+    /// Skips up to 500 queued operations, dependent ones first.
     ///
-    /// - Returns: how many were queued.
+    /// - Returns: the number of queued operations before this commit.
     private func leaveOut() async throws -> Int {
         let name = facts.pipeline
         return try await stack.overStore { context in
@@ -124,7 +130,7 @@ private struct AccountRemoval {
         }
     }
 
-    /// Deletes the nodes, what lies deepest first: some that nothing lies in at a time.
+    /// Deletes the nodes from the bottom up: each pass deletes the nodes without children.
     private func removeNodes(_ context: ObjectContext) throws {
         let account = facts.account
         while true {

@@ -2,17 +2,19 @@ public import Strata
 public import StrataPipeline
 import Synchronization
 
-/// An account with its tree, and what brings the tree to its remote.
+/// An account with its tree, and with the machinery that synchronizes the tree with its remote.
 ///
 /// ```swift
 /// let account = try await CloudAccount.open(stack, id: "alice", remote: folder, handler: NotesHandler())
 /// ```
 ///
-/// Several accounts stand side by side in one store, each with operations of its own, which only its own remote is sent.
+/// One store may contain several accounts. Each account has its own operations, which go only to its own remote.
 ///
 /// - Isolation: any.
 public final class CloudAccount: Sendable {
-    /// The models that a stack is opened with, beside the application's own. Those of ``Pipeline`` are among them.
+    /// The models that a stack must be opened with, in addition to the application's models.
+    ///
+    /// The list includes the models of ``Pipeline``.
     public static let models: [any Model.Type] =
         Pipeline.models + [
             AccountRecord.self, CloudNode.self, RemoteNode.self, CloudAccess.self, PartialUpload.self,
@@ -22,20 +24,20 @@ public final class CloudAccount: Sendable {
             SealedUpload.self,
         ]
 
-    /// The id.
+    /// The account's id.
     public let id: String
-    /// What sends what is queued.
+    /// The pipeline that runs the queued operations, such as uploads.
     public let push: Pipeline
-    /// The remote.
+    /// The account's remote.
     public let remote: any Remote
     let facts: AccountFacts
-    /// What brings content here.
+    /// The downloads of content.
     public let downloads: Downloads
     let pulls: PullLoop
     let marked: MarkedDownloads
     let pusher: Pusher
     let availability: RemoteAvailability
-    /// Has it told of the commits of the store.
+    /// The subscription to the store's commits.
     private let listening = Mutex<CommitListening?>(nil)
 
     private init(
@@ -52,15 +54,16 @@ public final class CloudAccount: Sendable {
         (self.pusher, self.push, self.pulls) = (pusher, push, pulls)
     }
 
-    /// Sets an account up, or takes up the work of one that was, what is left from before among it.
+    /// Opens an account: sets it up, or resumes its earlier work, including operations that are still queued.
     ///
     /// - Parameters:
     ///   - stack: a stack that was opened with ``models``.
-    ///   - id: the application's id for it, which stays the same.
-    ///   - remote: where its tree is kept. It need not be reachable.
-    ///   - handler: gives content, and hears of what becomes of nodes.
-    ///   - options: how it works, where that is not as by default.
-    /// - Throws: ``CloudError`` with `modelsMissing`, `otherRemote` or `sealingMissing`; ``PipelineError`` with `alreadyOpen`; what the store reports.
+    ///   - id: the application's id for the account, which must stay the same.
+    ///   - remote: the remote that stores the account's tree. The remote may be unreachable.
+    ///   - handler: provides content, and is notified about the results for nodes.
+    ///   - options: settings that differ from the defaults.
+    /// - Throws: ``CloudError`` with `modelsMissing`, `otherRemote` or `sealingMissing`; ``PipelineError`` with
+    ///   `alreadyOpen`; the errors of the store.
     public static func open(
         _ stack: ContextStack,
         id: String,
@@ -97,12 +100,13 @@ public final class CloudAccount: Sendable {
                 retry: options.retry,
                 constraints: [reachability, pulls.awaited, pusher.credentials],
                 gate: PipelineGate(availability, exemptKeys: CloudContext.elsewhere),
-                // Nothing is carried out before all that follows it is there.
+                // No operation runs before all observers of the pipeline are set up.
                 isSuspended: true,
                 clock: options.clock
             ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
         } catch let error as PipelineError where error.code == .alreadyOpen { throw Self.openError(id) }
-        // Each of the two holds it up, whichever ends first.
+        // The option and the wait for the first pull each suspend the uploads once, so uploads begin after both have
+        // ended.
         if options.isSuspended, isFirstPullAwaited { push.suspend() }
         let account = CloudAccount(remote, pusher, push, pulls, downloads, marked)
         facts.afterCommits.open(account)
@@ -128,7 +132,7 @@ public final class CloudAccount: Sendable {
             if isFirst, isFirstPullAwaited { push.resume() }
             marked.look()
         }
-        // What observes is kept for ever by what it observes.
+        // The observed objects keep their observers forever, so these closures capture the account's parts weakly.
         reachability.observe { [weak pusher, weak pulls, weak marked] in
             guard let pusher, pusher.reachability.isSatisfied else { return }
             pulls?.hasten()
@@ -146,7 +150,7 @@ public final class CloudAccount: Sendable {
         return account
     }
 
-    /// Follows the commits of the store until it is closed.
+    /// Subscribes to the commits of the store until the account is closed.
     private func follow(_ stack: ContextStack) {
         let listening = stack.listen {
             [weak abandoned = pusher.abandoned, weak failed = pusher.failed, weak marked] news in
@@ -157,7 +161,7 @@ public final class CloudAccount: Sendable {
         self.listening.withLock { $0 = listening }
     }
 
-    /// Removes tags and marks that nothing leads to any more, as earlier versions have left them.
+    /// Removes tags and marks that earlier versions have left without a node or section.
     private func removeOrphans() async {
         let (stack, facts) = (push.stack, facts)
         do {
@@ -172,9 +176,9 @@ public final class CloudAccount: Sendable {
         }
     }
 
-    /// Ends its work. What is queued stays.
+    /// Closes the account and ends its work. Queued operations stay queued.
     ///
-    /// - Parameter grace: how long transfers may go on.
+    /// - Parameter grace: how long running transfers may continue.
     public func close(grace: Duration = .zero) async {
         listening.withLock { $0 = nil }
         facts.afterCommits.close()
@@ -191,53 +195,64 @@ public final class CloudAccount: Sendable {
 
     // MARK: Downloading
 
-    /// Downloads the marked sections that the account's ``DownloadPolicy`` wants, and returns when each has arrived, its mark is removed, and the handler's
-    /// `didDownload` has returned. If the policy wants none, as ``DownloadPolicy/onDemand``, nothing happens.
+    /// Downloads the marked sections that the account's ``DownloadPolicy`` wants.
     ///
-    /// The account downloads marked sections by itself as well. Call this to know when they have arrived, or to retry failed ones at once. Sections that
-    /// are marked during the call are left to the next pass. Cancelling the task ends the wait; the downloads continue.
+    /// The method returns when each of these sections has arrived, its mark is removed, and the handler's `didDownload`
+    /// has returned. If the policy wants none, as with ``DownloadPolicy/onDemand``, nothing happens.
     ///
-    /// - Throws: ``CloudError`` with `downloadsFailed` if a section has not arrived: `nodes` has the nodes whose sections stay marked, the message names the
-    ///   first of them with their reasons, and `underlying` is the first reason, as a ``RemoteError``. The other sections have arrived. ``CloudError`` with
-    ///   `closed`; `CancellationError`; errors of the store.
+    /// The account also downloads marked sections automatically. Call this method to know when they have arrived, or to
+    /// retry failed ones at once. Sections that are marked during the call are left to the next pass. Cancelling the
+    /// task ends the wait; the downloads continue.
+    ///
+    /// - Throws: ``CloudError`` with `downloadsFailed` if a section has not arrived. Its `nodes` contains the nodes
+    ///   whose sections stay marked, its message names the first of them with their reasons, and its `underlying` is
+    ///   the first reason, a ``RemoteError``. The other sections have arrived. Also ``CloudError`` with `closed`;
+    ///   `CancellationError`; errors of the store.
     public func downloadMarked() async throws { try await marked.fetchNow() }
 
     // MARK: Pulling
 
-    /// Looks at what others have changed at the remote, and brings it here, commit by commit. Several at once are one after the other.
+    /// Fetches the changes of other clients from the remote, and applies them commit by commit.
     ///
-    /// A file is removed here only if the remote has shown it since it was last sent from here, a complete listing lacks it, and a request for the
-    /// file itself finds nothing.
+    /// Concurrent calls run one after the other.
     ///
-    /// - Parameter ignoringRemovalLimit: whether it removes any number of files, whatever ``PullPolicy/removalLimit`` says: for a person who was asked.
-    /// - Returns: what was found.
-    /// - Throws: ``RemoteError``, with `inconsistentListing` if the remote does not list what it has; ``CloudError``
-    ///   with `remoteUnfit` if the remote has lost everything, and with `tooManyRemovals`; errors of the store and of
-    ///   the handler. Earlier commits of the pull stay, and the next pull finds the rest.
+    /// A file is removed here only if all of these are true: the remote has shown the file since its last upload from
+    /// here, a complete listing lacks the file, and a request for the file itself does not find it.
+    ///
+    /// - Parameter ignoringRemovalLimit: whether the pull removes any number of files, regardless of
+    ///   ``PullPolicy/removalLimit``. Pass true after a person has confirmed the removals.
+    /// - Returns: a summary of the changes found.
+    /// - Throws: ``RemoteError``, with `inconsistentListing` if the remote does not list objects that it has;
+    ///   ``CloudError`` with `remoteUnfit` if the remote has lost everything, and with `tooManyRemovals`; errors of the
+    ///   store and of the handler. Earlier commits of the pull stay, and the next pull finds the rest.
     /// - Complexity: O(nodes of the account), in memory as well.
     @discardableResult
     public func pull(ignoringRemovalLimit: Bool = false) async throws -> PullSummary {
         try await pulls.pull(ignoringRemovalLimit: ignoringRemovalLimit)
     }
 
-    /// Pulls no more by itself, until ``resumePulls()`` is called as often.
+    /// Stops automatic pulls until ``resumePulls()`` is called the same number of times.
     public func suspendPulls() { pulls.suspend() }
 
-    /// Takes one ``suspendPulls()`` back.
+    /// Reverts one call of ``suspendPulls()``.
     public func resumePulls() { pulls.resume() }
 
     // MARK: Waiting
 
-    /// What operations wait for when the remote does not take the credentials: for somebody who says that they have changed.
+    /// The constraint of operations whose credentials the remote has rejected.
+    ///
+    /// These operations wait until the application calls ``credentialsChanged()``.
     static let credentials: Constraint = "credentials"
-    /// What uploads wait for whose node was changed by somebody else.
+    /// The constraint of uploads whose node another client has changed.
     static let conflict: Constraint = "conflict"
-    /// What operations wait for to which the remote has shown that it is otherwise than it was known to be.
+    /// The constraint of operations that have found the remote in another state than the known one.
+    ///
+    /// These operations wait for a complete pull.
     static let pullToEnd: Constraint = "pull"
 
-    /// Lets operations be tried again that the remote has refused for their credentials, or that wait for a key by which content is sealed.
+    /// Retries operations that the remote has refused because of their credentials, or that wait for an encryption key.
     ///
-    /// - Throws: what the store reports.
+    /// - Throws: the errors of the store.
     public func credentialsChanged() async throws {
         pusher.credentialsChanged()
         let name = facts.pipeline

@@ -1,52 +1,67 @@
 public import Strata
 
-/// What an application does for its nodes: it gives their content when that is sent, and hears of what has become of them.
+/// The application's part of an account: it provides the content of nodes for uploads, and is notified about the
+/// results.
 ///
-/// - Isolation: any; several may be called at once for different nodes.
+/// - Isolation: any. Several methods may run at once for different nodes.
 public protocol CloudHandler: Sendable {
-    /// The content of a node's section, asked for whenever it is about to be sent: what there is now.
+    /// Provides the current content of a node's section. Called each time before the section is uploaded.
     ///
-    /// - Returns: the bytes; nil where there are none here, after which this section stays at the remote as it is.
-    /// - Throws: whatever; the upload is tried again as the account's pipeline says.
+    /// - Returns: the bytes; nil if this machine does not have the content. Then the section at the remote stays
+    ///   unchanged.
+    /// - Throws: any error. The upload is retried by the rules of the account's pipeline.
     func content(for request: ContentRequest) async throws -> RemoteBody?
 
-    /// What stands at the beginning of a sealed file, asked for when that is about to be sent. An upload that was broken off goes on only where it is the
-    /// same again, so take no time of the moment.
+    /// Provides the header at the beginning of an encrypted file. Called each time before the file is uploaded.
     ///
-    /// - Throws: whatever; the upload is tried again as the account's pipeline says.
+    /// An interrupted upload resumes only if the header is the same again, so do not include the current time.
+    ///
+    /// - Throws: any error. The upload is retried by the rules of the account's pipeline.
     func header(for request: ContentRequest) async throws -> SealedHeader
 
-    /// The remote of another account, asked for when a file is sent there by ``CloudContext/send(_:to:)-(CloudNode,_)``.
+    /// Provides the remote of another account.
     ///
-    /// - Parameter account: the id of the account that sends.
-    /// - Returns: what that account is opened with, as far as this one may write there; nil where nobody has this id.
-    /// - Throws: whatever; it is tried again as the account's pipeline says.
+    /// Called when ``CloudContext/send(_:to:)-(CloudNode,_)`` sends a file to that account.
+    ///
+    /// - Parameters:
+    ///   - recipient: the id of the account that receives.
+    ///   - account: the id of the account that sends.
+    /// - Returns: a remote like the one that the recipient's account is opened with, with the sender's access rights.
+    ///   Nil if no account has this id.
+    /// - Throws: any error. The operation is retried by the rules of the account's pipeline.
     func remote(of recipient: String, for account: String) async throws -> (any Remote)?
 
-    /// Called inside the commit that completes an upload, with its context: what is changed there is part of it. Not called where no content
-    /// was given, so that nothing was sent. As any block of ``StrataPipeline/Outcome/done(_:)`` it may be called again, on a newer state, before
-    /// it is committed; it neither commits nor runs a batch.
+    /// Called inside the commit that completes an upload, with the context of that commit.
+    ///
+    /// Changes made in this context are part of the commit. The method is not called if the handler has not provided
+    /// content, because nothing was uploaded then. Like any block of ``StrataPipeline/Outcome/done(_:)`` it may be
+    /// called again, on a newer state, before it is committed. It must neither commit nor run a batch.
     func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws
 
-    /// Called inside the commit that holds a node's uploads, since somebody else has written its content meanwhile.
+    /// Called inside the commit that holds a node's uploads, because another client has changed the node's content
+    /// meanwhile.
     ///
-    /// An application that can say at once what is to be done does it here, by ``CloudContext/resolve(_:_:)``; one that has to fetch
-    /// the other version first marks the node, or looks at ``CloudConflict`` objects later.
+    /// An application that can decide at once calls ``CloudContext/resolve(_:_:)`` here. An application that must fetch
+    /// the other version first marks the node, or examines ``CloudConflict`` objects later.
     func didFind(_ conflict: CloudConflict, in cloud: CloudContext) throws
 
-    /// Called inside the commit that brings something here which others have changed, with its context: what is marked there for download,
-    /// or changed in the application's own objects, is part of it.
+    /// Called inside the commit that applies a change by another client, with the context of that commit.
+    ///
+    /// Download marks and changes of the application's objects that are made in this context are part of the commit.
     func didPull(_ change: PulledChange, in cloud: CloudContext) throws
 
-    /// Called by each pull that has found things at the remote which it leaves out, with all that lies below them: somebody else has given them
-    /// names that stand for none, as `50% off`, which would be `50%25 off`. See ``RemoteKey``.
+    /// Called by each pull that has found objects at the remote which it ignores, together with everything below them.
     ///
-    /// - Parameter keys: the keys of these, from the trunk on, as `home/50% off`; in order.
+    /// Another client has given these objects names that are not valid escaped names. An example is `50% off`, whose
+    /// escaped form is `50%25 off`. See ``RemoteKey``.
+    ///
+    /// - Parameter keys: the keys of the ignored objects, starting with the trunk, such as `home/50% off`; in order.
     func didLeaveOut(_ keys: [String])
 
-    /// Called inside the commit that takes back the mark of a section which was downloaded by itself, as the account's policy says.
+    /// Called inside the commit that removes the mark of a section that was downloaded automatically, by the account's
+    /// policy.
     ///
-    /// - Parameter file: in the cache, and held until this returns.
+    /// - Parameter file: the file in the cache, which is held until this method returns.
     func didDownload(
         _ file: DownloadedFile,
         _ section: ContentSections,
@@ -54,30 +69,30 @@ public protocol CloudHandler: Sendable {
         in cloud: CloudContext
     ) throws
 
-    /// The same for the header, which is no file.
+    /// Called like the other `didDownload` for a downloaded header, which is not a file.
     func didDownload(_ header: ContentHeader, of node: CloudNode, in cloud: CloudContext) throws
 }
 
 extension CloudHandler {
-    /// A header without dates, and without anything of the application's.
+    /// Returns a header without dates and without application data.
     public func header(for request: ContentRequest) async throws -> SealedHeader { SealedHeader() }
 
-    /// None.
+    /// Returns nil.
     public func remote(of recipient: String, for account: String) async throws -> (any Remote)? { nil }
 
-    /// Nothing.
+    /// Does nothing.
     public func didDownload(_ header: ContentHeader, of node: CloudNode, in cloud: CloudContext) throws {}
 
-    /// Nothing.
+    /// Does nothing.
     public func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws {}
 
-    /// Nothing.
+    /// Does nothing.
     public func didLeaveOut(_ keys: [String]) {}
 
-    /// Nothing.
+    /// Does nothing.
     public func didPull(_ change: PulledChange, in cloud: CloudContext) throws {}
 
-    /// Nothing.
+    /// Does nothing.
     public func didDownload(
         _ file: DownloadedFile,
         _ section: ContentSections,
@@ -85,29 +100,31 @@ extension CloudHandler {
         in cloud: CloudContext
     ) throws {}
 
-    /// Nothing: the conflict waits.
+    /// Does nothing: the conflict waits.
     public func didFind(_ conflict: CloudConflict, in cloud: CloudContext) throws {}
 }
 
-/// Of what the content is asked for.
+/// The content that an account requests from its handler.
 public struct ContentRequest: Sendable {
     /// The id of the account.
     public let account: String
-    /// The node.
+    /// The id of the node.
     public let node: ObjectID<CloudNode>
-    /// Where it lies here.
+    /// The path of the node in the local tree.
     public let path: TreePath
-    /// The section: one bit.
+    /// The requested section: exactly one bit.
     public let section: ContentSections
-    /// The text of the id of the application's object that the node stands for.
+    /// The textual id of the application's object that the node is linked to.
     public let link: String?
 
-    /// The same for another section.
+    /// The same request for another section.
     func asking(_ section: ContentSections) -> ContentRequest {
         ContentRequest(account: account, node: node, path: path, section: section, link: link)
     }
 
-    /// The id of the application's object that the node stands for; nil where it stands for none, or for one of another model.
+    /// The id of the application's object that the node is linked to.
+    ///
+    /// The result is nil without a link, or if the object is of another model.
     public func object<Object: Model>(as model: Object.Type) -> ObjectID<Object>? {
         link.flatMap { ObjectID<Object>($0) }
     }

@@ -1,42 +1,60 @@
 public import Foundation
 public import StrataPipeline
 
-/// How an account works.
+/// The settings of an account.
 public struct CloudOptions: Sendable {
-    /// How names are told apart; without it as the remote does. It counts when the account is set up, not later.
+    /// How names are compared; nil for the rule of the remote.
+    ///
+    /// The value takes effect when the account is set up, not later.
     public var names: NameRule?
-    /// By which keys content is sealed before it leaves the machine, and opened when it comes back; without it, it is not. An account that was opened
-    /// with it once is always opened with it.
+    /// The keys that encrypt content before it leaves the machine, and decrypt it when it returns.
+    ///
+    /// With nil, content is uploaded unencrypted. An account that was once opened with keys must always be opened with
+    /// keys.
     public var sealing: ContentSealing?
-    /// How many operations run at once at most; nil for any number.
+    /// The maximum number of concurrent operations; nil for any number.
     public var maxConcurrent: Int?
-    /// When failed operations are tried again, and how often. The lengths of the pauses also apply while the remote is
-    /// away, see ``CloudAccount/outage``; the number of attempts does not.
+    /// When and how often failed operations are retried.
+    ///
+    /// The lengths of the pauses also apply while the remote is away, see ``CloudAccount/outage``. The number of
+    /// attempts does not.
     public var retry: RetryPolicy
-    /// Tells whether there is a network to the remote. Without a network, the account does not ask whether the remote
-    /// is back. When the network returns, the account asks at once.
+    /// Reports whether there is a network to the remote.
+    ///
+    /// Without a network, the account does not ask whether the remote is back. When the network returns, the account
+    /// asks at once.
     public var reachability: (any ConstraintObserver)?
-    /// In bytes: what has at least two parts of it is sent in parts, where the remote takes them, and resumed. The remote may want larger ones.
+    /// The size of a part in bytes.
+    ///
+    /// Files of two or more parts are uploaded in parts, and resumed, if the remote supports this. The remote may
+    /// require larger parts.
     public var partSize: Int64
-    /// How many parts of one upload are on their way at once, at least one.
+    /// The maximum number of concurrent parts of one upload, at least one.
     public var maxConcurrentParts: Int
-    /// In bytes a second: how fast all uploads of the account together may go, downloads aside; nil for as fast as they can. What a remote that is
-    /// reached without TLS has to be told of a body's hash before it comes is read at the same rate.
+    /// The maximum rate of all uploads of the account together, in bytes per second; nil for no limit.
+    ///
+    /// Downloads are not limited. A remote that is reached without TLS may need the hash of a body before the body. The
+    /// body is then read for the hash at the same rate.
     public var maxUploadRate: Int?
-    /// When it looks at what others have changed.
+    /// When the account pulls the changes of other clients.
     public var pull: PullPolicy
-    /// Which marked nodes are downloaded by themselves.
+    /// Which marked nodes are downloaded automatically.
     public var download: DownloadPolicy
-    /// Where downloads are kept, with nothing else in it; without it in the user's folder for caches, one of each store.
+    /// The folder for downloaded files, which must not contain other files.
+    ///
+    /// With nil, the account uses a folder for this store in the user's caches folder.
     public var cacheFolder: URL?
-    /// How many bytes the cache may have.
+    /// The maximum size of the cache in bytes.
     public var cacheLimit: Int64
-    /// Whether it sends nothing until `push.resume()`.
+    /// Whether the account starts with suspended uploads, until `push.resume()`.
     public var isSuspended: Bool
-    /// What tells the time.
+    /// The clock.
     public var clock: any PipelineClock
 
-    /// Eight operations at once, parts of 16 MiB and four of a file at once, a cache of 256 MiB, and nothing sealed, pulled or downloaded by itself; what is named otherwise is so.
+    /// Creates options with these defaults, except for the named parameters.
+    ///
+    /// By default, eight operations run at once. Parts are 16 MiB, four of a file at once. The cache is 256 MiB.
+    /// Content is not encrypted, and nothing is pulled or downloaded automatically.
     public init(
         names: NameRule? = nil,
         sealing: ContentSealing? = nil,

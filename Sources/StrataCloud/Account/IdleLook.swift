@@ -1,7 +1,7 @@
 import Strata
 import StrataPipeline
 
-/// Looks at what an account has left to do in the store, and whether that continues by itself.
+/// Examines the remaining work of an account in the store, and whether this work continues without an outside event.
 struct IdleLook {
     private let cloud: CloudContext
     private let isSuspended: Bool
@@ -12,7 +12,7 @@ struct IdleLook {
         (self.cloud, self.isSuspended, self.isInboxAway) = (cloud, isSuspended, isInboxAway)
     }
 
-    /// - Returns: what waits for something outside; nil where anything continues by itself.
+    /// - Returns: the work that waits for an outside event; nil if any work continues without one.
     func look(_ pulls: PullLoop.Standing, _ policy: DownloadPolicy) throws -> CloudAccount.Standing? {
         var standing = CloudAccount.Standing()
         let all = cloud.facts.pipeline
@@ -32,7 +32,7 @@ struct IdleLook {
         return standing
     }
 
-    /// - Returns: false where any continues by itself.
+    /// - Returns: false if any of these operations continues without an outside event.
     private func lookAtHeld(
         _ queued: Query<QueuedOperation>,
         _ pulls: PullLoop.Standing,
@@ -54,7 +54,7 @@ struct IdleLook {
         return true
     }
 
-    /// What an operation waits for; nil where it continues by itself.
+    /// The outside event that an operation waits for; nil if the operation continues without one.
     private func reason(_ row: QueuedOperation.Row, _ pulls: PullLoop.Standing) throws -> String? {
         switch row.constraint.map({ Constraint(rawValue: $0) }) {
         case CloudAccount.credentials: return "other credentials, or a key (`credentialsChanged()`)"
@@ -79,10 +79,10 @@ struct IdleLook {
         return "an inbox that cannot be reached"
     }
 
-    /// The hold of the pause before the next attempt.
+    /// The name of the hold for the pause before the next attempt.
     private static let retry = "retry"
 
-    /// - Returns: false where any continues by itself.
+    /// - Returns: false if any of these operations continues without an outside event.
     private func lookAtFailed(_ queued: Query<QueuedOperation>, _ standing: inout CloudAccount.Standing) throws -> Bool
     {
         let failed = queued.where { $0.status == .failed }

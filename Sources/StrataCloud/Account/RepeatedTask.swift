@@ -1,19 +1,19 @@
 import Synchronization
 
-/// Runs a body in a task of its own whenever that is asked for: now, or once more behind the run that is under way.
+/// Runs a body in a separate task on request: now, or once more after the current run.
 ///
 /// Isolation: any.
 final class RepeatedTask: Sendable {
     private struct State {
         var task: Task<Void, Never>?
-        /// Whether it was asked for since the last run began.
+        /// Whether a run was requested since the last run began.
         var isDue = false
         var isStopped = false
     }
 
     private let state = Mutex(State())
 
-    /// Asks for a run. All who ask before it begins give the same body, and are served by one.
+    /// Requests a run. All requests before the run begins must pass the same body, and one run serves them all.
     func ask(_ body: @escaping @Sendable () async -> Void) {
         state.withLock { state in
             guard !state.isStopped else { return }
@@ -31,10 +31,10 @@ final class RepeatedTask: Sendable {
         }
     }
 
-    /// Waits until no run is under way, nor asked for.
+    /// Waits until no run is active or requested.
     func settle() async { while let task = state.withLock({ $0.task }) { await task.value } }
 
-    /// Cancels the run that is under way, and waits for its end. None begins any more.
+    /// Cancels the current run, and waits for its end. No run begins after that.
     func stop() async {
         let task = state.withLock { state in
             (state.isStopped, state.isDue) = (true, false)

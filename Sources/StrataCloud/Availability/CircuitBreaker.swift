@@ -1,52 +1,56 @@
 import Foundation
 import StrataPipeline
 
-/// Decides whether a remote is asked: everything may be sent to one that answers, nothing to one that does not, and one attempt at a time to one of
-/// which that is not known.
+/// Decides whether requests may be sent to a remote.
 ///
-/// A failure has it rest. Pauses double with each failure up to a limit, and progress has them begin anew. Each pause is a random part of its limit,
-/// at least half of it, so that many machines do not come back together.
+/// A remote that answers receives all requests. A remote that does not answer receives none. If the state is unknown,
+/// one attempt at a time tests the remote.
+///
+/// A failure starts a pause. Pauses double with each failure up to a limit, and progress resets them. Each pause is a
+/// random fraction of its limit, at least half of it, so that many machines do not return at the same moment.
 struct CircuitBreaker: Sendable {
     enum Phase: Hashable, Sendable {
-        /// Not known: one attempt finds it out, and the others wait for its first answer.
+        /// The state is unknown: one attempt tests the remote, and the others wait for its first answer.
         case trying
         case available
-        /// Nothing is sent before this moment.
+        /// Nothing is sent before this date.
         case resting(until: Date)
     }
 
     enum Admission: Hashable, Sendable {
         case admitted
-        /// Another attempt finds out whether the remote answers.
+        /// Another attempt is testing whether the remote answers.
         case busy
         case resting(until: Date)
     }
 
     private(set) var phase = Phase.trying
-    /// How often the remote has begun to rest. Requests that have begun before the last time say nothing of the time since.
+    /// The number of pauses so far. Requests that began before the last pause do not count for the time after it.
     private(set) var round = 0
-    /// Failures since the last progress.
+    /// The number of failures since the last progress.
     private(set) var failures = 0
-    /// When the server allows the next request.
+    /// The earliest date at which the server allows the next request.
     private(set) var floor = Date.distantPast
     private var lastFailure = Date.distantPast
-    /// The attempts that are under way.
+    /// The number of running attempts.
     private var entered = 0
-    /// How many attempts may find out at once whether the remote answers.
+    /// The number of attempts that may test the remote at once.
     private var trials = 1
     private let base: Double
     private let cap: Double
 
+    /// Creates a circuit breaker.
+    ///
     /// - Parameters:
     ///   - base: the limit of the first pause.
-    ///   - cap: the limit beyond which pauses do not grow.
+    ///   - cap: the limit for all pauses.
     init(base: Duration, cap: Duration) { (self.base, self.cap) = (base.seconds, max(base.seconds, cap.seconds)) }
 
     var isResting: Bool { if case .resting = phase { true } else { false } }
 
     // MARK: Attempts
 
-    /// Begins an attempt, whose end ``leave()`` notes, if it is admitted.
+    /// Begins an attempt if it is admitted. The caller reports its end by ``leave()``.
     mutating func enter() -> Admission {
         switch phase {
         case .resting(let until): return .resting(until: until)
@@ -59,24 +63,26 @@ struct CircuitBreaker: Sendable {
 
     mutating func leave() {
         entered = max(0, entered - 1)
-        // The remote may have gone away since the last answer: the next attempt finds that out alone.
+        // The remote may have become unreachable since the last answer, so a single attempt tests it next.
         if entered == 0, phase == .available { tryAgain() }
     }
 
-    /// Lets twice as many attempts find out whether the remote answers: the first ones may take long.
+    /// Doubles the number of attempts that may test the remote at once, because the first ones may take long.
     mutating func widen() { trials = min(trials * 2, 1 << 16) }
 
-    /// Ends the pause, or discards the knowledge that the remote is available: the next attempt finds out whether it
-    /// answers.
+    /// Ends the pause, or discards the knowledge that the remote is available.
+    ///
+    /// The next attempt tests whether the remote answers.
     mutating func tryAgain() { (phase, trials) = (.trying, 1) }
 
     // MARK: What requests find
 
-    /// Notes an answer.
+    /// Records an answer.
     ///
     /// - Parameters:
-    ///   - isProgress: whether something was done. That a remote answers a question does not say that it takes content.
-    ///   - round: ``round`` when the request began.
+    ///   - isProgress: whether the request has advanced the work. An answer to a question does not prove that the
+    ///     remote accepts content.
+    ///   - round: the value of ``round`` when the request began.
     mutating func noteAnswer(isProgress: Bool, round: Int, at now: Date) {
         if isProgress { failures = 0 }
         switch phase {
@@ -86,11 +92,12 @@ struct CircuitBreaker: Sendable {
         }
     }
 
-    /// Notes that a request has found the remote away, or that the server wants to be left alone.
+    /// Records that a request could not reach the remote, or that the server asks for a pause.
     ///
     /// - Parameters:
-    ///   - isRefusal: whether the server itself has said so: then no other answer ends the rest.
-    ///   - pause: how long the server wants to be left alone at least.
+    ///   - isRefusal: whether the server itself has asked for the pause. Then no other answer ends the pause early.
+    ///   - pause: the minimum pause that the server asks for.
+    ///   - round: the value of ``round`` when the request began.
     ///   - random: a number from 0 to 1.
     mutating func noteFailure(
         isRefusal: Bool,
@@ -101,11 +108,11 @@ struct CircuitBreaker: Sendable {
     ) {
         if let pause { floor = max(floor, now.addingTimeInterval(pause.seconds)) }
         guard round == self.round else {
-            // Of the outage that is known already, or of an earlier one.
+            // The failure belongs to the current outage, which is already known, or to an earlier one.
             if case .resting(let until) = phase { phase = .resting(until: max(until, floor)) }
             return
         }
-        // The last failure was more than ten times the longest pause ago: this outage has another cause.
+        // The last failure is older than ten times the longest pause, so this outage has another cause.
         if now.timeIntervalSince(lastFailure) > 10 * cap { failures = 0 }
         (failures, lastFailure) = (failures + 1, now)
         // If the server names a pause, that pause takes precedence over the computed one.
@@ -117,13 +124,13 @@ struct CircuitBreaker: Sendable {
         phase = .resting(until: max(until, floor))
     }
 
-    /// The network has returned: the next pause is the first one, but what the server has asked for holds.
+    /// Resets the pauses after the network has returned. A pause that the server has asked for still holds.
     mutating func forgive() { failures = 0 }
 
-    /// How long a remote rests that asks for no pause at all, in seconds.
+    /// The pause, in seconds, after a server has asked for a pause of zero length.
     private static let leastPause = 0.1
 
-    /// The limit of the pause after a number of failures, in seconds.
+    /// The limit of the pause after this number of failures, in seconds.
     static func pause(after failures: Int, _ base: Double, _ cap: Double) -> Double {
         min(base * pow(2, Double(min(max(failures, 1), 64) - 1)), cap)
     }

@@ -2,25 +2,26 @@ import Foundation
 import StrataPipeline
 import Synchronization
 
-/// The circuit breaker of an account's remote. All requests to the remote report their results to it, and operations,
-/// pulls and downloads wait for it.
+/// The circuit breaker of an account's remote.
+///
+/// All requests to the remote report their results to it, and operations, pulls and downloads wait for it.
 ///
 /// While the remote rests, only this object asks it, for its first folder. All others continue when there is an answer.
-/// It is the constraint of the gate of the account's pipeline.
+/// This object is also the constraint of the gate of the account's pipeline.
 ///
 /// Isolation: any.
 final class RemoteAvailability: ConstraintObserver {
     private struct State {
         var breaker: CircuitBreaker
-        /// Grows with everything that who waits may have waited for.
+        /// Grows with every change that a waiter may wait for.
         var version = 0
         var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
         var lastWaiter = 0
         var outage: (since: Date, error: RemoteError)?
         var probe: (round: Int, deadline: Date, task: Task<Void, Never>?)?
-        /// When the breaker checks the network again, in case that `reachability` does not report its return.
+        /// When the breaker checks the network again, in case `reachability` does not report its return.
         var look: Date?
-        /// When the next attempts are let in beside those that find out whether the remote answers.
+        /// When further attempts are admitted, in addition to the attempts that test the remote.
         var widening: Date?
         var alarm: (any PipelineAlarm)?
         var alarmDate: Date?
@@ -38,13 +39,15 @@ final class RemoteAvailability: ConstraintObserver {
     private let longestProbe: Double
     private let state: Mutex<State>
 
-    /// How long attempts wait for the first answer to another one before more of them are tried at once, in seconds.
+    /// How long attempts wait for the first answer to another attempt before more attempts are admitted, in seconds.
     private static let patience = 4.0
 
+    /// Creates the circuit breaker of a remote.
+    ///
     /// - Parameters:
-    ///   - remote: the remote itself, which is asked whether it is there.
-    ///   - retry: how long pauses are, from a second to a minute at most.
-    ///   - reachability: tells whether there is a network. Without a network, nothing is asked after a failure.
+    ///   - remote: the remote itself, which receives the probes.
+    ///   - retry: the lengths of pauses. The first pause is limited to one second, and all pauses to one minute.
+    ///   - reachability: reports whether there is a network. Without a network, no probe is sent after a failure.
     init(
         _ remote: any Remote,
         _ retry: RetryPolicy,
@@ -60,7 +63,7 @@ final class RemoteAvailability: ConstraintObserver {
 
     // MARK: Looking
 
-    /// Whether something may be sent.
+    /// Whether requests may be sent.
     var isSatisfied: Bool { state.withLock { !$0.breaker.isResting } }
 
     func observe(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.observers.append(body) } }
@@ -86,7 +89,7 @@ final class RemoteAvailability: ConstraintObserver {
             return state.lastStream
         }
         continuation.onTermination = { [weak self] _ in
-            // The removed continuation is released when the lock is free again.
+            // The removed continuation must be released outside of the lock, so the closure returns it.
             _ = self?.state.withLock { $0.streams.removeValue(forKey: number) }
         }
         return stream
@@ -94,9 +97,10 @@ final class RemoteAvailability: ConstraintObserver {
 
     // MARK: Attempts
 
-    /// Begins an attempt of an operation, whose end ``leave()`` notes.
+    /// Begins an attempt of an operation. The caller reports its end by ``leave()``.
     ///
-    /// - Returns: false if the remote rests, or another attempt has just found that it is away: nothing is sent then.
+    /// - Returns: false if the remote rests, or if another attempt has just failed to reach it. Then the caller must
+    ///   not send anything.
     /// - Throws: `CancellationError`.
     func enter() async throws -> Bool {
         while true {
@@ -109,10 +113,11 @@ final class RemoteAvailability: ConstraintObserver {
         }
     }
 
-    /// The same of a transfer that waits until the remote is there.
+    /// Begins an attempt of a transfer, and waits until the remote is available.
     ///
-    /// - Parameter isPatient: whether it waits however long that takes. Otherwise it waits until the remote was asked once more, and not for long.
-    /// - Throws: ``RemoteError`` that says why the remote is away; `CancellationError`.
+    /// - Parameter isPatient: whether the transfer waits without a limit. Otherwise it waits for at most one further
+    ///   probe, and throws at once if the pause is longer than 30 seconds or the network is away.
+    /// - Throws: the ``RemoteError`` that caused the outage; `CancellationError`.
     func enterWhenThere(isPatient: Bool) async throws {
         var round: Int?
         while true {
@@ -131,7 +136,7 @@ final class RemoteAvailability: ConstraintObserver {
         }
     }
 
-    /// How long a transfer waits that has not begun, in seconds.
+    /// The longest pause that a transfer waits for before it has begun, in seconds.
     private static let longestRest = 30.0
 
     func leave() {
@@ -154,11 +159,11 @@ final class RemoteAvailability: ConstraintObserver {
 
     // MARK: What requests find
 
-    /// What a request that begins now is to name later.
+    /// The round that a request records when it begins, and passes to `noteAnswer` or `noteFailure` later.
     var round: Int { state.withLock { $0.breaker.round } }
 
     func noteAnswer(isProgress: Bool, round: Int) {
-        // Most answers change nothing.
+        // Most answers do not change the state.
         let isKnown = state.withLock { $0.breaker.phase == .available && (!isProgress || $0.breaker.failures == 0) }
         if isKnown { return }
         let now = clock.now
@@ -208,7 +213,7 @@ final class RemoteAvailability: ConstraintObserver {
         }
     }
 
-    /// Changes something, and tells all who have to know.
+    /// Changes the state, and notifies the waiters, observers and streams.
     @discardableResult
     private func update<Value>(_ body: (inout State) -> Value) -> Value {
         let isNetworkThere = reachability.isSatisfied
@@ -246,7 +251,7 @@ final class RemoteAvailability: ConstraintObserver {
 
     private typealias Alarm = (date: Date?, number: Int, old: (any PipelineAlarm)?)
 
-    /// Says when it is to look again; nil where that is as before.
+    /// The next date at which the state must be examined; nil if the date is unchanged.
     private func plan(_ state: inout State, _ isNetworkThere: Bool) -> Alarm? {
         var date: Date?
         switch state.breaker.phase {
@@ -266,7 +271,7 @@ final class RemoteAvailability: ConstraintObserver {
     private func setAlarm(_ set: Alarm) {
         set.old?.cancel()
         guard let date = set.date else { return }
-        // Not under the lock: an alarm that is due already rings at once.
+        // The alarm is set outside of the lock, because an alarm that is due already fires at once.
         let alarm = clock.alarm(at: date) { [weak self] in self?.ring(set.number) }
         let isStale = state.withLock { state in
             guard state.alarmNumber == set.number, state.alarmDate != nil else { return true }
@@ -281,7 +286,7 @@ final class RemoteAvailability: ConstraintObserver {
         let round: Int? = update { state in
             guard state.alarmNumber == number, let date = state.alarmDate else { return nil }
             (state.alarm, state.alarmDate) = (nil, nil)
-            // A clock that rings too early is asked once more.
+            // The clock has fired too early, so a new alarm is set.
             guard date <= now else { return nil }
             switch state.breaker.phase {
             case .available: break
@@ -291,7 +296,7 @@ final class RemoteAvailability: ConstraintObserver {
                 state.widening = nil
             case .resting:
                 guard let probe = state.probe else { return beginProbe(&state, at: now, isNetworkThere) }
-                // A remote that never answers is not to be waited for for ever.
+                // The wait for a remote that never answers must end.
                 probe.task?.cancel()
                 state.breaker.tryAgain()
             }
@@ -337,7 +342,7 @@ final class RemoteAvailability: ConstraintObserver {
         update { state in
             guard state.probe?.round == round else { return }
             state.probe = nil
-            // Others may have found meanwhile that it is away still.
+            // Other requests may have found meanwhile that the remote is still away.
             guard state.breaker.round == round, state.breaker.isResting else { return }
             if let failure {
                 state.breaker.noteFailure(
@@ -348,7 +353,7 @@ final class RemoteAvailability: ConstraintObserver {
                 )
                 state.outage = (state.outage?.since ?? now, failure)
             } else if state.breaker.floor <= now {
-                // Whatever else it has answered is for those to see who have asked for something.
+                // All other errors concern only the requests themselves: the remote has answered.
                 state.breaker.tryAgain()
             }
         }

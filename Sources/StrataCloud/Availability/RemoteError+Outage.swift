@@ -1,16 +1,17 @@
 extension RemoteError {
-    /// Whether the error is about the remote or the connection to it, and not about the request: the same request may
-    /// well succeed later, and no other request does better now.
+    /// Whether the error concerns the remote or the connection to it, not the request.
+    ///
+    /// The same request may succeed later, and other requests would fail now as well.
     var isOfRemote: Bool {
         switch code {
         case .unreachable, .answerLost, .throttled: true
-        // The server has waited in vain for the rest of a request, a gateway does not reach its upstream server, or the
-        // server is overloaded (RFC 9110, 15.6).
+        // A 408 means that the server did not receive the rest of a request in time. A 502 or 504 means that a gateway
+        // does not reach its upstream server. A 503 means that the server is overloaded (RFC 9110, 15.6).
         case .unavailable: retryAfter != nil || status.map { [408, 502, 503, 504].contains($0) } ?? false
         default: false
         }
     }
 
-    /// Whether the server itself has asked to be left alone.
+    /// Whether the server itself has asked for a pause.
     var isRefusalOfAll: Bool { isOfRemote && code != .unreachable && code != .answerLost }
 }

@@ -1,24 +1,30 @@
 public import Foundation
 
-/// A time in which an account sends nothing to its remote, since that cannot be reached, breaks connections, or has asked for a pause.
+/// A period in which an account sends nothing to its remote, because the remote cannot be reached, breaks connections,
+/// or has asked for a pause.
 ///
-/// Queued operations stay queued, use no attempt, and continue by themselves.
+/// Queued operations stay queued, do not use up attempts, and continue automatically.
 public struct RemoteOutage: Sendable {
-    /// When it has begun.
+    /// When the outage began.
     public let since: Date
-    /// When the remote is asked next, by the account's clock. Nil while it is being asked, and while the network is away: then it is asked when the
-    /// network returns.
+    /// The date of the next probe, by the account's clock.
+    ///
+    /// The date is nil while a probe is running, and while the network is away. When the network returns, the remote is
+    /// probed at once.
     public let restsUntil: Date?
-    /// What the remote, or the way to it, has refused last.
+    /// The latest error of the remote or of the connection to it.
     public let error: RemoteError
 }
 
 extension CloudAccount {
-    /// Why nothing is sent to the remote now, and until when; nil if nothing is known to keep it from being sent.
+    /// The reason why nothing is sent to the remote now, and the end of the pause.
+    ///
+    /// The value is nil if the account does not know of an outage.
     public var outage: RemoteOutage? { availability.outage }
 
-    /// The outage now, and whenever it has changed: nil when the remote is asked again. A slow reader misses states in between, but never the
-    /// newest. Ends when the account is closed.
+    /// The current outage, followed by each change of it. The value is nil when the remote is asked again.
+    ///
+    /// A slow reader misses intermediate states, but never the newest one. The stream ends when the account is closed.
     ///
     /// ```swift
     /// for await outage in account.outageChanges {

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A remote whose requests tell a circuit breaker whether they were answered.
+/// A remote that reports the result of each request to a circuit breaker.
 struct WatchedRemote: Remote {
     /// Called when a part of the task's work is done.
     @TaskLocal static var progress: (@Sendable () -> Void)?
@@ -15,11 +15,11 @@ struct WatchedRemote: Remote {
 
     var name: String { remote.name }
 
-    /// Makes a request.
+    /// Sends a request.
     ///
     /// - Parameters:
-    ///   - isProgress: whether its success advances the work, and is not just an answer to a question.
-    ///   - source: records errors of the bytes that are sent, which say nothing about the remote.
+    ///   - isProgress: whether success advances the work, and is not just an answer to a question.
+    ///   - source: records errors in reading the bytes to upload. Such errors do not concern the remote.
     private func watch<Value: Sendable>(
         isProgress: Bool = true,
         _ source: SourceFault? = nil,
@@ -48,7 +48,7 @@ struct WatchedRemote: Remote {
 
     func capabilities() async throws -> RemoteCapabilities {
         let round = availability.round
-        // What it says may be known from before: nothing was answered then.
+        // The capabilities may come from a cache. So success does not prove that the remote has answered.
         do { return try await remote.capabilities() } catch let error as RemoteError {
             if error.isOfRemote { availability.noteFailure(error, round: round) }
             throw error
@@ -125,11 +125,11 @@ struct WatchedRemote: Remote {
 }
 
 extension RemoteError {
-    /// Whether the error is an answer of the server, or may be one.
+    /// Whether the server has answered, or may have answered.
     fileprivate var isAnswer: Bool { code != .unreadableBody && code != .misconfigured && code != .untrusted }
 }
 
-/// The error with which reading the bytes to send has failed. The remote that they are sent to is not at fault.
+/// Records the error of reading the bytes to upload. Such an error is not the remote's fault.
 final class SourceFault: Sendable {
     private let found = Mutex<(any Error)?>(nil)
 
@@ -138,16 +138,16 @@ final class SourceFault: Sendable {
 
     var isFound: Bool { error != nil }
 
-    /// The same bytes.
+    /// The same bytes, with their errors recorded.
     func watch(_ body: RemoteBody) -> RemoteBody {
         body.telling { error in
-            // Who sends it gives up reading where the connection is lost.
+            // A sender cancels reading if the connection is lost, so cancellation is not an error of the source.
             if !(error is CancellationError) { self.found.withLock { $0 = error } }
         }
     }
 }
 
-/// The content of an object, which tells a circuit breaker how far it comes.
+/// The content of an object. The stream reports its progress to a circuit breaker.
 private actor WatchedChunks {
     private let iterator: AsyncThrowingStream<Data, any Error>.Iterator
     private let availability: RemoteAvailability
@@ -158,7 +158,7 @@ private actor WatchedChunks {
     }
 
     func next() async throws -> Data? {
-        // A copy reads the same stream.
+        // The copy reads from the same stream.
         var iterator = iterator
         do {
             let data = try await iterator.next(isolation: self)

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The folders of a cache, and what is done with the files in them.
+/// The folders of a cache, with the operations on the files in them.
 ///
-/// - `index.sqlite`: which file is what.
-/// - `files`: the files, by names that are never used twice.
-/// - `owners`: a locked file for each cache that is open, in whichever process.
-/// - `temporary`: a folder for each of them with its temporary files.
+/// - `index.sqlite`: the index of the files.
+/// - `files`: the files. Their names are never used twice.
+/// - `owners`: a locked file for each open cache, in any process.
+/// - `temporary`: a folder for each open cache, with its temporary files.
 struct CacheFolder: Sendable {
     let root: URL
 
@@ -18,7 +18,7 @@ struct CacheFolder: Sendable {
     func lock(of owner: String) -> URL { owners.appending(path: owner) }
     func temporary(of owner: String) -> URL { temporary.appending(path: owner) }
 
-    /// Makes what is not there. Nobody but the user may look into it.
+    /// Creates the missing folders. Only the user may access them.
     func create() throws {
         for folder in [root, files, owners, temporary] {
             try FileManager.default.createDirectory(
@@ -39,7 +39,7 @@ struct CacheFolder: Sendable {
         try FileManager.default.contentsOfDirectory(atPath: folder.path)
     }
 
-    /// The size of a file of the cache; nil where it is not there.
+    /// The size of a file of the cache in bytes; nil if the file does not exist.
     func size(of name: String) -> Int64? { Self.size(file(name)) }
 
     static func size(_ file: URL) -> Int64? {
@@ -51,11 +51,14 @@ struct CacheFolder: Sendable {
 
     // MARK: Changing
 
-    /// Moves a file from anywhere into the cache, in one step for whoever looks. From another file system it is copied, and stays where it was as well.
+    /// Moves a file from anywhere into the cache, in one atomic step.
+    ///
+    /// A file on another file system is copied, and also stays at its old path.
     func adopt(_ source: URL, as name: String, through owner: String) throws {
         if rename(source.path, file(name).path) == 0 { return }
         guard errno == EXDEV else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-        // It comes from another file system: half a copy is seen by nobody but a sweep.
+        // The file is on another file system. It is copied to the temporary folder first, so that only a sweep can see
+        // a partial copy.
         let copy = temporary(of: owner).appending(path: name)
         do {
             try FileManager.default.copyItem(at: source, to: copy)
@@ -68,14 +71,14 @@ struct CacheFolder: Sendable {
         }
     }
 
-    /// Sees to it that the bytes of a file are on the disk.
+    /// Flushes the bytes of a file to the disk.
     static func synchronize(_ file: URL) throws {
         let handle = try FileHandle(forUpdating: file)
         defer { try? handle.close() }
         try handle.synchronize()
     }
 
-    /// Deletes files that no entry names any more. What remains is swept by the next opening.
+    /// Deletes files without an entry. If a delete fails, the next opening sweeps the file.
     func delete(_ names: [String]) {
         for name in names { unlink(file(name).path) }
     }

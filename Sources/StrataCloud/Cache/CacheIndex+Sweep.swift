@@ -3,7 +3,8 @@ import GRDB
 import Strata
 
 extension CacheIndex {
-    /// Forgets caches that are no more, and brings index and files together: what a process that was killed has left.
+    /// Repairs the index and the files after a process was killed: discards the holds of dead caches, and removes
+    /// entries without a file and files without an entry.
     mutating func sweep(at now: Date, owner: String) throws {
         try forgetTheDead(but: owner)
         try removeAll(where: "expires <= ?", [now.timeIntervalSinceReferenceDate])
@@ -13,7 +14,7 @@ extension CacheIndex {
             if folder.size(of: name) == row["size"] as Int64 {
                 known.insert(UTF8Text(name))
             } else {
-                // Never written to the end, or gone: there is nothing that anybody could hold.
+                // The file was never written completely, or is gone, so no cache can hold it.
                 try database.execute(sql: "DELETE FROM retain WHERE entry = ?", arguments: [row["id"] as Int64])
                 try remove(row["id"])
             }
@@ -21,7 +22,9 @@ extension CacheIndex {
         folder.delete(try folder.fileNames.filter { !known.contains(UTF8Text($0)) && !garbage.containsBytes(of: $0) })
     }
 
-    /// Forgets what the caches hold whose processes are gone. A lock that can be had is nobody's any more.
+    /// Discards the holds and temporary files of caches whose processes have ended.
+    ///
+    /// A lock that can be taken does not have a living owner.
     mutating func forgetTheDead(but owner: String) throws {
         var living: Set = [UTF8Text(owner)]
         for name in try folder.ownerNames where !name.hasSameBytes(as: owner) {

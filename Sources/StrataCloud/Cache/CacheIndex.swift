@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
 
-/// The index of a cache: SQL on one transaction, and the names of the files that are to be deleted once it is committed.
+/// The index of a cache: SQL within one transaction, and the names of the files to delete after its commit.
 struct CacheIndex: ~Copyable {
-    /// What is known of a file.
+    /// The row of a file.
     struct Entry: Sendable {
         var id: Int64
         var name: String
@@ -22,7 +22,7 @@ struct CacheIndex: ~Copyable {
 
     let database: Database
     let folder: CacheFolder
-    /// Files that no entry names any more.
+    /// Files without an entry.
     private(set) var garbage: [String] = []
 
     init(_ database: Database, _ folder: CacheFolder) {
@@ -34,10 +34,11 @@ struct CacheIndex: ~Copyable {
 
     static let version = 1
 
-    /// Makes the tables of a new index.
+    /// Creates the tables of a new index.
     ///
-    /// `entry`: a file; `isRemoved` once nobody can find it any more and somebody still holds it. `use` grows with each use. `retain`: how often the cache of an owner
-    /// holds an entry. `setting`: one row.
+    /// - `entry`: a file. `isRemoved` is set when lookups no longer find the file but a cache still holds it. `use`
+    ///   grows with each use.
+    /// - `retain`: the number of holds of an owner's cache on an entry.
     static func create(_ database: Database) throws {
         switch try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0 {
         case version: return
@@ -71,7 +72,7 @@ struct CacheIndex: ~Copyable {
 
     // MARK: Entries
 
-    /// The entry of a key that can be found.
+    /// The entry of a key, if it is not removed.
     func entry(_ key: CacheKey) throws -> Entry? {
         try Row.fetchOne(
             database,
@@ -80,7 +81,7 @@ struct CacheIndex: ~Copyable {
         ).map(Entry.init)
     }
 
-    /// - Returns: the id of the new entry, which takes the place of one with the same key.
+    /// - Returns: the id of the new entry, which replaces an entry with the same key.
     mutating func insert(
         _ key: CacheKey,
         _ eTag: ETag?,
@@ -103,7 +104,7 @@ struct CacheIndex: ~Copyable {
         return database.lastInsertedRowID
     }
 
-    /// Makes an entry the one that was used last.
+    /// Marks an entry as the most recently used one.
     func touch(_ id: Int64) throws {
         try database.execute(
             sql: "UPDATE entry SET use = (SELECT max(use) + 1 FROM entry) WHERE id = ?",
@@ -111,13 +112,13 @@ struct CacheIndex: ~Copyable {
         )
     }
 
-    /// Has nobody find an entry any more. Its file goes as soon as nobody holds it.
+    /// Removes an entry from lookups. Its file is deleted when no cache holds it any more.
     mutating func remove(_ id: Int64) throws {
         try database.execute(sql: "UPDATE entry SET isRemoved = 1 WHERE id = ?", arguments: [id])
         try deleteUnheld(id)
     }
 
-    /// Removes all entries for which a condition holds.
+    /// Removes all entries that meet a condition.
     mutating func removeAll(where condition: String, _ arguments: StatementArguments = []) throws {
         for id in try Int64.fetchAll(
             database,
@@ -158,7 +159,7 @@ struct CacheIndex: ~Copyable {
         try deleteUnheld(id)
     }
 
-    /// Forgets what an owner holds that is no more.
+    /// Discards all holds of an owner that does not exist any more.
     mutating func releaseAll(by owner: String) throws {
         let ids = try Int64.fetchAll(database, sql: "SELECT entry FROM retain WHERE owner = ?", arguments: [owner])
         try database.execute(sql: "DELETE FROM retain WHERE owner = ?", arguments: [owner])
@@ -190,9 +191,9 @@ struct CacheIndex: ~Copyable {
         return CacheUsage(evictable: row?[0] ?? 0, persistent: row?[1] ?? 0, count: row?[2] ?? 0)
     }
 
-    /// Removes what is used least until all of it fits, without what is persistent or held by anybody.
+    /// Evicts the least recently used entries until the rest fits. Persistent and held entries stay.
     ///
-    /// - Returns: how many bytes are still too many.
+    /// - Returns: the number of bytes above the limit that remain.
     mutating func evict(to limit: Int64) throws -> Int64 {
         var surplus = try usage().total - limit
         guard surplus > 0 else { return 0 }
@@ -203,7 +204,8 @@ struct CacheIndex: ~Copyable {
                 WHERE isRemoved = 0 AND isPersistent = 0 AND NOT EXISTS (SELECT 1 FROM retain WHERE entry = entry.id) ORDER BY use
                 """
         )
-        // Read no further than is needed, and removed only when nothing is read any more.
+        // The cursor is read only as far as necessary. The entries are removed afterwards, because rows must not change
+        // while the cursor reads them.
         var ids: [Int64] = []
         while surplus > 0, let row = try candidates.next() {
             surplus -= row["size"] as Int64

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A lock on a file that ends with the process that holds it, however that ends: flock(2).
+/// A lock on a file, by flock(2). The lock ends with the process that holds it, no matter how the process ends.
 struct CacheLock: ~Copyable {
     private let descriptor: Int32
 
-    /// Takes the lock, without waiting.
+    /// Takes the lock without waiting.
     ///
-    /// - Returns: nil where somebody has it, or where the file cannot be opened.
+    /// - Returns: nil if another cache has the lock, or if the file cannot be opened.
     init?(_ file: URL, creating: Bool) {
         let flags = creating ? O_RDWR | O_CREAT | O_CLOEXEC : O_RDWR | O_CLOEXEC
         descriptor = open(file.path, flags, 0o600)

@@ -1,7 +1,7 @@
 /// How long a file stays in a ``DiskCache``.
 public enum CacheRetention: String, Sendable, Hashable, Codable {
-    /// Until there is no room for it any more.
+    /// Until the cache needs the space.
     case evictable
-    /// Until somebody removes it.
+    /// Until the application removes it.
     case persistent
 }

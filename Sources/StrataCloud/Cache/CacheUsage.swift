@@ -1,12 +1,12 @@
-/// What a ``DiskCache`` holds.
+/// The usage of a ``DiskCache``.
 public struct CacheUsage: Hashable, Sendable {
-    /// How many bytes of files may go when there is no room.
+    /// The bytes of files that may be evicted.
     public var evictable: Int64
-    /// How many bytes of files stay.
+    /// The bytes of persistent files.
     public var persistent: Int64
-    /// How many files there are.
+    /// The number of files.
     public var count: Int
 
-    /// How many bytes there are together.
+    /// The bytes of all files together.
     public var total: Int64 { evictable + persistent }
 }

@@ -1,18 +1,18 @@
 public import Foundation
 
 extension DiskCache {
-    /// The file of some sections of a node, if it is there.
+    /// The file of some sections of a node, if the cache has it.
     ///
-    /// It counts as used, and is held until it is released.
+    /// The file counts as used, and is held until it is released.
     ///
-    /// - Parameter eTag: of which version it must be; any where it is nil.
+    /// - Parameter eTag: the version that the file must have; nil for any version.
     /// - Throws: ``CloudError`` with `cacheUnavailable`, `cacheDamaged` or `cacheClosed`.
     public func file(_ key: CacheKey, eTag: ETag? = nil) async throws -> DownloadedFile? {
         let now = clock.now
         let owner = owner
         let found = try await transaction { index -> CacheIndex.Entry? in
             guard let entry = try index.entry(key), eTag == nil || entry.eTag == eTag else { return nil }
-            // Somebody may have deleted the file without asking.
+            // Another program may have deleted the file.
             guard entry.expires.map({ $0 > now }) ?? true, index.folder.size(of: entry.name) == entry.size else {
                 try index.remove(entry.id)
                 return nil
@@ -24,15 +24,18 @@ extension DiskCache {
         return found.map { held($0.id, $0.name, $0.eTag, key, $0.size) }
     }
 
-    /// Takes a finished download into the cache, in one step: whoever looks finds all of it or nothing.
+    /// Moves a finished download into the cache, in one step: readers find either the whole file or nothing.
     ///
-    /// It takes the place of another version of the same sections. Then what is used least is evicted, if there is no room.
+    /// The file replaces another version of the same sections. If space is missing, the least recently used files are
+    /// then evicted.
     ///
     /// - Parameters:
-    ///   - source: is moved into the cache, from ``temporaryPlace()`` at best; from another file system it is copied.
-    ///   - expires: when it is found no more; never where it is nil.
+    ///   - source: the file to move into the cache, ideally from ``temporaryPlace()``. A file on another file system is
+    ///     copied.
+    ///   - expires: when lookups stop finding the file; nil for never.
     /// - Returns: the file in the cache, held until it is released.
-    /// - Throws: ``CloudError`` with `fileUnreadable`, `cacheUnavailable`, `cacheDamaged` or `cacheClosed`; the cache is as before then, and `source` where it was.
+    /// - Throws: ``CloudError`` with `fileUnreadable`, `cacheUnavailable`, `cacheDamaged` or `cacheClosed`. Then the
+    ///   cache is unchanged, and `source` is at its old path.
     public func adopt(
         _ source: URL,
         as key: CacheKey,
@@ -48,7 +51,8 @@ extension DiskCache {
             guard let size = CacheFolder.size(source) else {
                 throw CloudError(.fileUnreadable, "There is no file at '\(source.path)'.")
             }
-            // What was cut short by a power failure is known by its size, and downloaded again. What was to stay is made sure of.
+            // A file that a power failure has truncated has the wrong size, and is downloaded again. A persistent file
+            // must survive, so it is flushed to the disk.
             if retention == .persistent { try CacheFolder.synchronize(source) }
             let id = try index.insert(key, eTag, name: name, size: size, retention: retention, expires: expires)
             try index.retain(id, by: owner)
@@ -59,18 +63,18 @@ extension DiskCache {
         }
         do {
             let (id, size) = try await transaction(body)
-            // Still there where it had to be copied.
+            // A copied file still exists at its old path.
             unlink(source.path)
             return held(id, name, eTag, key, size)
         } catch {
-            // Where it was moved and the index has not taken it, the download is not lost.
+            // If the file was moved but the index transaction failed, the file moves back, so the download is not lost.
             rename(folder.file(name).path, source.path)
             throw error
         }
     }
 
     private func held(_ id: Int64, _ name: String, _ eTag: ETag?, _ key: CacheKey, _ size: Int64) -> DownloadedFile {
-        // The cache stays as long as something of it is held: without it the file would be nobody's.
+        // The closure keeps the cache alive while a file is held, because the file needs an owner.
         DownloadedFile(file: folder.file(name), eTag: eTag, sections: key.sections, size: size, isTemporary: false) {
             self.transactionLater { [owner = self.owner, limit = self.limit] index in
                 try index.release(id, by: owner)
@@ -83,7 +87,7 @@ extension DiskCache {
 
     /// Makes a file persistent, or evictable.
     ///
-    /// - Returns: whether it is there.
+    /// - Returns: whether the cache has the file.
     /// - Throws: as ``file(_:eTag:)``.
     @discardableResult
     public func setRetention(_ retention: CacheRetention, of key: CacheKey) async throws -> Bool {
@@ -98,7 +102,7 @@ extension DiskCache {
         }
     }
 
-    /// Removes a file. Whoever holds it keeps it until it is released.
+    /// Removes a file. A ``DownloadedFile`` that holds the file keeps it until it is released.
     ///
     /// - Throws: as ``file(_:eTag:)``.
     public func remove(_ key: CacheKey) async throws {
@@ -107,8 +111,9 @@ extension DiskCache {
         }
     }
 
-    /// Removes all files, persistent ones as well: of an account, or of all where it is nil.
+    /// Removes all files, including persistent ones.
     ///
+    /// - Parameter account: the account whose files are removed; nil for all accounts.
     /// - Throws: as ``file(_:eTag:)``.
     public func removeAll(account: String? = nil) async throws {
         try await transaction { index in
@@ -120,7 +125,7 @@ extension DiskCache {
         }
     }
 
-    /// Removes what has expired. That is done anyway when the cache is opened and when a file comes into it.
+    /// Removes expired files. Opening the cache and adding a file do this as well.
     ///
     /// - Throws: as ``file(_:eTag:)``.
     public func removeExpired() async throws {
@@ -128,14 +133,16 @@ extension DiskCache {
         try await transaction { try $0.removeAll(where: "expires <= ?", [now.timeIntervalSinceReferenceDate]) }
     }
 
-    /// What is in the cache, without temporary files and those that are only held.
+    /// The usage of the cache, without temporary files and without removed files that are still held.
     ///
     /// - Throws: as ``file(_:eTag:)``.
     public func usage() async throws -> CacheUsage { try await transaction { try $0.usage() } }
 }
 
 extension CacheIndex {
-    /// Evicts what does not fit. Where not enough can go, it is asked whether all who hold something are still there.
+    /// Evicts files until the rest fits.
+    ///
+    /// If too many files are held, it first discards the holds of caches whose processes have ended.
     mutating func makeRoom(_ limit: Int64, owner: String) throws {
         guard try evict(to: limit) > 0, try isAnythingHeld(byOthersThan: owner) else { return }
         try forgetTheDead(but: owner)

@@ -1,9 +1,10 @@
 public import Foundation
 
 extension DiskCache {
-    /// A place for a file that nobody else writes to, in the folder of the cache. Nothing is there yet.
+    /// A unique path for a new file in the folder of the cache. The file does not exist yet.
     ///
-    /// What is left there is deleted when the cache is closed, or swept when one is opened after this process has ended.
+    /// A file that remains there is deleted when the cache is closed. If the process ends first, the next opening of a
+    /// cache sweeps the file.
     ///
     /// - Throws: ``CloudError`` with `cacheClosed`.
     public func temporaryPlace() throws -> URL {
@@ -11,11 +12,11 @@ extension DiskCache {
         return folder.temporary(of: owner).appending(path: UUID().uuidString)
     }
 
-    /// Gives a finished download that is not to stay in the cache.
+    /// Wraps a finished download that does not stay in the cache.
     ///
-    /// - Parameter file: at ``temporaryPlace()``.
+    /// - Parameter file: the file at ``temporaryPlace()``.
     /// - Returns: the file, which is deleted when it is released.
-    /// - Throws: ``CloudError`` with `fileUnreadable` where there is none, or `cacheClosed`.
+    /// - Throws: ``CloudError`` with `fileUnreadable` if the file does not exist, or `cacheClosed`.
     public func temporary(_ file: URL, sections: ContentSections, eTag: ETag?) throws -> DownloadedFile {
         try checkOpen()
         guard let size = CacheFolder.size(file) else {
@@ -23,7 +24,7 @@ extension DiskCache {
         }
         return DownloadedFile(file: file, eTag: eTag, sections: sections, size: size, isTemporary: true) {
             unlink(file.path)
-            // Without the cache the folder of the file would be nobody's.
+            // The closure keeps the cache alive, because the folder of the file needs an owner.
             withExtendedLifetime(self) {}
         }
     }

@@ -3,7 +3,7 @@ import GRDB
 public import StrataPipeline
 import Synchronization
 
-/// Downloaded files in a folder: found by node and version, limited in size, and kept while somebody holds them.
+/// A folder of downloaded files: found by node and version, limited in size, and kept while they are held.
 ///
 /// ```swift
 /// let cache = try await DiskCache.open(folder)
@@ -14,35 +14,40 @@ import Synchronization
 /// film.release()
 /// ```
 ///
-/// ## What goes, and when
+/// ## Eviction, expiry and deletion
 ///
-/// - Files are **evictable** or **persistent**. Where all of them together are larger than ``limit``, the evictable ones go that were not used for the longest
-///   time. Persistent ones count, and stay; if they alone are larger, no evictable one remains longer than it is held.
-/// - A file that has **expired** is found no more.
-/// - A ``DownloadedFile`` **holds** its file until it is released: it is neither evicted nor deleted, also where it is removed, replaced by another
-///   version or expires meanwhile, in this or another process.
-/// - **Temporary** files are deleted when they are released, and swept when a cache is opened on the folder after their process has ended.
+/// - Files are **evictable** or **persistent**. If all files together exceed ``limit``, the least recently used
+///   evictable files are evicted. Persistent files count towards the limit, and stay. If they alone exceed it, no
+///   evictable file stays longer than it is held.
+/// - Lookups do not find a file that has **expired**.
+/// - A ``DownloadedFile`` **holds** its file until it is released. A held file is neither evicted nor deleted, even if
+///   this or another process removes it or replaces it by another version, or if it expires.
+/// - **Temporary** files are deleted when they are released. If their process ends first, the next opening of a cache
+///   on the folder sweeps them.
 ///
 /// ## Several processes, and crashes
 ///
-/// Any number of caches may be open on one folder, in one process or several. The index is a small SQLite database of the folder's own, so that it can be deleted with
-/// it, is shared by all processes whatever their stores are, and writes nothing into the history of the application's store. Each change is one
-/// transaction. A file is moved into the folder within the transaction that names it, and deleted behind the one that forgets it. So whenever
-/// a process is killed there is at most a file without entry, or an entry without file, and opening sweeps both.
+/// Any number of caches may be open on one folder, in one process or several. The index is a small SQLite database in
+/// the folder. So it can be deleted together with the folder, all processes share it regardless of their stores, and it
+/// does not write into the history of the application's store. Each change is one transaction. A file is moved into the
+/// folder inside the transaction that adds its entry, and deleted after the transaction that removes its entry. So a
+/// killed process leaves at most a file without an entry, or an entry without a file, and opening a cache sweeps both.
 ///
-/// Isolation: any. No thread of Swift's pool waits for the disk or for another process.
+/// Isolation: any. No thread of Swift's cooperative pool waits for the disk or for another process.
 public final class DiskCache: Sendable {
-    /// The limit where none is given: 256 MiB.
+    /// The default limit: 256 MiB.
     public static let defaultLimit: Int64 = 256 << 20
 
-    /// How many bytes the files may have together; see the class for what counts. Each cache on a folder evicts by its own limit.
+    /// The maximum number of bytes of all files together; see the class for the files that count.
+    ///
+    /// Each cache on a folder evicts by its own limit.
     public let limit: Int64
     let folder: CacheFolder
-    /// By which the other caches on the folder know this one.
+    /// The identifier by which the other caches on the folder know this cache.
     let owner: String
     let clock: any PipelineClock
     private let queue: DatabaseQueue
-    /// Held until this is closed, or the process ends.
+    /// Held until this cache is closed, or the process ends.
     let lock: Mutex<OwnerLock>
 
     struct OwnerLock: ~Copyable {
@@ -67,12 +72,12 @@ public final class DiskCache: Sendable {
 
     // MARK: Opening and closing
 
-    /// Opens a cache, and sweeps what earlier processes have left.
+    /// Opens a cache, and sweeps files that ended processes have left.
     ///
     /// - Parameters:
-    ///   - folder: is made where it is not there. Nothing else should be kept in it.
-    ///   - limit: in bytes.
-    ///   - clock: by which files expire.
+    ///   - folder: the folder, which is created if it does not exist. It must not contain other files.
+    ///   - limit: the limit in bytes.
+    ///   - clock: the clock for the expiry of files.
     /// - Throws: ``CloudError`` with `cacheUnavailable` or `cacheDamaged`.
     /// - Complexity: linear in the number of files.
     public static func open(
@@ -86,7 +91,8 @@ public final class DiskCache: Sendable {
             try folder.create()
             let queue = try await openIndex(folder.index)
             let taken = Mutex(OwnerLock(lock: nil))
-            // The lock is made within the transaction, since a sweep of somebody else would take it for that of a dead one before it is held.
+            // The lock is created inside the transaction. Otherwise another cache could sweep the file before it is
+            // locked, as the file of a dead owner.
             let garbage = try await queue.writeWithoutTransaction { database in
                 var garbage: [String] = []
                 try database.inTransaction(.immediate) {
@@ -119,10 +125,11 @@ public final class DiskCache: Sendable {
     private static func openIndex(_ file: URL) async throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.label = "strata.cache"
-        // Others hold it for milliseconds; whoever has to wait longer than this is told so.
+        // Other caches hold the index for milliseconds. A longer wait than ten seconds is reported as an error.
         configuration.busyMode = .timeout(10)
         configuration.journalMode = .wal
-        // SQLite does not wait for others when a new file gets its journal, since two who wait there would wait for each other.
+        // SQLite does not wait for other connections while a new database switches to WAL, because two waiting
+        // connections would deadlock. So this loop waits.
         for _ in 0..<1000 {
             do {
                 return try DatabaseQueue(path: file.path, configuration: configuration)
@@ -133,7 +140,9 @@ public final class DiskCache: Sendable {
         return try DatabaseQueue(path: file.path, configuration: configuration)
     }
 
-    /// Closes the cache: what it holds is released, and its temporary files are deleted. Safe to call twice.
+    /// Closes the cache: its holds are released, and its temporary files are deleted.
+    ///
+    /// Calling this method twice is safe.
     ///
     /// - Throws: ``CloudError`` with `cacheUnavailable`.
     public func close() async throws {
@@ -154,7 +163,7 @@ public final class DiskCache: Sendable {
 
     // MARK: Transactions
 
-    /// Runs a transaction on the index's own thread, and deletes what it has made superfluous.
+    /// Runs a transaction on the index's own thread, and deletes the files that no longer have an entry.
     func transaction<Value: Sendable>(
         isClosing: Bool = false,
         _ body: @escaping @Sendable (inout CacheIndex) throws -> Value
@@ -168,11 +177,11 @@ public final class DiskCache: Sendable {
         }
     }
 
-    /// The same, for those who do not wait for it.
+    /// Runs a transaction without waiting for it.
     func transactionLater(_ body: @escaping @Sendable (inout CacheIndex) throws -> Void) {
         guard !isClosed else { return }
         let folder = folder
-        // Whatever it has failed to do, the next opening does.
+        // If the transaction fails, the next opening does its work.
         queue.asyncWriteWithoutTransaction { try? Self.run($0, folder, body) }
     }
 

@@ -1,22 +1,23 @@
 public import Foundation
 import Synchronization
 
-/// A file with downloaded content, which stays where it is until it is released.
+/// A file with downloaded content, which stays at its path until it is released.
 ///
-/// As long as it is not released the file is there, whatever happens to the cache: removal, replacement by a newer version, expiry. Release it when the
-/// file is not needed any more, or has been opened; one that is forgotten stays until the ``DiskCache`` is closed or the process ends.
+/// The file exists until it is released, even if the cache removes it, replaces it by a newer version, or its entry
+/// expires. Release it after it has been opened, or when it is not needed any more. A file that is never released stays
+/// until the ``DiskCache`` is closed or the process ends.
 ///
 /// Isolation: any.
 public final class DownloadedFile: Sendable {
-    /// Where the file is.
+    /// The path of the file.
     public let file: URL
     /// The version of the content, if it is known.
     public let eTag: ETag?
-    /// Which sections it holds.
+    /// The sections that the file contains.
     public let sections: ContentSections
-    /// How many bytes it has.
+    /// The size in bytes.
     public let size: Int64
-    /// Whether it is deleted when it is released; otherwise it stays in the cache.
+    /// Whether releasing the file deletes it. Otherwise it stays in the cache.
     public let isTemporary: Bool
     private let body: Mutex<(@Sendable () -> Void)?>
 
@@ -36,7 +37,7 @@ public final class DownloadedFile: Sendable {
         self.body = Mutex(body)
     }
 
-    /// Says that the file is not needed any more. Safe to call twice; returns at once.
+    /// Releases the file when it is not needed any more. Calling this method twice is safe. The method returns at once.
     public func release() {
         let body = body.withLock { body in
             defer { body = nil }

@@ -1,11 +1,13 @@
 import Strata
 
 extension CloudContext {
-    /// Runs a body with the account once the changes of this context are in the store: after the commit that takes them, and outside of the task
-    /// that has committed.
+    /// Runs a body with the account after the changes of this context have reached the store.
     ///
-    /// Within ``CloudHandler/didPull(_:in:)`` and the other calls of a handler nothing is committed yet: whatever the block has made can be neither
-    /// downloaded nor found by other contexts. Use this for work that follows the commit:
+    /// The body starts after the commit that writes these changes, outside of the task that made the commit.
+    ///
+    /// Inside ``CloudHandler/didPull(_:in:)`` and the other calls of a handler, nothing is committed yet. Other
+    /// contexts cannot find the new nodes, and their content cannot be downloaded. Use this method for work that must
+    /// follow the commit:
     ///
     /// ```swift
     /// func didPull(_ change: PulledChange, in cloud: CloudContext) throws {
@@ -19,11 +21,13 @@ extension CloudContext {
     /// }
     /// ```
     ///
-    /// It runs once for each commit that succeeds, as ``Strata/ObjectContext/afterCommit(_:)`` says: not where the commit fails, the changes are rolled
-    /// back, or the block is run again. What the body throws is logged as a warning. The bodies of a commit run side by side. They are
-    /// cancelled when the account is closed, and are not durable: to have a download survive the end of the process, mark the node.
+    /// The body runs once for each commit that succeeds, as described at ``Strata/ObjectContext/afterCommit(_:)``. It
+    /// does not run if the commit fails, if the changes are rolled back, or if the block is run again. An error that
+    /// the body throws is logged as a warning. The bodies of one commit run concurrently. Closing the account cancels
+    /// them. The bodies are not durable: to make a download survive the end of the process, mark the node.
     ///
-    /// - Throws: ``CloudError`` with `closed` for the context of an account that is not open, as ``Strata/ObjectContext/cloud(accountID:)`` gives it.
+    /// - Throws: ``CloudError`` with `closed` if the account is not open, as in a context from
+    ///   ``Strata/ObjectContext/cloud(accountID:)``.
     public func afterCommit(_ body: @escaping @Sendable (CloudAccount) async throws -> Void) throws {
         let work = facts.afterCommits
         guard work.isOpen else {

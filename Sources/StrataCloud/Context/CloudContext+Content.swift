@@ -2,14 +2,17 @@ public import Strata
 public import StrataPipeline
 
 extension CloudContext {
-    /// Queues the upload of a node's content, since it has changed. A folder may have content as well: see ``CloudNode/hasContent``.
+    /// Queues the upload of a node's content, because the content has changed.
+    ///
+    /// A folder may have content as well: see ``CloudNode/hasContent``.
     ///
     /// - Parameters:
-    ///   - sections: which sections have.
-    ///   - isLatestEnough: whether one upload does for all that are queued before it begins, since each asks for the newest content. Where each
-    ///     version matters they are all sent, one behind the other.
-    ///   - size: how many bytes there are, where that is known: for ``CloudAccount/progress()``.
-    /// - Returns: the operation; nil for a node that is detached, which nobody sends.
+    ///   - sections: the sections that have changed.
+    ///   - isLatestEnough: whether one upload serves all uploads that are queued before it begins, because each of them
+    ///     sends the newest content. Pass false if each version matters: then all versions are sent, one after the
+    ///     other.
+    ///   - size: the number of bytes, if it is known. ``CloudAccount/progress()`` uses it.
+    /// - Returns: the operation. It is nil for a detached node, which is never uploaded.
     /// - Throws: ``CloudError`` with `isTrunk`, `foreignNode`.
     @discardableResult
     public func upload(
@@ -32,7 +35,9 @@ extension CloudContext {
         )
     }
 
-    /// Changes who may do what with a node, and with everything below it where asked for. On remotes that keep no records it stays here.
+    /// Sets the access rights of a node, and of all nodes below it if `isRecursive` is true.
+    ///
+    /// On remotes that do not keep records, the change stays on this machine.
     ///
     /// - Complexity: O(nodes below) with `isRecursive`.
     public func setShares(_ shares: ShareList, of node: CloudNode, isRecursive: Bool = false) throws {
@@ -47,19 +52,19 @@ extension CloudContext {
         }
     }
 
-    /// Lets a node point at another one, or at none.
+    /// Makes a node point at another node, or at none.
     public func setPointer(of node: CloudNode, to target: CloudNode?) throws {
         try check(node)
         node.pointer = target
         try uploadRecord(of: node)
     }
 
-    /// Lets a node stand for an object of the application's.
+    /// Links a node to an object of the application. The node then represents this object.
     ///
-    /// Where the object is not in the store behind the commit, since it was deleted meanwhile, say, or is another context's that has not
-    /// committed it, the commit drops the link.
+    /// The commit drops the link if the object is not in the store at that time. For example, the object may have been
+    /// deleted meanwhile, or may belong to another context that has not committed it.
     ///
-    /// - Throws: ``CloudError`` with `alreadyLinked` where another node does.
+    /// - Throws: ``CloudError`` with `alreadyLinked` if another node is linked to the object.
     public func link<Object: Model>(_ node: CloudNode, to object: ObjectID<Object>) throws {
         try check(node)
         let text = object.description
@@ -67,7 +72,7 @@ extension CloudContext {
         node.link = text
     }
 
-    /// Refuses what another node stands for.
+    /// Throws `alreadyLinked` if another node is linked to this object.
     func checkFree(link: String, for node: CloudNode?) throws {
         guard let other = try context.first(CloudNode.where({ $0.link == link })), other !== node else { return }
         let owner = other.account.hasSameBytes(as: account) ? "" : " of the account '\(other.account)'"
@@ -78,13 +83,13 @@ extension CloudContext {
         )
     }
 
-    /// Lets a node stand for no object.
+    /// Removes the link between a node and its object.
     public func unlink(_ node: CloudNode) throws {
         try check(node)
         node.link = nil
     }
 
-    /// The node of the account that stands for an object; nil where none does.
+    /// The node of this account that is linked to an object; nil if the account does not have one.
     public func node<Object: Model>(for object: ObjectID<Object>) throws -> CloudNode? {
         let (text, account) = (object.description, account)
         return try context.first(CloudNode.where { $0.account == account && $0.link == text })
@@ -101,12 +106,15 @@ extension CloudContext {
 
     // MARK: Operations by hand
 
-    /// Queues an operation of the application's own, in a pipeline of its own, in order with those of the tree: it comes behind what has
-    /// last written what it reads, and behind all that concerns what it writes.
+    /// Queues an operation of the application, in one of the application's pipelines, in order with the operations of
+    /// the tree.
+    ///
+    /// The operation runs after the last queued writers of the resources that it reads. It runs after all queued
+    /// operations that read or write the resources that it writes.
     ///
     /// - Parameters:
-    ///   - reads: what it needs as it is.
-    ///   - writes: what it changes.
+    ///   - reads: the resources that the operation needs unchanged.
+    ///   - writes: the resources that the operation changes.
     @discardableResult
     public func enqueue<Payload: OperationPayload>(
         _ payload: Payload,
@@ -120,6 +128,8 @@ extension CloudContext {
         return operation
     }
 
-    /// Something of the application's by its name, for ``enqueue(_:in:priority:reads:writes:)``: of this account.
+    /// A resource of the application, by name, for ``enqueue(_:in:priority:reads:writes:)``.
+    ///
+    /// The resource belongs to this account.
     public func resource(_ name: String) -> CloudResource { .named(name, of: account) }
 }

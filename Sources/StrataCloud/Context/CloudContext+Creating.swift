@@ -2,12 +2,14 @@ public import Strata
 import StrataPipeline
 
 extension CloudContext {
-    /// Makes a folder, and those above it that are not there.
+    /// Creates a folder, and the missing folders above it.
     ///
-    /// - Parameter priority: that of the operations that make this folder and those above it, as of ``upload(_:_:isLatestEnough:size:priority:)``.
-    /// A file on the way becomes a folder and keeps its content: see ``CloudNode/hasContent``.
+    /// A file along the path becomes a folder and keeps its content: see ``CloudNode/hasContent``.
     ///
-    /// - Throws: ``CloudError`` with `placeTaken` where there is a node at the place, `invalidName`, `invalidPath`; what the store reports.
+    /// - Parameter priority: the priority of the operations that create this folder and those above it. See
+    ///   ``upload(_:_:isLatestEnough:size:priority:)``.
+    /// - Throws: ``CloudError`` with `placeTaken` if a node exists at the path, `invalidName`, `invalidPath`; the
+    ///   errors of the store.
     @discardableResult
     public func createFolder(at path: TreePath, priority: Int = 0) throws -> CloudNode {
         let name = try lastName(of: path)
@@ -15,17 +17,20 @@ extension CloudContext {
         return try create(name, in: parent, isFolder: true, link: nil, sections: [], priority: priority)
     }
 
-    /// Makes a file, and queues the upload of its content.
+    /// Creates a file, and queues the upload of its content.
     ///
-    /// To give content to a folder that is there, use ``upload(_:_:isLatestEnough:size:priority:)``.
+    /// To give content to an existing folder, use ``upload(_:_:isLatestEnough:size:priority:)``.
     ///
     /// - Parameters:
-    ///   - path: where. Folders above it that are not there are made, and a file on the way becomes a folder that keeps its content.
-    ///   - content: the application's object that it stands for; ``CloudHandler`` is asked for the content when it is sent.
-    ///   - sections: which sections there are to send.
-    ///   - size: how many bytes that is, where it is known: for ``CloudAccount/progress()``.
-    ///   - priority: that of its operations, and of those that make the folders above it that are not there: among operations that are ready, those of
-    ///     the greatest priority are started first. Folders that are queued already keep theirs.
+    ///   - path: the path of the file. Missing folders above it are created. A file along the path becomes a folder
+    ///     that keeps its content.
+    ///   - content: the application's object that the node represents. ``CloudHandler`` provides the content when the
+    ///     upload runs.
+    ///   - sections: the sections to upload.
+    ///   - size: the number of bytes of these sections, if it is known. ``CloudAccount/progress()`` uses it.
+    ///   - priority: the priority of the node's operations, and of those that create the missing folders above it.
+    ///     Among operations that are ready, those with the highest priority start first. Operations of folders that are
+    ///     already queued keep their priority.
     /// - Throws: as ``createFolder(at:priority:)``, and `alreadyLinked`.
     @discardableResult
     public func createNode<Object: Model>(
@@ -38,8 +43,9 @@ extension CloudContext {
         try createNode(at: path, link: content.description, sections, size, priority)
     }
 
-    /// Makes a file that is not linked to an object of the application, and queues the upload of its content. Otherwise
-    /// as ``createNode(at:content:sections:size:priority:)``.
+    /// Creates a file that is not linked to an object of the application, and queues the upload of its content.
+    ///
+    /// Otherwise it works as ``createNode(at:content:sections:size:priority:)``.
     @discardableResult
     public func createNode(
         at path: TreePath,
@@ -70,7 +76,7 @@ extension CloudContext {
         )
     }
 
-    /// Makes a node in a folder.
+    /// Creates a node in a folder.
     @discardableResult
     func create(
         _ name: String,
@@ -99,7 +105,7 @@ extension CloudContext {
         return node
     }
 
-    /// Queues what brings a new node to the remote.
+    /// Queues the operations that create a new node at the remote.
     func queueCreation(
         of node: CloudNode,
         _ sections: ContentSections,
@@ -122,7 +128,7 @@ extension CloudContext {
         )
     }
 
-    /// Queues an operation of this account's.
+    /// Queues an operation of this account.
     @discardableResult
     func queue(
         _ work: CloudWork,
@@ -143,7 +149,10 @@ extension CloudContext {
         return operation
     }
 
-    /// - Parameter before: what it writes before all that wait already, instead of behind them.
+    /// Records the resources that an operation reads and writes. The order of operations follows from these records.
+    ///
+    /// - Parameter before: the written resource for which the operation runs before all operations that already wait,
+    ///   instead of after them.
     func declare(
         _ operation: QueuedOperation,
         reads: Set<CloudResource>,
@@ -176,9 +185,9 @@ extension CloudContext {
         return name
     }
 
-    /// The folder at a path, which is made where it is not there.
+    /// The folder at a path. Missing folders are created.
     ///
-    /// - Parameter priority: that of what makes it.
+    /// - Parameter priority: the priority of the operations that create them.
     func folder(at path: TreePath?, priority: Int = 0) throws -> CloudNode {
         guard let path else { return try root() }
         var node = try root(path.trunk)
@@ -192,12 +201,15 @@ extension CloudContext {
         return node
     }
 
-    /// Makes a folder of a file that gets its first child, and queues what does the same at the remote. The file keeps its content.
+    /// Turns a file that gets its first child into a folder, and queues the operation for the remote.
     ///
-    /// - Parameter priority: that of the operation, for which the child waits.
+    /// The file keeps its content.
+    ///
+    /// - Parameter priority: the priority of the operation, for which the child waits.
     func makeFolder(of node: CloudNode, priority: Int = 0) throws {
         guard !node.isFolder else { return }
-        // Remotes without folders may have a file and a folder of one name, which are two nodes here. Both cannot be that folder.
+        // A remote without folders may have a file and a folder with the same name, which are two nodes here. Only one
+        // of them can become that folder, so the file moves to a free name.
         if let row = node.remote, let parent = node.parent,
             try row.parent?.child(row.segment, isFolder: true) != nil
         {
@@ -213,7 +225,7 @@ extension CloudContext {
         )
     }
 
-    /// Whether a node may be put there; of the one that it is itself nothing is said.
+    /// Throws if another node than `node` occupies the place, or if the name or the folder is invalid.
     func checkPlace(_ name: String, in folder: CloudNode, for node: CloudNode? = nil) throws {
         try check(name)
         try check(folder)

@@ -2,14 +2,16 @@ import Strata
 import StrataPipeline
 
 extension CloudContext {
-    /// Deletes a node, with everything below it: here with the context's changes, at the remote by an operation.
+    /// Deletes a node and everything below it.
     ///
-    /// Its marks, its conflict, and the tags under its id go with it, and so do those of everything below it.
+    /// The delete is one of the context's changes here, and an operation deletes the node at the remote.
     ///
-    /// Uploads below it that are queued are left out, and those that run are cancelled. What others have put into the folder at the
-    /// remote, and was not heard of here yet, stays, and with it the folder.
+    /// The marks, the conflict, and the tags of the node's id are deleted too, and so are those of all nodes below it.
     ///
-    /// - Throws: ``CloudError`` with `isTrunk`, `foreignNode`; what the store reports.
+    /// Queued uploads of these nodes are skipped, and running uploads are cancelled. Files that other clients have put
+    /// into the folder at the remote, and that are not known here yet, stay there. The folder then stays as well.
+    ///
+    /// - Throws: ``CloudError`` with `isTrunk`, `foreignNode`; the errors of the store.
     /// - Complexity: O(nodes below).
     public func delete(_ node: CloudNode) throws {
         try check(node)
@@ -31,14 +33,15 @@ extension CloudContext {
         context.delete(node)
     }
 
-    /// Queues the delete of a node that is still there, and leaves out what would send anything below it.
+    /// Queues the delete of a node that still exists, and skips the uploads of the nodes below it.
     func queueDelete(of node: CloudNode, place: CloudResource, _ above: [CloudNode]) throws {
         var nodes = [node]
         try walk(node) { child, _ in
             nodes.append(child)
             return .proceed
         }
-        // What no commit has queued, nobody has sent; what is committed is left out by the commit, since it may be done by then.
+        // Uncommitted operations have not started, so they are skipped here. Committed ones may have finished before
+        // this commit, so the commit itself skips them.
         var isUnknown = true
         for node in nodes {
             if node.remote != nil { isUnknown = false }
@@ -58,7 +61,9 @@ extension CloudContext {
         )
     }
 
-    /// Whether an operation only sends what is to be deleted. Folders are needed where something is moved into them or out of them.
+    /// Whether an operation only uploads a node that is being deleted.
+    ///
+    /// A folder's record is still needed if a queued operation moves a node into the folder or out of it.
     private func isNeedless(_ operation: QueuedOperation, _ node: CloudNode) throws -> Bool {
         let (resource, move) = (CloudResource.node(node.id).text, CloudAccess.Role.move.rawValue)
         switch try operation.payload(as: CloudWork.self).kind {

@@ -1,9 +1,9 @@
 import Strata
 
 extension CloudContext {
-    /// The top of a trunk.
+    /// The top folder of a trunk.
     ///
-    /// - Throws: what the store reports.
+    /// - Throws: ``CloudError`` with `noSuchAccount` if the store does not have the trunk; the errors of the store.
     public func root(_ trunk: Trunk = .home) throws -> CloudNode {
         guard let id = facts.trunks[trunk], let node = try context.find(id) else {
             throw CloudError(.noSuchAccount, "The account '\(account)' has no trunk '\(trunk.rawValue)' in this store.")
@@ -11,9 +11,9 @@ extension CloudContext {
         return node
     }
 
-    /// The node at a path; nil where there is none.
+    /// The node at a path; nil if no node exists there.
     ///
-    /// - Throws: ``CloudError`` with `invalidPath` for a literal that is no path; what the store reports.
+    /// - Throws: ``CloudError`` with `invalidPath` for a literal that is not a path; the errors of the store.
     /// - Complexity: O(depth) look-ups.
     public func find(_ path: TreePath) throws -> CloudNode? {
         try path.check()
@@ -27,13 +27,13 @@ extension CloudContext {
 
     /// The node at a path.
     ///
-    /// - Throws: ``CloudError`` with `noSuchNode`, `invalidPath`; what the store reports.
+    /// - Throws: ``CloudError`` with `noSuchNode`, `invalidPath`; the errors of the store.
     public func node(at path: TreePath) throws -> CloudNode {
         guard let node = try find(path) else { throw CloudError(.noSuchNode, "There is nothing at \(path).") }
         return node
     }
 
-    /// The node of a name in a folder, by the account's rule for names; nil where there is none.
+    /// The node with a name in a folder, by the account's rule for names; nil if no such node exists.
     public func child(_ name: String, of folder: CloudNode) throws -> CloudNode? {
         try child(name, of: folder.id)
     }
@@ -43,17 +43,24 @@ extension CloudContext {
         return try context.first(CloudNode.where { $0.parent == folder && $0.place == place })
     }
 
-    /// A name that is free in a folder: the one that is asked for, or with a number before its extension: `name 2.ext`, and `name 3.ext` after that.
+    /// A free name in a folder: the requested name, or that name with a number before its extension.
     ///
-    /// - Throws: ``CloudError`` with `invalidName`, with `placeTaken` if 1,000 numbers are taken; what the store reports.
-    /// - Complexity: a look-up for each name that is taken.
+    /// The candidates are `name 2.ext`, then `name 3.ext`, and so on.
+    ///
+    /// - Throws: ``CloudError`` with `invalidName`, with `placeTaken` if 1,000 numbers are taken; the errors of the
+    ///   store.
+    /// - Complexity: one look-up for each taken name.
     public func freeName(for name: String, in folder: CloudNode) throws -> String {
         try freeName(for: name, in: folder.id, besides: [])
     }
 
-    /// The same, where places are taken that the context does not know of, also in a folder that is gone here.
+    /// A free name in a folder, if places are also taken that the context does not show.
     ///
-    /// - Parameter isForNow: whether places count as taken which anything that is queued fills or frees.
+    /// The folder may be deleted here.
+    ///
+    /// - Parameters:
+    ///   - taken: the places that are taken in addition.
+    ///   - isForNow: whether a place also counts as taken if a queued operation fills or frees it.
     func freeName(
         for name: String,
         in folder: ObjectID<CloudNode>,
@@ -80,10 +87,12 @@ extension CloudContext {
         )
     }
 
-    /// How many numbers are tried for a name.
+    /// The maximum number of numbered names that are tried.
     private static let mostNumbers = 1_000
 
-    /// A name without its number and extension, the first number to try, and the extension. A number that may be a year belongs to the name.
+    /// Splits a name into its stem without number and extension, the first number to try, and the extension.
+    ///
+    /// A number that may be a year belongs to the stem.
     private static func numbered(_ name: String) -> (stem: String, first: Int, suffix: String) {
         let (stem, suffix) = parts(of: name)
         let digits = stem.reversed().prefix { $0.isASCII && $0.isNumber }.count
@@ -94,28 +103,30 @@ extension CloudContext {
         return (String(stem.dropLast(digits + 1)), number + 1, suffix)
     }
 
-    /// A name without its extension, and that.
+    /// Splits a name into its stem and its extension. The extension begins with the dot.
     static func parts(of name: String) -> (stem: String, suffix: String) {
-        // A first dot begins the name of a hidden file, not an extension.
+        // A leading dot marks a hidden file; it does not begin an extension.
         guard let (stem, rest) = name.splitAtLast("."), !stem.isEmpty else { return (name, "") }
         return (stem, "." + rest)
     }
 
-    /// What a walk does behind a node.
+    /// The step of a walk after it has visited a node.
     public enum WalkStep: Sendable {
-        /// It goes on.
+        /// The walk continues, into the node if it is a folder.
         case proceed
-        /// It leaves out what lies below the node.
+        /// The walk skips the nodes below this node.
         case skip
-        /// It ends.
+        /// The walk ends.
         case stop
     }
 
-    /// Calls `body` for everything below a node, folders before what lies in them, in the order of names. The node itself is left out.
+    /// Calls `body` for every node below a node, each folder before its children, ordered by name.
     ///
-    /// - Parameter body: given a node and the names that lead to it from where the walk began.
-    /// - Throws: what `body` throws; what the store reports.
-    /// - Complexity: a query for each folder.
+    /// The node itself is not visited.
+    ///
+    /// - Parameter body: receives a node and the names on the path from the starting node to it.
+    /// - Throws: the errors of `body`; the errors of the store.
+    /// - Complexity: one query for each folder.
     public func walk(_ node: CloudNode, _ body: (CloudNode, _ names: [String]) throws -> WalkStep) throws {
         var waiting: [(CloudNode, [String])] = try children(of: node).reversed().map { ($0, [$0.name]) }
         while let (next, names) = waiting.popLast() {
@@ -133,7 +144,7 @@ extension CloudContext {
         try folder.children.sorted { $0.place }.fetch()
     }
 
-    /// The most bytes that a name may have in UTF-8.
+    /// The maximum length of a name, in bytes of UTF-8.
     static let longestName = 1024
 
     func check(_ name: String) throws {

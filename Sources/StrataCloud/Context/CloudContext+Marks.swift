@@ -1,12 +1,13 @@
 import Strata
 
 extension CloudContext {
-    /// Marks sections of a node as to be downloaded, beside those that are marked already.
+    /// Marks sections of a node for download, in addition to the sections that are already marked.
     ///
-    /// The marks are for the version that the context shows; one that is marked for an older version stays so.
+    /// The marks are for the version that the context shows. An existing mark for an older version stays.
     ///
-    /// Of a folder only those sections are marked that the remote is known to have, and the others are ignored: most folders have none, so that a
-    /// program that marks all that it pulls marks nothing of them. A file may be marked before its content is at the remote.
+    /// For a folder, only the sections that the remote is known to have are marked; the other sections are ignored.
+    /// Most folders do not have content, so a program that marks everything that it pulls does not mark these folders.
+    /// A file may be marked before its content is at the remote.
     public func markNeedsDownload(_ node: CloudNode, _ sections: ContentSections = .all) {
         for section in sections.elements where mayDownload(section, of: node) {
             let bit = section.rawValue
@@ -16,16 +17,20 @@ extension CloudContext {
         }
     }
 
-    /// Whether a section of a node may be downloaded, now or later: any of a file, and of a folder what the remote is known to have.
+    /// Whether a section of a node may be downloaded, now or later.
+    ///
+    /// Each section of a file may; a section of a folder may if the remote is known to have it.
     func mayDownload(_ section: ContentSections, of node: CloudNode) -> Bool {
         !node.isFolder || node.remote?.snapshot.mayHave(section, isSealed: facts.isSealed) ?? false
     }
 
-    /// Takes back the marks of folders for sections that the remote does not have, which nothing would ever take back: such as were made by earlier
-    /// versions, and those whose section others have deleted.
+    /// Removes the marks of folders for sections that the remote does not have.
     ///
-    /// - Returns: whether there were any.
-    /// - Complexity: O(marks of the account), and a look at the folders among them.
+    /// No download would ever remove these marks. Earlier versions made these marks, or another client has deleted
+    /// their section.
+    ///
+    /// - Returns: whether any mark was removed.
+    /// - Complexity: O(marks of folders in the account).
     func removeMarksInVain() throws -> Bool {
         let account = account
         var areAny = false
@@ -39,11 +44,12 @@ extension CloudContext {
         return areAny
     }
 
-    /// Takes back the marks of sections: those of a version, or of all.
+    /// Removes the marks of sections, for one version or for all versions.
     ///
-    /// - Parameter eTag: the version that has been downloaded. If it is the newest version that is known of the remote, all earlier marks go with its
-    ///   own, since those versions will never arrive. Otherwise only the marks of that very version go, so that nothing is missed that has
-    ///   come meanwhile: marks of other versions stay, and so do marks that were made before any version was known. Nil takes back all marks.
+    /// - Parameter eTag: the version that has been downloaded; nil removes all marks. If it is the newest known version
+    ///   at the remote, the marks of all earlier versions are removed too, because those versions will never arrive.
+    ///   Otherwise only the marks of exactly this version are removed. Marks of other versions stay, and so do marks
+    ///   made before any version was known. So no version that arrived meanwhile is missed.
     public func unmarkNeedsDownload(
         _ node: CloudNode,
         _ sections: ContentSections = .all,
@@ -64,13 +70,13 @@ extension CloudContext {
         try !markedSections(of: node).isDisjoint(with: sections)
     }
 
-    /// Whether a section of a node is marked, which may be deleted by now.
+    /// Whether a section of a node is marked. The node may be deleted already.
     func isMarked(_ number: Int64, _ section: ContentSections) throws -> Bool {
         let (id, bit) = (nodeID(number), section.rawValue)
         return try context.exists(DownloadMark.where { $0.node == id && $0.section == bit })
     }
 
-    /// The sections of a node that are marked.
+    /// The marked sections of a node.
     public func markedSections(of node: CloudNode) throws -> ContentSections {
         let id = node.id
         return try context.fetch(DownloadMark.where { $0.node == id }).reduce(into: []) {
@@ -78,7 +84,7 @@ extension CloudContext {
         }
     }
 
-    /// The nodes of the account of which any of these sections is marked.
+    /// The nodes of the account that have a mark for any of these sections.
     public func nodesMarkedForDownload(_ sections: ContentSections = .all) throws -> [CloudNode] {
         let (account, bits) = (account, sections.elements.map(\.rawValue))
         return try context.fetch(CloudNode.where { $0.account == account && $0.marks.any { $0.section.in(bits) } })

@@ -2,18 +2,19 @@ public import Strata
 public import StrataPipeline
 
 extension CloudContext {
-    /// Sends copies of a file to other accounts: one into the inbox of each, by an operation of its own.
+    /// Sends copies of a file to other accounts. Each recipient's inbox gets one copy, by a separate operation.
     ///
-    /// What is sent is what the remote has when the operation runs, which comes behind all that is queued for the file by now. In an inbox it has
-    /// a name of its own, `name 3f9c02a1d47be605.ext`, so that messages neither replace nor hinder each other. Where the other inboxes are,
-    /// ``CloudHandler/remote(of:for:)`` says.
+    /// Each operation sends the remote's content at the time it runs. It runs after the operations already queued for
+    /// the file. In an inbox the copy has a unique name, `name 3f9c02a1d47be605.ext`, so that messages neither replace
+    /// nor hinder each other. ``CloudHandler/remote(of:for:)`` provides the remotes of the other inboxes.
     ///
-    /// A file that is deleted here before it was ever at the remote is not sent. What is done to it behind the call waits for the operation, unless that
-    /// has failed for good.
+    /// A file that is deleted here before its first upload is not sent. Later changes to the file wait for the
+    /// operation, unless the operation has failed permanently.
     ///
-    /// - Parameter recipients: the ids of the accounts. Who is named twice has it once.
+    /// - Parameter recipients: the ids of the accounts. An account that is listed twice gets one copy.
     /// - Returns: the operations, in the order of the recipients.
-    /// - Throws: ``CloudError`` with `wrongKind` for a folder, `cannotSend` where the account seals its content, `foreignNode`.
+    /// - Throws: ``CloudError`` with `wrongKind` for a folder, `cannotSend` if the account encrypts its content,
+    ///   `foreignNode`.
     @discardableResult
     public func send(_ node: CloudNode, to recipients: [String]) throws -> [QueuedOperation] {
         try check(node)
@@ -24,15 +25,17 @@ extension CloudContext {
         return queueMessages(of: node, named: uniqueName(for: node.name), link: node.link, to: recipients)
     }
 
-    /// Sends something to other accounts that has no place in the tree.
+    /// Sends content that does not have a place in the tree to other accounts.
     ///
     /// - Parameters:
-    ///   - name: what its names in the inboxes begin with, with its extension.
-    ///   - content: the application's object that it stands for; ``CloudHandler`` is asked for the content when it is sent.
+    ///   - name: the beginning of the names in the inboxes, with the extension.
+    ///   - content: the application's object that the content comes from. ``CloudHandler`` provides the content when
+    ///     the operation runs.
     ///   - recipients: the ids of the accounts.
-    /// - Returns: a node in ``Trunk/detached`` that holds it, and goes behind the last of its operations, which ``operations(for:)`` gives.
-    /// - Throws: ``CloudError`` with `cannotSend` where the account seals its content or nobody is to have it, `invalidName`; what the store
-    ///   reports.
+    /// - Returns: a node in ``Trunk/detached`` that holds the message. The node is deleted after the last of its
+    ///   operations, which ``operations(for:)`` returns.
+    /// - Throws: ``CloudError`` with `cannotSend` if the account encrypts its content or `recipients` is empty,
+    ///   `invalidName`; the errors of the store.
     @discardableResult
     public func send<Object: Model>(
         _ name: String,
@@ -41,7 +44,7 @@ extension CloudContext {
     ) throws -> CloudNode {
         try check(name)
         try checkSendable()
-        // One that nothing is sent of would stay for ever.
+        // A node without operations would stay forever.
         guard !recipients.isEmpty else { throw CloudError(.cannotSend, "'\(name)' is sent to nobody.") }
         let (name, link) = (uniqueName(for: name), content.description)
         let holder = try create(name, in: root(.detached), isFolder: false, link: nil, sections: [])
@@ -67,13 +70,14 @@ extension CloudContext {
                 recipient: recipient
             )
             let above = Set(node.ancestors.map { CloudResource.node($0.id) })
-            // The content of a holder comes from this machine: it is sent even while the account's own remote is away.
+            // The content of a holder comes from this machine, so the message is sent even while the account's own
+            // remote is away.
             let key = node.isHolder ? "\(Self.elsewhere)\(name) \(recipient)" : nil
             return queue(work, reads: above.union([.node(node.id), .content(node.id)]), writes: [], key: key)
         }
     }
 
-    /// What the keys of operations begin with that need other remotes than the account's own.
+    /// The prefix of the keys of operations that need a remote other than the account's own.
     static let elsewhere = "elsewhere/"
 
     private func checkSendable() throws {
@@ -81,7 +85,7 @@ extension CloudContext {
         throw CloudError(.cannotSend, "The account '\(account)' seals its content: nobody else could read it.")
     }
 
-    /// A name that nobody else gives, so that whatever has it is what was sent.
+    /// A name that no other account generates. A file with this name at a remote is therefore the sent file.
     private func uniqueName(for name: String) -> String {
         let (stem, suffix) = Self.parts(of: name)
         let number = String(UInt64.random(in: .min ... .max), radix: 16)

@@ -3,13 +3,14 @@ import Strata
 extension CloudContext {
     /// Moves a node, with everything below it.
     ///
-    /// - Parameter path: where to, its new name at the end. Folders above it that are not there are made.
-    /// - Throws: ``CloudError`` with `placeTaken`, `nodeBelowItself`, `isTrunk`, `foreignNode`, `invalidName`, `invalidPath`; what the store reports.
-    /// - Complexity: O(depth); O(nodes below) where the trunk changes.
+    /// - Parameter path: the destination, which ends with the new name. Missing folders above it are created.
+    /// - Throws: ``CloudError`` with `placeTaken`, `nodeBelowItself`, `isTrunk`, `foreignNode`, `invalidName`,
+    ///   `invalidPath`; the errors of the store.
+    /// - Complexity: O(depth); O(nodes below) if the trunk changes.
     public func move(_ node: CloudNode, to path: TreePath) throws {
         try checkMovable(node)
         let name = try lastName(of: path)
-        // Before any folder is made.
+        // The check comes before the creation of any folder.
         guard try !(path.names.count > 0 && isAbove(node, path)) else {
             throw CloudError(
                 .nodeBelowItself,
@@ -31,7 +32,7 @@ extension CloudContext {
 
     /// Moves a node into a folder.
     ///
-    /// - Parameter name: its name there; that which it has by default.
+    /// - Parameter name: its name in the folder; by default its current name.
     /// - Throws: as ``move(_:to:)``.
     public func move(_ node: CloudNode, into folder: CloudNode, as name: String? = nil) throws {
         try checkMovable(node)
@@ -56,8 +57,9 @@ extension CloudContext {
         )
     }
 
-    /// Copies a node, with its metadata, its thumbnail and everything below it. The copies are not linked to objects
-    /// of the application.
+    /// Copies a node, with its metadata, its thumbnail and everything below it.
+    ///
+    /// The copies are not linked to objects of the application.
     ///
     /// - Returns: the copy.
     /// - Throws: as ``move(_:to:)``.
@@ -80,7 +82,7 @@ extension CloudContext {
         if node.isFolder {
             let copy = try create(name, in: folder, isFolder: true, link: nil, sections: [])
             copy.shares = node.shares
-            // Most folders have nothing beside them.
+            // Most folders do not have sections to copy.
             let sections = try self.sections(of: node)
             if !sections.isEmpty { try queueCopy(of: node, to: copy, in: folder, sections) }
             for child in try node.children.fetch() { _ = try self.copy(child, into: copy, as: child.name) }
@@ -92,9 +94,12 @@ extension CloudContext {
         return copy
     }
 
-    /// - Parameter sections: those that are sent from here if the remote does not have the source by then.
+    /// Queues the copy of a node's content at the remote.
+    ///
+    /// - Parameter sections: the sections that are uploaded from this machine if the remote does not have the source
+    ///   when the operation runs.
     func queueCopy(of node: CloudNode, to copy: CloudNode, in folder: CloudNode, _ sections: ContentSections) throws {
-        // It is sent when it has a place at the remote.
+        // A detached copy is uploaded when it gets a place at the remote.
         guard copy.trunk != .detached else { return }
         let above = Set((node.ancestors + copy.ancestors).map { CloudResource.node($0.id) })
         let unsent = try operations(for: node).map { try $0.payload(as: CloudWork.self) }
@@ -107,7 +112,7 @@ extension CloudContext {
             name: copy.name,
             sections: sections,
             source: node.id.number,
-            // The source may be a copy that was not sent yet.
+            // The source may be a copy that is not uploaded yet.
             sourceLink: node.link ?? unsent.lazy.compactMap(\.sourceLink).first,
             isSourceUnsent: unsent.isEmpty ? nil : true
         )
@@ -156,7 +161,7 @@ extension CloudContext {
         }
     }
 
-    /// What is detached is not at the remote: it comes there, or goes.
+    /// Queues the operations of a move out of or into the detached trunk, whose nodes do not exist at the remote.
     private func moveDetached(
         _ node: CloudNode,
         _ wasDetached: Bool,
@@ -172,8 +177,10 @@ extension CloudContext {
         }
     }
 
-    /// Queues what brings a node to the remote that was detached. Where the remote still has it, or will have had it by then, it is moved first, from
-    /// where its delete has left it.
+    /// Queues the operations that bring a formerly detached node to the remote.
+    ///
+    /// If the remote still has the node, or will have it when the operations run, the node is moved first, from the
+    /// place where its delete has left it.
     private func queueReturn(of node: CloudNode) throws {
         let remote = node.remote
         if let remote, let parent = node.parent,

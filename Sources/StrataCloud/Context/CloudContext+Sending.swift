@@ -2,9 +2,11 @@ import Strata
 import StrataPipeline
 
 extension CloudContext {
-    /// Queues what brings a node to the remote once more, since somebody has deleted it there: before all that waits for it to be there.
+    /// Queues the operations that upload a node again, because another client has deleted it at the remote.
     ///
-    /// - Parameter sections: those of a folder are sent once the folder is there.
+    /// These operations run before all operations that wait for the node to exist.
+    ///
+    /// - Parameter sections: the sections to upload. Those of a folder are uploaded after the folder exists.
     func sendAnew(_ node: CloudNode, _ sections: ContentSections) throws {
         guard let parent = node.parent, node.trunk != .detached else { return }
         queue(
@@ -21,7 +23,7 @@ extension CloudContext {
         )
     }
 
-    /// The same for a node that is not there any more, with everything below it.
+    /// Does the same for a node and everything below it, because the remote does not have them any more.
     func sendAnew(allOf number: Int64, _ sections: ContentSections) throws {
         let remote = try remote(number)
         let known = remote?.snapshot.sections(isSealed: facts.isSealed)

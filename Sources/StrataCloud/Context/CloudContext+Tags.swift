@@ -2,10 +2,10 @@ public import Foundation
 import Strata
 
 extension CloudContext {
-    /// The value of a tag; nil where there is none.
+    /// The value of a tag; nil if the subject does not have the tag.
     public func tag(_ name: String, of subject: String) throws -> Data? { try find(name, subject)?.value }
 
-    /// Sets a tag, or takes it away by nil.
+    /// Sets a tag, or removes it if the value is nil.
     public func setTag(_ name: String, of subject: String, to value: Data?) throws {
         let tag = try find(name, subject)
         switch (tag, value) {
@@ -16,12 +16,12 @@ extension CloudContext {
         }
     }
 
-    /// All tags of a subject, by their names, which are compared by the bytes of their UTF-8.
+    /// All tags of a subject, keyed by name. Names are compared by their UTF-8 bytes.
     public func tags(of subject: String) throws -> [UTF8Text: Data] {
         try Dictionary(uniqueKeysWithValues: all(subject).map { (UTF8Text($0.name), $0.value) })
     }
 
-    /// Takes all tags of a subject away.
+    /// Removes all tags of a subject.
     public func removeAllTags(of subject: String) throws { for tag in try all(subject) { context.delete(tag) } }
 
     private func find(_ name: String, _ subject: String) throws -> CloudTag? {

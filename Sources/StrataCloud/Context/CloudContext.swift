@@ -1,7 +1,7 @@
 public import Strata
 import StrataPipeline
 
-/// The tree of an account as a context shows it, and what changes it.
+/// The tree of an account as a context shows it, with the methods that change it.
 ///
 /// ```swift
 /// let cloud = context.cloud(account)
@@ -9,10 +9,10 @@ import StrataPipeline
 /// try context.commit()    // the node and its upload, or neither
 /// ```
 ///
-/// Each change queues the operations that it implies, as part of the context's changes: they start once the commit that holds them has
-/// reached the store, in an order that the remote can follow.
+/// Each change queues the operations that it implies, as part of the context's changes. The operations start after the
+/// commit that contains them has reached the store. They run in an order that the remote can follow.
 ///
-/// - Isolation: that of its context.
+/// - Isolation: the isolation of its context.
 public struct CloudContext {
     /// The context.
     public let context: ObjectContext
@@ -28,9 +28,9 @@ extension ObjectContext {
     /// The tree of an account.
     public func cloud(_ account: CloudAccount) -> CloudContext { CloudContext(self, account.facts) }
 
-    /// The tree of an account that was set up in this store, whether it is open or not.
+    /// The tree of an account that was set up in this store, whether the account is open or not.
     ///
-    /// - Throws: ``CloudError`` with `noSuchAccount` or `removalUnfinished`; what the store reports.
+    /// - Throws: ``CloudError`` with `noSuchAccount` or `removalUnfinished`; the errors of the store.
     public func cloud(accountID account: String) throws -> CloudContext {
         let record = try accountRecord(account)
         try record.checkWhole()
@@ -43,16 +43,16 @@ extension ObjectContext {
     }
 }
 
-/// What is known of an account in any context.
+/// The facts about an account that every context knows.
 struct AccountFacts: Sendable {
     let account: String
     let rule: NameRule
     let keepsRecords: Bool
-    /// Whether the content of files is sealed.
+    /// Whether the content of files is encrypted.
     let isSealed: Bool
     let pipeline: PipelineName
     let trunks: [Trunk: ObjectID<CloudNode>]
-    /// What the account runs after commits, where it is open.
+    /// The bodies that the account runs after commits, while it is open.
     let afterCommits = AfterCommits()
 
     init(_ record: AccountRecord) {

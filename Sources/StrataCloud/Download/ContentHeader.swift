@@ -1,20 +1,23 @@
 public import Foundation
 
-/// What is known of a node's content without fetching it.
+/// The metadata of a node's content, available without fetching the content.
 ///
-/// On plain remotes that is what the remote says of the file; of a sealed file, what stands in its header and nobody but who has the key can read.
+/// On remotes without encryption, the remote reports the metadata. An encrypted file has the metadata in its header,
+/// which only a holder of the key can read.
 public struct ContentHeader: Hashable, Sendable {
-    /// The version of the content that it is about.
+    /// The version of the content that the header describes.
     public let eTag: ETag?
-    /// When the content was made; nil where nobody says so.
+    /// The creation date of the content; nil if it is unknown.
     public let createdAt: Date?
-    /// When it was last changed: by the application's word in a sealed header, by the remote's clock else.
+    /// The date of the last change of the content.
+    ///
+    /// The application sets it in an encrypted header; otherwise it is the date by the remote's clock.
     public let modifiedAt: Date?
-    /// What the application has put into a sealed header.
+    /// The application's values in an encrypted header.
     public let application: [String: String]
-    /// How many bytes each section has when it is opened, as far as that is known; sections without bytes are left out.
+    /// The decrypted size of each section in bytes, if it is known. Sections without bytes are omitted.
     public let sizes: [ContentSections: Int64]
-    /// Whether the file is sealed.
+    /// Whether the file is encrypted.
     public let isSealed: Bool
 
     init(_ header: SealedHeader, _ eTag: ETag?) {

@@ -1,16 +1,17 @@
 public import Foundation
 
-/// What becomes of a download.
+/// The handling of a downloaded file.
 public struct DownloadOptions: Hashable, Sendable {
-    /// Whether it is kept in the cache, and taken from there where that has the version that is known. Otherwise it is a temporary file, which is
-    /// deleted when it is released.
+    /// Whether the file is kept in the cache, and is taken from the cache if the cache has the known version.
+    ///
+    /// Otherwise it is a temporary file, which is deleted when it is released.
     public var cache: Bool
-    /// Whether the cache may let it go when it needs room.
+    /// Whether the cache may evict the file when it needs space.
     public var retention: CacheRetention
-    /// When the cache lets it go in any case; never where it is nil.
+    /// The date at which the cache removes the file in any case; nil for never.
     public var expires: Date?
 
-    /// What becomes of a download.
+    /// Creates options.
     public init(cache: Bool = false, retention: CacheRetention = .evictable, expires: Date? = nil) {
         self.cache = cache
         self.retention = retention
@@ -18,16 +19,17 @@ public struct DownloadOptions: Hashable, Sendable {
     }
 }
 
-/// Which marked nodes are downloaded by themselves, as soon as the network is there.
+/// Which marked sections are downloaded automatically, as soon as the network is available.
 public enum DownloadPolicy: Sendable {
-    /// None: the application asks for what it needs. Marks do not count in ``CloudAccount/progress()``.
+    /// None: the application requests the downloads that it needs. Marks do not count in ``CloudAccount/progress()``.
     case onDemand
-    /// None either: the application looks for marks, downloads, and removes the marks by itself. So all marks count in
-    /// ``CloudAccount/progress()`` as left to download.
+    /// None: the application finds marks, downloads the sections, and removes the marks.
+    ///
+    /// All marks therefore count in ``CloudAccount/progress()`` as remaining downloads.
     case byApplication
-    /// All that are marked.
+    /// All marked sections.
     case all
-    /// Those that are marked and that this says yes to.
+    /// The marked sections for which this closure returns true.
     case only(@Sendable (CloudNode.Row, ContentSections) -> Bool)
 
     func wants(_ node: CloudNode.Row, _ section: ContentSections) -> Bool {
@@ -38,7 +40,7 @@ public enum DownloadPolicy: Sendable {
         }
     }
 
-    /// Whether anything is downloaded by the account itself.
+    /// Whether the account downloads any section automatically.
     var isAutomatic: Bool {
         switch self {
         case .onDemand, .byApplication: false
@@ -46,7 +48,7 @@ public enum DownloadPolicy: Sendable {
         }
     }
 
-    /// Whether a marked section counts as left to download, by the account or by the application.
+    /// Whether a marked section counts as a remaining download, by the account or by the application.
     func counts(_ node: CloudNode.Row, _ section: ContentSections) -> Bool {
         if case .byApplication = self { true } else { wants(node, section) }
     }

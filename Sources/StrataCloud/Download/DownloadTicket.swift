@@ -1,10 +1,12 @@
-/// A download that was asked for.
+/// A requested download.
 public struct DownloadTicket: Sendable {
     let task: Task<DownloadedFile, any Error>
 
-    /// The file, when it has arrived; it is for whoever asks first to release it. Where the task that asks is cancelled, so is this.
+    /// The file, after it has arrived.
     ///
-    /// - Throws: `CancellationError` where it was cancelled; ``RemoteError``; ``CloudError``.
+    /// The first caller must release it. Cancelling a task that waits for the file cancels the download.
+    ///
+    /// - Throws: `CancellationError` if the download was cancelled; ``RemoteError``; ``CloudError``.
     public var file: DownloadedFile {
         get async throws {
             let task = task
@@ -16,6 +18,9 @@ public struct DownloadTicket: Sendable {
         }
     }
 
-    /// Gives it up. The transfer ends when all that have asked for it have given up; what has arrived by then is kept for the next one.
+    /// Cancels the download.
+    ///
+    /// The transfer ends when all its requests are cancelled. The bytes that have arrived are kept for the next
+    /// transfer.
     public func cancel() { task.cancel() }
 }

@@ -1,16 +1,18 @@
 import Foundation
 import Strata
 
-/// What is sealed is opened as it arrives: nothing is written to a file that was not sealed in this place, by who has the key.
+/// Encrypted content is decrypted as it arrives.
+///
+/// Only bytes that a holder of the key has encrypted at exactly this position are written to a file.
 extension Downloads {
-    /// What lies at the remote where a sealed file is expected.
+    /// The kind of file at the remote, when the account expects an encrypted file.
     private enum Content {
-        /// - start: the first bytes, where they were fetched.
+        /// - start: the first bytes of the file, if they were fetched.
         case sealed(SealedFile, start: Data, ETag?)
         case plain(ETag?)
     }
 
-    /// Fetches the chunks of a section, behind what of it has arrived.
+    /// Fetches and decrypts the chunks of a section, after the bytes that have already arrived.
     func fetchOpened(
         _ source: Source,
         _ place: Place,
@@ -22,7 +24,8 @@ extension Downloads {
         case .sealed(let file, let start, let version):
             guard let section = SealedSection(place.section) else { throw Self.missing(place, source.key) }
             let size = file.size(of: section)
-            // Content may be empty; what goes with it is not there then, and neither is the content of a folder of which no digest is told.
+            // The data section may be empty. An empty metadata or thumbnail section does not exist. The empty data
+            // section of a folder exists only if the header has a digest for it.
             var mayBeEmpty = section == .data
             if mayBeEmpty, source.isFolder {
                 let seal = source.seal ?? KnownSeal(file, version, start: start)
@@ -41,7 +44,7 @@ extension Downloads {
                     position += Int64(chunk.count)
                     transfer.pass(Int64(chunk.count), to: position)
                 }
-                // To a task that is cancelled the chunks just end.
+                // If the task is cancelled, the chunks just end.
                 try Task.checkCancellation()
             }
             guard try partial.size() == size else {
@@ -54,7 +57,7 @@ extension Downloads {
         }
     }
 
-    /// What of a section is not here yet.
+    /// Fetches and decrypts the missing range of a section.
     private func opened(
         _ range: Range<Int64>,
         of section: SealedSection,
@@ -81,7 +84,9 @@ extension Downloads {
         }
     }
 
-    /// A file that is not sealed, where such files are read. What goes with it lies beside it.
+    /// Fetches a file that is not encrypted, if such files are allowed.
+    ///
+    /// The metadata and the thumbnail are in separate files beside the content.
     private func fetchPlain(_ source: Source, _ version: ETag?, _ place: Place, _ transfer: FollowedTransfer)
         async throws
         -> Arrival
@@ -113,7 +118,9 @@ extension Downloads {
 
     // MARK: The first bytes
 
-    /// Opens the preamble: the one that is known of the version, else that of the file, which is known from then on.
+    /// Decrypts the preamble of a file: the known one for this version, otherwise the one in the file.
+    ///
+    /// The latter is then stored as the known one.
     private func look(_ source: Source, _ place: Place, _ sealing: ContentSealing, isHeaderWanted: Bool = false)
         async throws -> Content
     {
@@ -128,7 +135,7 @@ extension Downloads {
         let download = try await remote.get(source.key, range: 0..<SealedFile.firstRead, if: condition)
         let (start, version) = (try await download.data(), download.object.eTag ?? source.version)
         do {
-            // By the keys of the known one another file does not open.
+            // The keys of the known preamble cannot decrypt another file.
             let file = try await sealing.open(known ?? start)
             if let size = download.object.size { try file.check(size: size) }
             if known == nil { try await learn(KnownSeal(file, version, start: start), of: place) }
@@ -145,14 +152,15 @@ extension Downloads {
         return .plain(version)
     }
 
-    /// Writes down how a version is sealed, if that is the one that is known.
+    /// Stores the encryption state of a version, if that version is the known one.
     private func learn(_ seal: KnownSeal, of place: Place) async throws {
         let facts = facts
         let isNews = try await stack.overStore { context in
             try CloudContext(context, facts).remote(place.node)?.lacks(seal) ?? false
         }
         guard isNews else { return }
-        // Before the account was sealing, the bytes of the sealed file may have been taken for the content.
+        // Before the account used encryption, the cache may have stored the bytes of an encrypted file as content. So
+        // these entries are removed.
         let cache = try await cache()
         for section in ContentSections.given.elements where !seal.isPlain {
             try await cache.remove(CacheKey(account: facts.account, node: place.node, sections: section))
@@ -166,16 +174,18 @@ extension Downloads {
                 try context.commit()
             }
         } catch let error as StrataError where error.code == .conflict {
-            // Somebody else has written down what is known of it.
+            // Another context has stored newer information about the object.
         }
     }
 
     // MARK: The header
 
-    /// What is known of a node's content without fetching it. Of a sealed file the first bytes are fetched; on plain remotes it is what was heard of
-    /// the file last, and nothing is asked.
+    /// The metadata of a node's content, without fetching the content.
     ///
-    /// - Throws: ``CloudError`` with `noSuchNode`, or for a sealed file that does not open; ``RemoteError``.
+    /// For an encrypted file, the first bytes are fetched. On remotes without encryption, the result is the last known
+    /// metadata of the file, and no request is sent.
+    ///
+    /// - Throws: ``CloudError`` with `noSuchNode`, or for an encrypted file that cannot be decrypted; ``RemoteError``.
     public func header(of node: ObjectID<CloudNode>) async throws -> ContentHeader {
         let place = Place(node: node.number, section: .header)
         return try await persistently(place) { source in
@@ -190,7 +200,7 @@ extension Downloads {
                 )
             else { return plain }
             if let header = try file.header(in: start) { return ContentHeader(header, version) }
-            // Of chunks that are smaller than those that are written here.
+            // The first bytes do not contain the whole header if the file has smaller chunks than this version writes.
             let range = file.sealedRange(of: .header)
             let bytes = try await get(source.key, range, of: file, version).data()
             return ContentHeader(try SealedHeader(decoding: file.open(.header, in: bytes)), version)
@@ -199,7 +209,7 @@ extension Downloads {
 }
 
 extension RemoteNode {
-    /// Whether something is said of the version that is known, and was not known yet.
+    /// Whether the encryption state belongs to the known version, and is new.
     fileprivate func lacks(_ seal: KnownSeal) -> Bool {
         self.seal != seal && ETag.isSame(seal.eTag.map { ETag(stored: $0) }, eTag)
     }

@@ -3,24 +3,26 @@ import Strata
 import Synchronization
 
 extension Downloads {
-    /// Where content lies at the remote, and what was heard of it last.
+    /// The location of content at the remote, and the last known metadata.
     struct Source: Sendable {
-        /// Where the node lies, and whether it is a folder.
+        /// The key of the node, and whether the node is a folder.
         let place: RemoteKey
         let isFolder: Bool
-        /// The file: where content is sealed, that of all sections.
+        /// The key of the file. With encryption, one file contains all sections.
         let key: RemoteKey
         /// The version of the section.
         let eTag: ETag?
         /// The version of the file.
         var version: ETag?
-        /// The size of the file in bytes; nil where that is not known.
+        /// The size of the file in bytes; nil if it is unknown.
         var size: Int64?
-        /// When the file was written, by the remote's clock.
+        /// The date of the last write, by the remote's clock.
         var modifiedAt: Date?
-        /// Whether what the cache has of the version is its content: where content is sealed that is so when the file was looked at.
+        /// Whether a cached file of this version is certainly the content.
+        ///
+        /// With encryption, the answer is certain only after the file's preamble has been read.
         var isSettled = true
-        /// How the version is sealed, where content is sealed and that is known.
+        /// The encryption state of the version, if the account encrypts and the state is known.
         var seal: KnownSeal?
     }
 
@@ -53,20 +55,22 @@ extension Downloads {
                 size: file == .data || file == .header ? row.size : nil,
                 modifiedAt: row.modifiedAt,
                 isSettled: !facts.isSealed || row.knownSeal != nil,
-                // A version that is weak may stand for another content.
+                // A weak version may belong to different content.
                 seal: version?.isWeak ?? true ? nil : row.knownSeal
             )
         }
     }
 
-    /// Brings a section here. Where that breaks off, what has arrived stays for the next time.
+    /// Downloads a section. If the transfer breaks off, the bytes that have arrived stay for the next transfer.
     func transfer(_ place: Place) async -> Result<Arrival, any Error> {
         let result = await followedTransfer(place)
         if transfers.hasManyPassed { await settleUnmarked() }
         return result
     }
 
-    /// Counts as done what has arrived and is marked no more. Where many stay marked, it is the longer until the next look.
+    /// Counts downloads as done if they have arrived and are not marked any more.
+    ///
+    /// The more of them stay marked, the later the next check.
     private func settleUnmarked() async {
         let (facts, passed) = (facts, transfers.passedDownloads)
         let unmarked = try? await stack.overStore { context in
@@ -93,10 +97,10 @@ extension Downloads {
         }
     }
 
-    /// Asks the remote again if the error may pass, and for another version if the remote has a newer one.
+    /// Retries a request if the error may be temporary, and fetches the new version if the remote has one.
     ///
-    /// While the remote rests, nothing is asked. A transfer that gains bytes each time continues however often its
-    /// connection breaks.
+    /// While the remote rests, no request is sent. A transfer that gains bytes in each attempt continues, no matter how
+    /// often its connection breaks.
     func persistently<Value: Sendable>(_ place: Place, _ body: (Source) async throws -> Value) async throws -> Value {
         var source = try await source(of: place)
         let gains = Mutex(0)
@@ -110,17 +114,18 @@ extension Downloads {
                 }
             } catch let error as RemoteError where Self.isPassing(error) || error.isOfRemote {
                 let gained = gains.withLock { $0 }
-                // A transfer that breaks off after some bytes is resumed after them.
+                // A transfer that breaks off after some bytes is resumed after these bytes.
                 attempt = gained > known && error.isOfRemote ? 1 : attempt + 1
-                // If nothing was sent, and nothing has come yet, the caller gets the error.
+                // If nothing was sent and nothing has arrived yet, the caller gets the error.
                 guard attempt <= Self.tries, gained > 0 || error.code != .unreachable else { throw error }
                 known = gained
-                // The remote's own pause is waited for above.
+                // `enterWhenThere` waits for the pause of the remote itself.
                 let pause = error.isOfRemote ? .zero : error.retryAfter ?? Self.pause * (attempt - 1)
-                // A transfer neither waits for a day, nor asks sooner than the server allows.
+                // A transfer does not wait for longer than 30 seconds, and does not retry sooner than the server
+                // allows.
                 guard max(pause, error.retryAfter ?? .zero) <= Self.longestPause else { throw error }
-                // The remote has another version now: that is downloaded, and the answer names it. Or the size is not
-                // the known one.
+                // Either the remote has another version now, which is then downloaded and returned with the file. Or
+                // the size is not the known one.
                 if error.code == .conditionFailed || error.code == .damagedContent {
                     let there = try await remote.head(source.key)
                     if !ETag.isSame(there?.eTag, source.version?.stored) { source.seal = nil }
@@ -131,7 +136,7 @@ extension Downloads {
         }
     }
 
-    /// Says in errors which file does not open.
+    /// Adds the key of the file to errors of decryption.
     private func naming<Value>(
         _ source: Source,
         _ place: Place,
@@ -153,17 +158,17 @@ extension Downloads {
         }
     }
 
-    /// Goes on behind what has arrived of a version.
+    /// Fetches a file, and resumes after the bytes of this version that have already arrived.
     func fetch(_ source: Source, _ place: Place, _ transfer: FollowedTransfer) async throws -> Arrival {
         let (key, version) = (source.key, source.version)
         let partial = try partialFile(place.name, version?.stored ?? "")
-        // A version that is weak may stand for another content.
+        // A weak version may belong to different content, so its bytes are not resumed.
         let isCertain = version.map { !$0.isWeak } ?? false
         var begin = isCertain ? try partial.size() : 0
         if let size = source.size, begin > size { begin = 0 }
         let range = begin > 0 ? source.size.map { begin..<$0 } : nil
         let download = try await remote.get(key, range: range, if: version.map { .matches($0) } ?? .none)
-        // Another size than was listed means another version, or an answer of a proxy.
+        // A size that differs from the listing means another version, or an answer of a proxy.
         if let heard = source.size, let size = download.object.size, size != heard {
             throw RemoteError(.damagedContent, "\(key) has \(heard) bytes, and \(size) were offered.", key: key)
         }
@@ -173,7 +178,7 @@ extension Downloads {
         try partial.cut(at: download.range.lowerBound)
         var position = download.range.lowerBound
         transfer.resume(at: position, of: download.object.size)
-        // Bytes that are not kept bring the next attempt no further.
+        // Bytes of a weak version are not kept, so they do not advance the next attempt.
         try await WatchedRemote.$progress.withValue(isCertain ? WatchedRemote.progress : nil) {
             for try await chunk in download.chunks {
                 try partial.append(chunk)
@@ -181,7 +186,7 @@ extension Downloads {
                 transfer.pass(Int64(chunk.count), to: position)
             }
         }
-        // To a task that is cancelled the chunks just end.
+        // If the task is cancelled, the chunks just end.
         try Task.checkCancellation()
         let size = try partial.size()
         if let whole = download.object.size, whole != size {
@@ -193,14 +198,14 @@ extension Downloads {
         return Arrival(file, download.object.eTag ?? version)
     }
 
-    /// - Parameter version: what tells the bytes from those of another time.
+    /// - Parameter version: the text that distinguishes these bytes from the bytes of other versions.
     func partialFile(_ name: String, _ version: String) throws -> PartialFile {
         try PartialFile(Self.partials(in: folder), facts.account, name, version, limit: limit)
     }
 }
 
 extension RemoteNode {
-    /// Whether there may be such a section. A folder may have metadata and a thumbnail without having content.
+    /// Whether the node may have this section. A folder may have metadata and a thumbnail without having content.
     fileprivate func has(_ section: ContentSections) -> Bool {
         if section == .data { return snapshot.hasContent }
         return !isFolder || eTag != nil || [.metadata, .thumbnail].contains(section)

@@ -2,7 +2,7 @@ import Foundation
 public import Strata
 import Synchronization
 
-/// The downloads of an account: one transfer of a node's section, however many ask for it.
+/// The downloads of an account. All requests for one section of a node share one transfer.
 ///
 /// ```swift
 /// let film = try await account.downloads.fetch(node, .data, options: .init(cache: true))
@@ -10,7 +10,8 @@ import Synchronization
 /// film.release()
 /// ```
 ///
-/// What a transfer has brought before it broke off is kept beside the cache, and the next one goes on behind it, if the remote still has that version.
+/// If a transfer breaks off, its bytes are kept beside the cache. The next transfer resumes after them, if the remote
+/// still has that version.
 ///
 /// Isolation: any.
 public final class Downloads: Sendable {
@@ -21,21 +22,21 @@ public final class Downloads: Sendable {
         var cache: Task<DiskCache, any Error>?
     }
 
-    /// What is being transferred, and who waits for it.
+    /// A running transfer, and the requests that wait for it.
     private struct Transfer {
         let id: Int
         let task: Task<Void, Never>
-        /// Whether nobody waits for it any more.
+        /// Whether all requests of the transfer were cancelled.
         var isAbandoned = false
         var waiters: [Int: CheckedContinuation<Arrival, any Error>]
     }
 
-    /// What is downloaded: one transfer each.
+    /// The section of a node. Each has at most one transfer.
     struct Place: Hashable, Sendable {
         let node: Int64
         let section: ContentSections
 
-        /// As the names of partial files begin with it.
+        /// The prefix of the names of partial files.
         var name: String { "\(node)-\(section.rawValue)" }
     }
 
@@ -44,12 +45,12 @@ public final class Downloads: Sendable {
     let facts: AccountFacts
     let remote: any Remote
     let availability: RemoteAvailability
-    /// How content is opened; nil where it is not sealed.
+    /// The keys for decrypting content; nil if the account does not encrypt.
     let sealing: ContentSealing?
-    /// Which marked sections are downloaded, and whether the account or the application does so.
+    /// Which marked sections are downloaded, and whether the account or the application downloads them.
     let policy: DownloadPolicy
     let folder: URL
-    /// What is told of bytes as they pass.
+    /// The records of transfer progress.
     let transfers: TransferBook
     let limit: Int64
 
@@ -67,7 +68,7 @@ public final class Downloads: Sendable {
         folder = Self.folder(options.cacheFolder, of: stack)
     }
 
-    /// The folder that was asked for, or in the user's folder for caches one of each store.
+    /// The requested folder, or otherwise a folder for this store in the user's caches folder.
     static func folder(_ folder: URL?, of stack: ContextStack) -> URL {
         if let folder { return folder }
         let caches =
@@ -80,7 +81,7 @@ public final class Downloads: Sendable {
 
     static func partials(in folder: URL) -> URL { folder.appending(path: "partial") }
 
-    /// The cache of the account, which is opened when it is first used.
+    /// The cache of the account, which is opened at its first use.
     ///
     /// - Throws: ``CloudError`` with `cacheUnavailable` or `cacheDamaged`, or `closed`.
     public func cache() async throws -> DiskCache {
@@ -94,7 +95,7 @@ public final class Downloads: Sendable {
             return task
         }
         do { return try await task.value } catch {
-            // Another time it may be there.
+            // A later attempt to open the cache may succeed.
             state.withLock { $0.cache = nil }
             throw error
         }
@@ -107,12 +108,12 @@ public final class Downloads: Sendable {
     /// Downloads a section of a node, or takes it from the cache.
     ///
     /// - Parameters:
-    ///   - section: metadata, thumbnail or data: one of them.
-    ///   - options: what becomes of the file. By default it is temporary.
-    /// - Returns: the file, with the version that it has. Held until it is released.
-    /// - Throws: ``CloudError`` with `noSuchNode` where the remote is not known to have it, `wrongSections`, that of the cache, or one that says why a sealed
-    ///   file does not open, after which there is no file;
-    ///   ``RemoteError``; `CancellationError`, also where another task of the same transfer goes on.
+    ///   - section: exactly one of metadata, thumbnail and data.
+    ///   - options: the handling of the file. By default it is temporary.
+    /// - Returns: the file with its version. It is held until it is released.
+    /// - Throws: ``CloudError`` with `noSuchNode` if the remote is not known to have the section, with `wrongSections`,
+    ///   with a code of the cache, or with the reason why an encrypted file cannot be decrypted. Then no file exists.
+    ///   Also ``RemoteError``; `CancellationError`, even if another task continues the same transfer.
     public func fetch(
         _ node: ObjectID<CloudNode>,
         _ section: ContentSections = .data,
@@ -121,7 +122,7 @@ public final class Downloads: Sendable {
         try await begin(node, section, options: options).file
     }
 
-    /// The same, by a ticket that can be cancelled.
+    /// Begins a download, and returns a ticket that can be cancelled. Otherwise it works as ``fetch(_:_:options:)``.
     public func begin(
         _ node: ObjectID<CloudNode>,
         _ section: ContentSections = .data,
@@ -150,9 +151,10 @@ public final class Downloads: Sendable {
         }
         let arrival = try await join(place)
         defer { arrival.leave() }
-        // Others that have waited for it may have put it there. Of what has no version nobody knows whether it is the same.
+        // Another request of the same transfer may have put the file into the cache. A file without a version may
+        // differ from a cached one, so the cache is not used for it.
         if options.cache, let eTag = arrival.eTag, let file = try await cache.file(key, eTag: eTag) { return file }
-        // Each has a name of its own for the same file.
+        // Each request gets a separate name for the same file.
         let own = try cache.temporaryPlace()
         do {
             try arrival.link(to: own)
@@ -165,7 +167,8 @@ public final class Downloads: Sendable {
                 expires: options.expires
             )
         } catch {
-            // It would stay until the account is closed, once for each try, and take the room that is missing on a full disk.
+            // Otherwise the file would stay until the account is closed, once for each attempt, and occupy the space
+            // that is missing on a full disk.
             unlink(own.path)
             throw CloudError.cache(error, cache.folder.root)
         }
@@ -173,7 +176,7 @@ public final class Downloads: Sendable {
 
     // MARK: Sharing transfers
 
-    /// Waits for the transfer of a place, which is begun where there is none.
+    /// Waits for the transfer of a place, and begins the transfer if none is running.
     private func join(_ place: Place) async throws -> Arrival {
         let id = state.withLock { state in
             state.lastWaiter += 1
@@ -187,7 +190,7 @@ public final class Downloads: Sendable {
                     let known = state.transfers[place]
                     if known?.isAbandoned ?? true {
                         let task = Task {
-                            // What it has brought is gone on with, once it has let go of that.
+                            // The new transfer resumes from the bytes of the abandoned one, after that one has ended.
                             await known?.task.value
                             self.finish(place, id, await self.transfer(place))
                         }
@@ -205,7 +208,7 @@ public final class Downloads: Sendable {
 
     private func finish(_ place: Place, _ id: Int, _ result: Result<Arrival, any Error>) {
         let waiters = state.withLock { state -> [Int: CheckedContinuation<Arrival, any Error>] in
-            // Another one may stand in its place by now.
+            // Another transfer may have replaced this one.
             guard state.transfers[place]?.id == id else { return [:] }
             return state.transfers.removeValue(forKey: place)?.waiters ?? [:]
         }
@@ -216,7 +219,7 @@ public final class Downloads: Sendable {
     private func leave(_ place: Place, _ id: Int) {
         let (waiter, task) = state.withLock { state in
             let waiter = state.transfers[place]?.waiters.removeValue(forKey: id)
-            // The last one to leave ends it.
+            // The last waiter to leave cancels the transfer.
             let isLast = waiter != nil && state.transfers[place]?.waiters.isEmpty ?? false
             if isLast { state.transfers[place]?.isAbandoned = true }
             return (waiter, isLast ? state.transfers[place]?.task : nil)
@@ -236,7 +239,7 @@ public final class Downloads: Sendable {
     }
 }
 
-/// A file that has arrived. It goes away when the last one that has waited for it leaves.
+/// A downloaded file that several requests share. The file is deleted after the last of them has left.
 final class Arrival: Sendable {
     private let file: URL
     let eTag: ETag?
@@ -246,10 +249,10 @@ final class Arrival: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: file) }
 
-    /// Says how many have waited for it, before they are told.
+    /// Sets the number of waiting requests, before they resume.
     func expect(_ count: Int) { waiting.withLock { $0 = count } }
 
-    /// Says that one of them has what it needs.
+    /// Records that one of the requests does not need the file any more.
     func leave() {
         let isLast = waiting.withLock { count in
             count -= 1
@@ -262,7 +265,7 @@ final class Arrival: Sendable {
         do {
             try FileManager.default.linkItem(at: file, to: other)
         } catch {
-            // Not all file systems have more than one name for a file.
+            // Some file systems do not support hard links.
             try FileManager.default.copyItem(at: file, to: other)
         }
     }

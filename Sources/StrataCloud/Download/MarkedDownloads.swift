@@ -2,13 +2,15 @@ import Strata
 import StrataPipeline
 import Synchronization
 
-/// Downloads what is marked, by itself: when the account is opened, when something was marked, when the network returns, and behind each pull.
+/// Downloads marked sections automatically: when the account is opened, after a section was marked, when the network
+/// returns, and after each pull.
 ///
-/// What has arrived is told to the handler in the commit that takes the mark back. What has not stays marked, for the next time.
+/// The commit that removes a mark also notifies the handler. A section that has not arrived stays marked for the next
+/// pass.
 final class MarkedDownloads: Sendable {
     private struct State {
         var lastWaiter = 0
-        /// Who waits for the end of a look that begins from now on, or, where it has begun, of that one.
+        /// The callers that wait for the end of the next pass, or of the current pass if it began after their call.
         var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
         var isStopped = false
     }
@@ -18,7 +20,7 @@ final class MarkedDownloads: Sendable {
     private let maxConcurrent: Int
     private let looks = RepeatedTask()
     private let state = Mutex(State())
-    /// How many come at once where any number may.
+    /// The number of concurrent downloads if the account does not limit operations.
     private static let most = 8
 
     init(_ downloads: Downloads, _ handler: any CloudHandler, _ options: CloudOptions) {
@@ -26,14 +28,14 @@ final class MarkedDownloads: Sendable {
         maxConcurrent = max(1, options.maxConcurrent ?? Self.most)
     }
 
-    /// Looks at the marked sections, now or after the look that is under way.
+    /// Requests a pass over the marked sections, now or after the current pass.
     func look() {
         if downloads.policy.isAutomatic { looks.ask { await self.lookOnce() } }
     }
 
-    /// Looks at the sections marked now, and waits until they are here.
+    /// Downloads the sections that are marked now, and waits until they have arrived.
     ///
-    /// - Throws: ``CloudError`` with `downloadsFailed` or `closed`; `CancellationError`; what the store reports.
+    /// - Throws: ``CloudError`` with `downloadsFailed` or `closed`; `CancellationError`; the errors of the store.
     func fetchNow() async throws {
         guard downloads.policy.isAutomatic else { return }
         let id = state.withLock { state in
@@ -72,13 +74,13 @@ final class MarkedDownloads: Sendable {
         }
     }
 
-    /// Notes commits, which may have marked something.
+    /// Requests a pass after commits that may have marked a section.
     func note(_ news: [ChangeSet]?) {
         let isDue = news?.contains { $0.contains(DownloadMark.self) && !$0.of(DownloadMark.self).inserted.isEmpty }
         if isDue ?? true { look() }
     }
 
-    /// Waits for the looks that are under way.
+    /// Waits for the end of all requested passes.
     func settle() async { await looks.settle() }
 
     func stop() async {
@@ -92,7 +94,7 @@ final class MarkedDownloads: Sendable {
         let path: TreePath
         let isFolder: Bool
         let section: ContentSections
-        /// The version that was known when it was looked for.
+        /// The version that was known when the pass began.
         let version: ETag?
     }
 
@@ -102,7 +104,7 @@ final class MarkedDownloads: Sendable {
         let reason: any Error
     }
 
-    /// Downloads the sections that are marked and wanted.
+    /// Downloads the marked sections that the policy wants.
     ///
     /// - Returns: the sections that have not arrived, and are still marked.
     private func fetchAll() async throws -> [Failure] {
@@ -125,8 +127,9 @@ final class MarkedDownloads: Sendable {
         }
     }
 
-    /// The sections that are marked and wanted, and may be at the remote. Marks of folders for sections that the remote
-    /// does not have are removed.
+    /// The marked sections that the policy wants.
+    ///
+    /// Marks of folders for sections that the remote does not have are removed first.
     private func wanted() async throws -> [Wanted] {
         let (facts, policy) = (downloads.facts, downloads.policy)
         return try await downloads.stack.overStore { context in
@@ -154,7 +157,7 @@ final class MarkedDownloads: Sendable {
             try await fetchAndTell(item)
             return nil
         } catch is CancellationError {
-            // It stays marked.
+            // The section stays marked.
             return Failure(item: item, reason: CancellationError())
         } catch let error as HandlerRefusal {
             let text = "the handler has thrown for the \(item.section) of node \(item.node.number), which stays marked"
@@ -187,7 +190,7 @@ final class MarkedDownloads: Sendable {
         }
     }
 
-    /// Takes a mark back, and tells of what it was for, in one commit.
+    /// Removes a mark and notifies the handler, in one commit.
     private func finish(
         _ item: Wanted,
         _ version: ETag?,
@@ -203,9 +206,10 @@ final class MarkedDownloads: Sendable {
         }
     }
 
-    /// Takes back the mark of what goes with content, and is not there: there is nothing to download, as long as nobody marks another version.
+    /// Removes the mark of a section that the remote does not have, until the application marks another version.
     ///
-    /// - Returns: false for the content of a folder that is known to have some: others may have moved it, which a pull finds.
+    /// - Returns: false for the data section of a folder that is known to have content. Another client may have moved
+    ///   the folder, which a pull finds.
     private func forget(_ item: Wanted) async throws -> Bool {
         let facts = downloads.facts
         return try await downloads.stack.overStore { context in
@@ -222,7 +226,7 @@ final class MarkedDownloads: Sendable {
 }
 
 extension CloudError {
-    /// How many of those that have not arrived are named.
+    /// The maximum number of failures that the message names.
     private static let named = 5
 
     fileprivate static func failed(_ failures: [MarkedDownloads.Failure]) -> CloudError {
@@ -241,7 +245,7 @@ extension CloudError {
     static var closedAccount: CloudError { CloudError(.closed, "The account is closed. Open it again.") }
 }
 
-/// What the application's handler has thrown, whatever it is: that says nothing about the remote.
+/// An error of the application's handler. It does not concern the remote.
 private struct HandlerRefusal: Error {
     let reason: any Error
 }

@@ -10,17 +10,19 @@ import Strata
     import Darwin
 #endif
 
-/// What has arrived of a version of something, in a file that one transfer at a time goes on with.
+/// A file with the bytes of one version that have arrived so far. Only one transfer at a time writes to it.
 ///
-/// The names of files begin with what stands for their account.
+/// File names begin with a digest of the account id.
 final class PartialFile {
     private let file: URL
     private let mark: String
     private let handle: FileHandle
 
+    /// Opens the partial file of a version, or creates it.
+    ///
     /// - Parameters:
-    ///   - version: others have files of their own; those of earlier versions are removed.
-    ///   - limit: how many bytes are kept of transfers that nobody is at, those of them that have rested the longest going first.
+    ///   - version: the version of the content. Each version has a separate file. Files of other versions are removed.
+    ///   - limit: the maximum number of bytes of interrupted transfers to keep. The oldest files are removed first.
     init(_ folder: URL, _ account: String, _ name: String, _ version: String, limit: Int64 = .max) throws {
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -32,7 +34,7 @@ final class PartialFile {
                 (file, self.handle) = (folder.appending(path: own), handle)
                 return
             }
-            // Another process is at it: this transfer begins in a file of its own.
+            // Another process writes to the file, so this transfer starts from the beginning in a separate file.
             let alone = folder.appending(path: prefix + UUID().uuidString)
             guard let handle = try Self.open(alone) else { throw POSIXError(.EAGAIN) }
             (file, self.handle) = (alone, handle)
@@ -53,9 +55,10 @@ final class PartialFile {
         Hexadecimal.text(SHA256.hash(data: Data(text.utf8)).prefix(12))
     }
 
-    /// Opens a file, which is made where it is not there; nil where another transfer holds it.
+    /// Opens a file, and creates it if it does not exist. Returns nil if another transfer holds it.
     private static func open(_ file: URL) throws -> FileHandle? {
-        // By the system's own call: that of `FileManager` puts a new file in place of one that somebody has made meanwhile, and is at work on.
+        // This calls the system directly. `FileManager` would replace a file that another process has created meanwhile
+        // and is writing.
         #if canImport(Darwin)
             let raw = Darwin.open(file.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
         #elseif canImport(Musl)
@@ -65,7 +68,7 @@ final class PartialFile {
         #endif
         guard raw >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
         let handle = FileHandle(fileDescriptor: raw, closeOnDealloc: true)
-        // Whoever has held it until now has given it another name.
+        // A previous holder of the file may have renamed it.
         guard flock(raw, LOCK_EX | LOCK_NB) == 0, isNamed(raw, file) else {
             try handle.close()
             return nil
@@ -73,14 +76,14 @@ final class PartialFile {
         return handle
     }
 
-    /// Whether an open file is the one that has a name.
+    /// Whether an open file still has this name.
     private static func isNamed(_ raw: CInt, _ file: URL) -> Bool {
         var (opened, named) = (stat(), stat())
         guard fstat(raw, &opened) == 0, stat(file.path, &named) == 0 else { return false }
         return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
     }
 
-    /// Removes what was begun of other versions, and what processes that were killed have left behind.
+    /// Removes partial files of other versions, and files that killed processes have left.
     private static func sweep(_ folder: URL, _ prefix: String, _ own: String, _ limit: Int64) throws {
         var resting: [(file: URL, size: Int64, date: Date)] = []
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where !name.hasSameBytes(as: own) {
@@ -105,7 +108,7 @@ final class PartialFile {
         }
     }
 
-    /// Removes a file, unless a transfer is at work on it.
+    /// Removes a file, unless a transfer is writing to it.
     private static func removeUnused(_ file: URL) {
         guard let handle = try? open(file) else { return }
         try? FileManager.default.removeItem(at: file)
@@ -114,12 +117,12 @@ final class PartialFile {
 
     private static let finished = ".done"
     private static let day: TimeInterval = 86400
-    /// How long that is kept which nobody goes on with.
+    /// The time, in seconds, that an abandoned partial file is kept: 30 days.
     private static let lifetime = 30 * day
 
     func size() throws -> Int64 { try using { Int64(try handle.seekToEnd()) } }
 
-    /// Forgets what lies behind an offset.
+    /// Discards the bytes after an offset.
     func cut(at offset: Int64) throws {
         try using {
             try handle.truncate(atOffset: UInt64(offset))
@@ -127,24 +130,24 @@ final class PartialFile {
         }
     }
 
-    /// What is not written to the end, as on a full disk, stays as far as it goes: the next transfer goes on behind it.
+    /// Appends bytes. A partly written chunk, as on a full disk, stays, and the next transfer resumes after it.
     func append(_ data: Data) throws { try using { try handle.write(contentsOf: data) } }
 
-    /// Gives it another name, so that the next transfer begins anew.
+    /// Renames the finished file, so that the next transfer starts from the beginning.
     func finish() throws -> URL {
         let place = file.deletingLastPathComponent().appending(path: mark + UUID().uuidString + Self.finished)
         try using { try FileManager.default.moveItem(at: file, to: place) }
         return place
     }
 
-    /// Says in errors of the system what they mean for a download.
+    /// Converts errors of the system into the errors of a download.
     private func using<Value>(_ body: () throws -> Value) throws -> Value {
         do { return try body() } catch {
             throw CloudError.cache(error, file.deletingLastPathComponent())
         }
     }
 
-    /// Removes all that has arrived for an account, whole or in part.
+    /// Removes all partial and finished files of an account.
     static func removeAll(of account: String, in folder: URL) throws {
         do {
             let mark = Self.mark(of: account)

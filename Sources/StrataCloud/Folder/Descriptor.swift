@@ -1,7 +1,7 @@
 internal import CStrataFiles
 import Foundation
 
-/// A call of the system that failed.
+/// A failed system call.
 struct SystemError: Error, CustomStringConvertible {
     let code: CInt
     let call: String
@@ -9,7 +9,7 @@ struct SystemError: Error, CustomStringConvertible {
     var description: String { "\(call): \(String(cString: strerror(code)))" }
 }
 
-/// An open file or folder, closed when nobody holds it any more.
+/// An open file or folder. The descriptor is closed when the last reference is gone.
 final class Descriptor: Sendable {
     let raw: CInt
 
@@ -17,12 +17,14 @@ final class Descriptor: Sendable {
 
     deinit { close(raw) }
 
-    /// Opens a path, symbolic links in it included: for the root only, which the user has chosen.
+    /// Opens a folder at a path that may contain symbolic links.
+    ///
+    /// Only the root may be opened this way, because the user has chosen it.
     static func folder(_ path: String) throws -> Descriptor {
         Descriptor(try check("open", Foundation.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)))
     }
 
-    /// The result of a call, or the error that it has left.
+    /// Returns the result of a call, or throws its error. Interrupted calls are repeated.
     @discardableResult
     static func check(_ call: String, _ result: @autoclosure () -> CInt) throws -> CInt {
         while true {
@@ -34,22 +36,22 @@ final class Descriptor: Sendable {
 
     // MARK: In a folder
 
-    /// Opens what is directly in this folder. A symbolic link is not followed but refused, with `ELOOP` or `ENOTDIR`.
+    /// Opens an entry directly in this folder. A symbolic link is not followed; it throws `ELOOP` or `ENOTDIR`.
     func open(_ name: String, _ flags: CInt, mode: mode_t = 0o666) throws -> Descriptor {
-        // Nothing is waited for: what stands there might be a pipe.
+        // The call must not block if the entry is a pipe.
         Descriptor(try Self.check("open", openat(raw, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode)))
     }
 
-    /// A folder in this one.
+    /// Opens a folder in this folder.
     func folder(_ name: String) throws -> Descriptor { try open(name, O_RDONLY | O_DIRECTORY) }
 
-    /// A folder in this one, made where it is not there.
+    /// Opens a folder in this folder, and creates it if it does not exist.
     func madeFolder(_ name: String) throws -> Descriptor {
         if mkdirat(raw, name, 0o777) != 0, errno != EEXIST { throw SystemError(code: errno, call: "mkdir") }
         return try folder(name)
     }
 
-    /// What stands under a name, a symbolic link itself; nil where nothing does.
+    /// The status of an entry, without following a symbolic link; nil if it does not exist.
     func status(_ name: String) throws -> FileStatus? {
         var status = stat()
         do {
@@ -60,9 +62,9 @@ final class Descriptor: Sendable {
         return FileStatus(status)
     }
 
-    /// The names in this folder, without those that are no UTF-8.
+    /// The names in this folder, without names that are not valid UTF-8.
     func names() throws -> [String] {
-        // The stream closes what it is given.
+        // `closedir` closes the descriptor that the stream was opened with, so the stream gets a separate one.
         let copy = try Self.check("open", openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC))
         guard let stream = fdopendir(copy) else {
             let code = errno
@@ -91,9 +93,9 @@ final class Descriptor: Sendable {
         try Self.check("unlink", unlinkat(raw, name, isFolder ? AT_REMOVEDIR : 0))
     }
 
-    /// Gives what is in this folder a name in another one.
+    /// Moves an entry of this folder to a name in another folder.
     ///
-    /// - Parameter replaces: whether a file of that name is replaced. If not, `EEXIST` is thrown.
+    /// - Parameter replaces: whether a file with that name is replaced. Otherwise the call throws `EEXIST`.
     func rename(_ name: String, to folder: Descriptor, _ newName: String, replaces: Bool) throws {
         if replaces {
             try Self.check("rename", renameat(raw, name, folder.raw, newName))
@@ -102,7 +104,8 @@ final class Descriptor: Sendable {
         do {
             try Self.check("rename", strata_rename_exclusively(raw, name, folder.raw, newName))
         } catch let error as SystemError where error.code == EINVAL || error.code == ENOSYS {
-            // A file system that cannot: the lock keeps the other users of the remote away meanwhile, and nobody else.
+            // This file system does not support exclusive renames. The lock then excludes other users of the remote,
+            // but not other programs.
             if try folder.status(newName) != nil { throw SystemError(code: EEXIST, call: "rename") }
             try Self.check("rename", renameat(raw, name, folder.raw, newName))
         }
@@ -131,7 +134,7 @@ final class Descriptor: Sendable {
         }
     }
 
-    /// Bytes from a place on; fewer than asked for at the end only.
+    /// Reads bytes from an offset. It returns fewer bytes than requested only at the end of the file.
     func read(at offset: Int64, count: Int) throws -> Data {
         var data = Data(count: count)
         var filled = 0
@@ -147,7 +150,7 @@ final class Descriptor: Sendable {
         return data.prefix(filled)
     }
 
-    /// Writes the whole of another file behind what has been written, by the file system itself where it can.
+    /// Appends a whole other file. The file system copies the bytes itself if it can.
     func append(_ other: Descriptor, size: Int64) throws {
         var done: Int64 = 0
         while done < size {
@@ -157,7 +160,7 @@ final class Descriptor: Sendable {
                 continue
             }
             if count < 0, errno == EINTR { continue }
-            // Nothing more, or it cannot: the rest is read and written.
+            // The file system cannot copy further, so the rest is read and written.
             while done < size {
                 let data = try other.read(at: done, count: Int(min(size - done, 1 << 18)))
                 guard !data.isEmpty else { throw SystemError(code: EIO, call: "read") }
@@ -167,9 +170,9 @@ final class Descriptor: Sendable {
         }
     }
 
-    /// Takes the lock of this file, which ends with it.
+    /// Locks this file. The lock ends when the descriptor is closed.
     ///
-    /// - Returns: false where somebody else has it and it is not waited for.
+    /// - Returns: false if another process or descriptor has the lock and `waits` is false.
     @discardableResult
     func lock(waits: Bool = true) throws -> Bool {
         do {

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What the system knows of a file or a folder.
+/// The metadata that the system has of a file or a folder.
 struct FileStatus: Sendable {
     enum Kind: Sendable {
         case file, folder
-        /// A symbolic link, a pipe, a device: nothing of a remote's.
+        /// A symbolic link, a pipe or a device. A remote does not show these.
         case other
     }
 
@@ -31,12 +31,15 @@ struct FileStatus: Sendable {
         #endif
     }
 
-    /// The version of a file: which inode, when it was written, to the nanosecond, and how long it is.
+    /// The version of a file: its inode, its modification time in nanoseconds, and its size.
     ///
-    /// Each write of a remote makes a new file with a time of its own, so another one gets another version also where the inode is used
-    /// again. The same is told after restarts and by other processes, and moving, linking or changing rights changes nothing, which is why
-    /// the time of the last change of the inode is not part of it. A program that rewrites a file in place is noticed by the time that
-    /// the kernel sets, whose steps are some milliseconds: of two such within one step and of one size, the second is not.
+    /// Each write by a remote creates a new file with a unique time, so its version differs even if the inode number is
+    /// reused. The version is the same after restarts and in other processes. Moving the file, linking it, or changing
+    /// its permissions does not change the version. For that reason the change time of the inode is not part of it.
+    ///
+    /// If a program rewrites a file in place, the modification time from the kernel shows it. The kernel's clock
+    /// advances in steps of some milliseconds. Of two such rewrites within one step and with the same size, the second
+    /// is not noticed.
     var eTag: ETag {
         let parts = [inode, UInt64(bitPattern: Int64(modified.tv_sec)), UInt64(bitPattern: Int64(modified.tv_nsec))]
         return ETag((parts + [UInt64(bitPattern: size)]).map { String($0, radix: 36) }.joined(separator: "-"))

@@ -1,7 +1,7 @@
 import Foundation
 
 extension FolderRemote {
-    /// Copies a file, on file systems that can without moving its bytes.
+    /// Copies a file. If the file system supports it, the copy does not transfer the bytes.
     public func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject {
         try target.requireNames()
         let new = try await run(source) { [name] tree in

@@ -2,8 +2,9 @@ import Foundation
 import Strata
 
 extension FolderRemote {
-    /// Begins an upload in parts, which lie in the hidden folder until they are an object. They survive restarts, and thirty days in
-    /// which no part comes.
+    /// Begins an upload in parts. The parts stay in the hidden folder until they become an object.
+    ///
+    /// The parts survive restarts, and up to 30 days without a new part.
     public func beginUpload(_ key: RemoteKey, mark: String?, mediaType: String?) async throws -> String {
         try await run(key) { [isDurable] tree in
             _ = try tree.parent(key)
@@ -15,9 +16,9 @@ extension FolderRemote {
         }
     }
 
-    /// Keeps a part.
+    /// Stores a part.
     ///
-    /// - Returns: its version.
+    /// - Returns: the version of the part.
     public func uploadPart(_ body: RemoteBody, number: Int, of upload: String, at key: RemoteKey) async throws -> String
     {
         guard (1...1_000_000).contains(number) else {
@@ -34,7 +35,7 @@ extension FolderRemote {
         }
     }
 
-    /// Writes all parts to one file, which then takes its name.
+    /// Writes all parts into one file, which then gets its final name.
     public func completeUpload(
         _ upload: String,
         parts: [String],
@@ -60,12 +61,12 @@ extension FolderRemote {
             return new
         }
         let object = try await commit(new, at: key, if: condition)
-        // The object is there. What is left of its parts is swept some day.
+        // The object exists now. A later sweep removes remaining parts.
         try? await abortUpload(upload, at: key)
         return object
     }
 
-    /// Removes the parts.
+    /// Removes the parts of an upload.
     public func abortUpload(_ upload: String, at key: RemoteKey) async throws {
         guard UUID(uuidString: upload) != nil else { return }
         try await run(key) { try FolderWork($0).removeUpload(upload) }
@@ -73,7 +74,7 @@ extension FolderRemote {
 
     /// The folder of an upload.
     private static func upload(_ id: String, _ tree: FolderTree, _ key: RemoteKey) throws -> Descriptor {
-        // An id comes from outside, and is part of a path.
+        // The id comes from outside and becomes part of a path, so it must be a UUID.
         guard UUID(uuidString: id) != nil else { throw RemoteError(.uploadGone, "'\(id)' is no upload.", key: key) }
         do {
             return try FolderWork(tree).uploads().folder(id)

@@ -2,13 +2,15 @@ import Foundation
 import Strata
 
 extension FolderRemote {
-    /// What is known of a file or folder; nil for what is neither.
+    /// The metadata of a file or folder; nil for anything else.
     public func head(_ key: RemoteKey) async throws -> RemoteObject? {
         try await run(key) { try $0.object(key) }
     }
 
-    /// The content of a file. It stays that of its version when another one takes its place; where a program has changed it in place
-    /// meanwhile the stream ends with `damagedContent`.
+    /// The content of a file.
+    ///
+    /// If another file replaces it meanwhile, the stream still returns the content of its version. If a program changes
+    /// the file in place meanwhile, the stream ends with `damagedContent`.
     public func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws
         -> RemoteDownload
     {
@@ -32,7 +34,7 @@ extension FolderRemote {
         )
     }
 
-    /// What lies in a folder, in one part.
+    /// The content of a folder, in one part.
     public func list(_ folder: RemoteKey, isRecursive: Bool, after next: String?) async throws -> RemoteListing {
         try await run(folder) { [name] tree in
             var objects: [RemoteObject] = []
@@ -50,8 +52,10 @@ extension FolderRemote {
         }
     }
 
-    /// Visits what is in a folder. Every folder is opened from the one above it, so that none can become a link meanwhile; as many are
-    /// open at once as the tree is deep.
+    /// Visits the entries of a folder.
+    ///
+    /// Each folder is opened from its parent, so that no folder can become a symbolic link meanwhile. The number of
+    /// open folders is the depth of the tree.
     private static func walk(
         _ folder: Descriptor,
         _ key: RemoteKey,
@@ -68,7 +72,7 @@ extension FolderRemote {
             do {
                 inner = try folder.folder(name)
             } catch let error as SystemError where FolderTree.saysMissing(error) {
-                // Gone since it was looked at.
+                // The folder has disappeared since its status was read.
                 continue
             }
             try walk(inner, child, isRecursive: true, visit)

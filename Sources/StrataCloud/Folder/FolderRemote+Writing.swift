@@ -1,9 +1,9 @@
 import Foundation
 
 extension FolderRemote {
-    /// Writes a file: a hidden one first, which then takes its name.
+    /// Writes a file: first a hidden file, which then gets its final name.
     public func put(_ body: RemoteBody, at key: RemoteKey, if condition: RemoteCondition) async throws -> RemoteObject {
-        // Looked at before the bytes are sent too, so that nobody waits for what is refused anyhow.
+        // The condition is also checked before the bytes are written, so that a write that must fail fails early.
         try await run(key) { [name] tree in
             let (folder, file) = try tree.parent(key)
             try Self.check(try folder.status(file), condition, key: key, remote: name)
@@ -12,7 +12,7 @@ extension FolderRemote {
         return try await commit(new, at: key, if: condition)
     }
 
-    /// A hidden file of the bytes of a body.
+    /// Writes the bytes of a body into a hidden file.
     func written(_ body: RemoteBody, _ key: RemoteKey) async throws -> FolderWork.NewFile {
         let new = try await run(key) { try FolderWork($0).newFile() }
         var size: Int64 = 0
@@ -26,7 +26,7 @@ extension FolderRemote {
         return new
     }
 
-    /// Gives a hidden file its name, if a condition holds at that moment.
+    /// Gives a hidden file its final name, if a condition holds at that moment.
     func commit(_ new: FolderWork.NewFile, at key: RemoteKey, if condition: RemoteCondition) async throws
         -> RemoteObject
     {
@@ -36,7 +36,8 @@ extension FolderRemote {
             let status = try tree.locked {
                 let old = try folder.status(file)
                 try Self.check(old, condition, key: key, remote: name)
-                // Where the disk keeps coarse times: another one than that of the version before.
+                // If the disk stores coarse times, the new version may equal the old one. Then the time moves forward
+                // until the versions differ.
                 var status = try new.file.status()
                 for seconds in 1...60 where status.eTag == old?.eTag {
                     var later = status.modified
@@ -47,7 +48,7 @@ extension FolderRemote {
                 do {
                     try new.move(to: folder, file, replaces: condition != .isAbsent)
                 } catch let error as SystemError where error.code == EEXIST {
-                    // By a program that knows nothing of the lock.
+                    // A program that does not use the lock has created the file.
                     throw RemoteError(
                         .conditionFailed,
                         "There is a file in \(name) already.",
@@ -62,7 +63,7 @@ extension FolderRemote {
         }
     }
 
-    /// Whether a file may be written where this stands.
+    /// Checks whether a file may be written in place of this entry.
     private static func check(_ old: FileStatus?, _ condition: RemoteCondition, key: RemoteKey, remote: String) throws {
         if let old, old.kind != .file {
             throw RemoteError(.occupied, "There is no file of this name in \(remote) but something else.", key: key)
@@ -70,7 +71,7 @@ extension FolderRemote {
         try condition.check(old?.object(key), key: key, remote: remote)
     }
 
-    /// Makes a folder.
+    /// Creates a folder.
     @discardableResult
     public func createFolder(_ key: RemoteKey) async throws -> Bool {
         if key == .root { return false }
@@ -86,9 +87,11 @@ extension FolderRemote {
         }
     }
 
-    /// Deletes a file, or a folder in which nothing is: nothing at all, symbolic links and others included.
+    /// Deletes a file, or a folder that is completely empty.
     ///
-    /// - Returns: false also where a version was to be deleted that is gone already.
+    /// Symbolic links and other entries also make a folder non-empty.
+    ///
+    /// - Returns: whether it was deleted. It is false if the entry is gone already, even if a version was required.
     @discardableResult
     public func delete(_ key: RemoteKey, isFolder: Bool, if condition: RemoteCondition) async throws -> Bool {
         if key == .root { throw RemoteError(.notEmpty, "The root is not deleted.", key: key) }

@@ -1,41 +1,52 @@
 import Dispatch
 public import Foundation
 
-/// A folder of this machine, or one that it has mounted, as a remote: objects are files, folders are folders.
+/// A folder of this machine, or a mounted folder, as a remote: objects are files, folders are folders.
 ///
-/// - **Writes are whole**: bytes go to a file in a hidden folder of the remote's, `.%strata`, and get their name when all are there.
-/// - **Conditions hold** between all processes that use the folder by this type: they check and write under a lock. Absence holds against other
-///   programs too, where the file system renames exclusively, as all usual ones do.
-/// - **What was acknowledged survives a power failure**, as far as the disk does what it is told: file and folder are flushed before.
-/// - **Symbolic links are not there**: they are neither listed nor followed, below the root, so that nothing outside of it is read or written.
-///   What stands in the way of a write is `occupied`.
-/// - Versions change with every write, and are the same in all processes and after restarts; see ``ETag``. A program that rewrites a file
-///   in place, twice within a step of the kernel's clock of some milliseconds and with as many bytes, is noticed once.
+/// - **Writes are atomic**: bytes go to a file in the remote's hidden folder, `.%strata`. The file gets its final name
+///   after all bytes are written.
+/// - **Conditions hold** between all processes that use the folder through this type, because they check and write
+///   under a lock. Absence also holds against other programs if the file system supports exclusive renames, as all
+///   usual ones do.
+/// - **Acknowledged writes survive a power failure**, if the disk obeys flush commands: the file and the folder are
+///   flushed before the acknowledgement.
+/// - **Symbolic links are ignored** below the root: they are neither listed nor followed, so that nothing outside of
+///   the root is read or written. An entry that blocks a write throws `occupied`.
+/// - **Versions change with every write**, and are the same in all processes and after restarts; see ``ETag``. If a
+///   program rewrites a file in place twice, with the same size and within one step of the kernel's clock (some
+///   milliseconds), only one change is noticed.
 ///
-/// A folder that is gone, since a disk was taken away say, is `unreachable`; it is not made again.
+/// If the folder is missing, for example because a disk was removed, requests throw `unreachable`. The folder is not
+/// created again.
 ///
-/// Isolation: any. Calls of the file system run on threads of their own and keep nobody else waiting.
+/// Isolation: any. File system calls run on separate threads and do not block callers.
 public final class FolderRemote: Remote {
     public let name: String
     let root: URL
     /// Whether files and folders are flushed to the disk before a write is acknowledged.
     let isDurable: Bool
 
-    /// What no name is escaped to: a `%` with a letter behind it that is no digit.
+    /// The name of the hidden folder.
+    ///
+    /// No escaped name equals it, because its `%` is followed by a letter that is not a hexadecimal digit.
     static let workName = ".%strata"
-    /// How long an upload in parts is kept that nobody goes on with.
+    /// The time, in seconds, that an abandoned upload in parts is kept: 30 days.
     static let uploadLifetime: TimeInterval = 30 * 86400
 
     private static let queue = DispatchQueue(label: "strata.folder", attributes: .concurrent)
 
-    /// A remote in a folder, which is made where it is not there. What processes that were killed have left half written is removed.
+    /// Creates a remote in a folder.
     ///
-    /// - Parameter isDurable: false saves flushing to the disk: faster, and a power failure may lose or damage what was just written.
-    /// - Throws: ``RemoteError``: `misconfigured` where there is a file, `forbidden` and others of the file system.
+    /// The folder is created if it does not exist. Partly written files of killed processes are removed.
+    ///
+    /// - Parameter isDurable: whether writes are flushed to the disk. False is faster, but a power failure may lose or
+    ///   damage recent writes.
+    /// - Throws: ``RemoteError`` with `misconfigured` if a file is in place of the folder, `forbidden` and other codes
+    ///   of the file system.
     public init(_ root: URL, isDurable: Bool = true) throws {
         self.root = root
         self.isDurable = isDurable
-        // The same whether it is there yet or not.
+        // The name is the same whether the folder exists or not.
         name =
             URL(filePath: root.standardizedFileURL.path(percentEncoded: false), directoryHint: .isDirectory)
             .absoluteString
@@ -53,12 +64,12 @@ public final class FolderRemote: Remote {
         }
     }
 
-    /// Everything but marks, records and a feed.
+    /// All capabilities except marks, records and a change feed.
     public func capabilities() -> RemoteCapabilities {
         RemoteCapabilities(listsRecursively: true, minimumPartSize: 1, isLocal: true)
     }
 
-    /// Carries out calls of the file system where nobody waits for them.
+    /// Runs file system calls on a separate thread, so that they do not block callers.
     func run<T: Sendable>(_ key: RemoteKey, _ body: @escaping @Sendable (FolderTree) throws -> T) async throws -> T {
         try Task.checkCancellation()
         let (root, name) = (root, name)

@@ -1,11 +1,13 @@
 import Foundation
 
-/// The files of a remote as of one moment of its root. Every way in goes folder by folder, without symbolic links.
+/// The files of a remote, below the root folder as it was opened at one moment.
+///
+/// Each path is opened folder by folder, without following symbolic links.
 struct FolderTree {
     let root: Descriptor
     let name: String
 
-    /// - Throws: `unreachable` where the root is gone.
+    /// - Throws: `unreachable` if the root does not exist.
     init(_ root: URL, name: String) throws {
         self.name = name
         do {
@@ -15,9 +17,9 @@ struct FolderTree {
         }
     }
 
-    /// The folder of a key.
+    /// Opens the folder of a key.
     ///
-    /// - Throws: the error of the system, `ENOENT`, `ENOTDIR` or `ELOOP` where it is not there.
+    /// - Throws: the error of the system: `ENOENT`, `ENOTDIR` or `ELOOP` if the folder does not exist.
     func folder(_ key: RemoteKey) throws -> Descriptor {
         if key.segments.contains(FolderRemote.workName) {
             throw RemoteError(.invalidKey, "'\(FolderRemote.workName)' is the remote's own.", key: key)
@@ -25,7 +27,7 @@ struct FolderTree {
         return try key.segments.reduce(root) { try $0.folder($1) }
     }
 
-    /// The folder that holds an object, for writing, and the object's name in it.
+    /// Opens the folder that contains an object, for writing, and returns it with the object's name.
     ///
     /// - Throws: `parentMissing`; `invalidKey` for the root.
     func parent(_ key: RemoteKey) throws -> (folder: Descriptor, name: String) {
@@ -46,7 +48,7 @@ struct FolderTree {
         }
     }
 
-    /// What lies under a key; nil for nothing, and for what is neither file nor folder.
+    /// The metadata of the entry of a key; nil if there is neither a file nor a folder.
     func object(_ key: RemoteKey) throws -> RemoteObject? {
         if key == .root { return try root.status().object(key) }
         do {
@@ -67,14 +69,14 @@ struct FolderTree {
             let status = try file.status()
             if status.kind == .file { return (file, status) }
         } catch let error as SystemError where Self.saysMissing(error) || error.code == ENXIO {
-            // Not there, or a symbolic link, or a socket.
+            // The file does not exist, or is a symbolic link or a socket.
         } catch let error as RemoteError where error.code == .parentMissing {
-            // Then it is not there either.
+            // Without the parent folder, the file does not exist.
         }
         throw RemoteError(.notFound, "There is no file '\(key)' in \(name).", key: key)
     }
 
-    /// Runs while nobody else writes to the remote, in this process or another one.
+    /// Runs `body` under the remote's lock, which excludes all other writers in this and other processes.
     func locked<T>(_ body: () throws -> T) throws -> T {
         let lock = try root.madeFolder(FolderRemote.workName).open("lock", O_RDWR | O_CREAT)
         try lock.lock()

@@ -1,8 +1,9 @@
 import Foundation
 
-/// The hidden folder in which files lie until they get their name.
+/// The hidden folder that contains files until they get their final name.
 struct FolderWork {
-    /// A file that is being written. It holds the lock of it, by which others know that it is not left behind.
+    /// A file that is being written. The file is locked, so that sweeps of other processes do not remove it as
+    /// abandoned.
     final class NewFile: Sendable {
         let file: Descriptor
         let name: String
@@ -10,7 +11,7 @@ struct FolderWork {
 
         fileprivate init(in folder: Descriptor) throws {
             self.folder = folder
-            // Between making it and locking it somebody may sweep it away: then once more.
+            // Between its creation and its lock another process may sweep the file. Then the loop tries again.
             for _ in 0..<100 {
                 let name = UUID().uuidString
                 let file = try folder.open(name, O_RDWR | O_CREAT | O_EXCL)
@@ -21,15 +22,15 @@ struct FolderWork {
             throw SystemError(code: EBUSY, call: "open")
         }
 
-        /// What has its name is not there any more, which is no error.
+        /// A file with its final name does not exist here any more, so errors are ignored.
         deinit { try? folder.remove(name) }
 
-        /// Gives it its name. Only under the remote's lock.
+        /// Gives the file its final name. The caller must hold the remote's lock.
         func move(to target: Descriptor, _ newName: String, replaces: Bool) throws {
             try folder.rename(name, to: target, newName, replaces: replaces)
         }
 
-        /// Gives it a time of its own, to the nanosecond, and makes it certain that it is on the disk.
+        /// Sets the modification time to now, in nanoseconds, and flushes the file to the disk if `isDurable` is true.
         func finish(isDurable: Bool) throws {
             var now = timespec()
             clock_gettime(CLOCK_REALTIME, &now)
@@ -45,7 +46,7 @@ struct FolderWork {
 
     func newFile() throws -> NewFile { try NewFile(in: try folder.madeFolder("new")) }
 
-    /// The folder of uploads in parts, one folder each.
+    /// The folder of uploads in parts. Each upload has a separate folder.
     func uploads() throws -> Descriptor { try folder.madeFolder("uploads") }
 
     /// Removes an upload and its parts.
@@ -56,15 +57,15 @@ struct FolderWork {
             for part in try upload.names() { try upload.remove(part) }
             try uploads.remove(id, isFolder: true)
         } catch let error as SystemError where FolderTree.saysMissing(error) {
-            // Gone already, by somebody else perhaps.
+            // The upload is gone already. Another process may have removed it.
         }
     }
 
-    /// Removes what nobody writes any more, and uploads that nobody has gone on with.
+    /// Removes hidden files without a writer, and uploads that are abandoned since before `moment`.
     func sweep(uploadsBefore moment: Date) throws {
         let new = try folder.madeFolder("new")
         for name in try new.names() {
-            // Whoever has it may take it away at any time.
+            // The owner of a file may remove it at any time, so errors are ignored.
             guard let file = try? new.open(name, O_RDWR), (try? file.lock(waits: false)) == true else { continue }
             try? new.remove(name)
         }

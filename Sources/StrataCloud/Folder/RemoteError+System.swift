@@ -1,7 +1,7 @@
 import Foundation
 
 extension RemoteError {
-    /// What an error of the file system means where nothing else is known.
+    /// Creates the default error for an error of the file system, if the caller does not know more.
     init(_ error: SystemError, key: RemoteKey?, remote: String) {
         let code: Code =
             switch error.code {

@@ -5,12 +5,12 @@
     import Synchronization
 
     extension KernelNetwork {
-        /// Reads what the kernel sends, on a queue of its own, so that no thread waits.
+        /// Reads the messages of the kernel on a separate dispatch queue, so that no thread blocks.
         final class Listener: Sendable {
             private struct State: ~Copyable {
-                /// Says of itself what changes.
+                /// Receives the changes that the kernel reports on its own.
                 let events: NetlinkSocket
-                /// Is asked.
+                /// Sends requests for lists, and receives the answers.
                 let questions: NetlinkSocket
                 var network = NetworkState()
             }
@@ -21,7 +21,7 @@
 
             init(classifier: LinkClassifier, room: Int32?) throws {
                 self.classifier = classifier
-                // Listening begins before anything is read, so that nothing is missed between the two.
+                // Listening begins before the lists are read, so that no change between the two is missed.
                 let events = try NetlinkSocket(groups: strata_netlink_groups, room: room)
                 state = Mutex(State(events: events, questions: try NetlinkSocket(groups: 0)))
                 try state.withLock { try Self.readAll(&$0, classifier) }
@@ -29,13 +29,13 @@
 
             var network: NetworkState { state.withLock { $0.network } }
 
-            /// - Parameter body: is called on the queue with each state.
+            /// - Parameter body: is called on the queue with each new state.
             func start(_ body: @escaping @Sendable (NetworkState) -> Void) {
                 source.withLock { source in
                     let queue = DispatchQueue(label: "strata.reachability")
                     let descriptor = state.withLock { $0.events.descriptor }
                     let new = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-                    // The source keeps the listener, and its sockets, until it is cancelled.
+                    // The source retains the listener, and its sockets, until the source is cancelled.
                     new.setEventHandler { body(self.read()) }
                     new.setCancelHandler { withExtendedLifetime(self) {} }
                     new.activate()
@@ -50,11 +50,11 @@
                 }
             }
 
-            /// Takes over everything that has been sent.
+            /// Applies all messages that have arrived.
             private func read() -> NetworkState {
                 state.withLock { state in
                     var isStale = false
-                    // Whatever is left after so many is read by the next call.
+                    // After 1,000 receives, the next call reads the rest.
                     for _ in 0..<1000 {
                         guard let received = try? state.events.receive() else { break }
                         if case .nothing = received { break }
@@ -78,9 +78,10 @@
 
             // MARK: Lists
 
-            /// Reads everything anew; what is known stays where that does not succeed.
+            /// Reads all lists again. If a request fails, the known state stays.
             private static func readAll(_ state: inout State, _ classifier: LinkClassifier) throws {
-                // What changes while it is read is read once more; in the end the kernel's messages say the rest.
+                // If a list changes while it is read, the lists are read again, at most ten times. After that, the
+                // kernel's messages report the remaining changes.
                 for _ in 0..<10 {
                     var network = NetworkState()
                     var isWhole = true
@@ -92,14 +93,14 @@
                 }
             }
 
-            /// - Returns: whether nothing has changed while it was read.
+            /// - Returns: whether the list has not changed while it was read.
             private static func read(
                 _ type: Int,
                 _ socket: borrowing NetlinkSocket,
                 into network: inout NetworkState,
                 _ classifier: LinkClassifier
             ) throws -> Bool {
-                // What is left of a list that was not read to its end.
+                // Discards the rest of a list that was not read to its end.
                 for _ in 0..<1000 { if case .nothing = try socket.receive() { break } }
                 try socket.ask(type)
                 var isWhole = true
@@ -123,7 +124,7 @@
     }
 
     extension NetworkState {
-        /// Takes over an entry of a list.
+        /// Adds an entry of a list.
         mutating func add(_ message: NetlinkMessage, _ classifier: LinkClassifier) {
             switch message {
             case .link(let index, let name, let hardware, let isUp):

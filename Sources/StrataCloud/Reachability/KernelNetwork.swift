@@ -4,12 +4,15 @@
     import Foundation
     import Synchronization
 
-    /// The network as the kernel of Linux knows it: listened to on a queue of its own, for all who want to know.
+    /// The network state of the Linux kernel.
     ///
-    /// Links, addresses and routes are read when it begins, and again whenever a link or an address has changed or messages were lost: the
-    /// kernel takes routes away without a word when their link goes down. Changes of routes alone are taken over as they come.
+    /// One listener on a separate dispatch queue serves all instances of ``Reachability``.
+    ///
+    /// Links, addresses and routes are read at the start, and again after a link or an address has changed, or after
+    /// messages were lost. This is necessary because the kernel removes routes without a message when their link goes
+    /// down. Changes of routes alone are applied as they arrive.
     final class KernelNetwork: Sendable {
-        /// That of this process; nil where the system does not allow to listen.
+        /// The instance of this process; nil if the system does not allow listening.
         static let shared: KernelNetwork? = try? KernelNetwork()
 
         private struct Watcher {
@@ -27,7 +30,9 @@
 
         /// Begins to listen, in the network namespace of the calling thread.
         ///
-        /// - Parameter room: how many bytes of messages may wait; as many as the system says where it is nil.
+        /// - Parameters:
+        ///   - classifier: determines the kind of each link.
+        ///   - room: the size of the receive buffer in bytes; nil for the system's default.
         /// - Throws: `POSIXError`.
         init(classifier: LinkClassifier = LinkClassifier(), room: Int32? = nil) throws {
             listener = try Listener(classifier: classifier, room: room)
@@ -37,10 +42,10 @@
 
         deinit { listener.stop() }
 
-        /// What is known now.
+        /// The current state.
         var network: NetworkState { state.withLock { $0.network } }
 
-        /// Keeps a reachability up to date, as long as both are there.
+        /// Keeps a reachability up to date, as long as both objects exist.
         func watch(_ target: NetworkTarget, for reachability: Reachability) {
             state.withLock { state in
                 state.watchers.removeAll { $0.reachability == nil }

@@ -3,9 +3,9 @@
     import Foundation
     import Strata
 
-    /// Says of which kind a link is: by the kind of its hardware, and by what the system says in `/sys/class/net`.
+    /// Determines the kind of a link from its hardware type and from `/sys/class/net`.
     struct LinkClassifier: Sendable {
-        /// Where the system has a folder for each link.
+        /// The folder in which the system has a folder for each link.
         var folder = "/sys/class/net"
 
         func kind(name: String, hardware: UInt16) -> LinkKind {
@@ -18,9 +18,9 @@
             }
         }
 
-        /// The line `DEVTYPE=` of the link, which cables do not have.
+        /// The value of `DEVTYPE=` of the link. Cable links do not have this line.
         private func deviceType(_ name: String) -> String? {
-            // The kernel allows neither in a name; whatever else comes does not lead out of the folder.
+            // The kernel does not allow these names. The check ensures that no other name leads out of the folder.
             guard !name.isEmpty, !name.containsByte(of: "/"), name != "..", name != "." else { return nil }
             let text = (try? String(contentsOfFile: "\(folder)/\(name)/uevent", encoding: .utf8)) ?? ""
             return text.split(atBytes: "\n").first { $0.hasBytePrefix("DEVTYPE=") }?.droppingFirstBytes(8)

@@ -1,13 +1,13 @@
-/// By what kind of link something is reached.
+/// The kind of link by which a remote is reached.
 public enum LinkKind: String, Sendable, Hashable, CaseIterable {
-    /// This machine itself.
+    /// The loopback link of this machine.
     case loopback
-    /// A cable, or what behaves like one, as most virtual machines have it.
+    /// A cable, or a link that behaves like one, as in most virtual machines.
     case wired
     /// Wi-Fi.
     case wireless
     /// A mobile network.
     case cellular
-    /// Something else, such as a tunnel, or it is not known.
+    /// Another kind, such as a tunnel, or an unknown kind.
     case other
 }

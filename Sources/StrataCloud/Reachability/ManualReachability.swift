@@ -1,22 +1,22 @@
 public import StrataPipeline
 
-/// A ``Reachability`` that a test or a program sets by hand.
+/// A ``Reachability`` that a test or a program sets manually.
 ///
 /// ```swift
 /// let network = ManualReachability()
 /// let pipeline = try await Pipeline.open(stack, named: .uploads, constraints: [network.reachability]) { … }
 /// network.set(.unreachable)
-/// network.set(.reachable(.wireless))  // what has waited is tried again
+/// network.set(.reachable(.wireless))  // the waiting operations are retried
 /// ```
 public final class ManualReachability: Sendable {
-    /// What is set, as everybody else sees it.
+    /// The reachability that this object controls, for use by other code.
     public let reachability: Reachability
 
-    /// A reachability that is as it says until it is set.
+    /// Creates a reachability with an initial status.
     public init(_ status: ReachabilityStatus = .reachable(.wired), constraint: Constraint = .network) {
         reachability = Reachability(status, constraint: constraint)
     }
 
-    /// Says how it is from now on.
+    /// Sets the status.
     public func set(_ status: ReachabilityStatus) { reachability.update { status } }
 }

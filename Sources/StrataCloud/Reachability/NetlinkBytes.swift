@@ -1,7 +1,7 @@
 #if os(Linux)
     import CStrataNetlink
 
-    /// Bytes of the kernel's, of which nothing is read that is not there.
+    /// Bytes from the kernel, with bounds-checked access.
     struct NetlinkBytes {
         let bytes: ArraySlice<UInt8>
         private var start: Int
@@ -29,7 +29,7 @@
 
         // MARK: Structures
 
-        /// The next message, `struct nlmsghdr` and what follows it.
+        /// The next message: `struct nlmsghdr` and its body.
         mutating func nextMessage() -> (type: UInt16, flags: UInt16, body: NetlinkBytes)? {
             let rest = NetlinkBytes(bytes[start...])
             let header = MemoryLayout<nlmsghdr>.size
@@ -40,7 +40,7 @@
             return (type, flags, rest.part(header, length))
         }
 
-        /// The attributes behind a structure of a size, `struct rtattr` and what follows it.
+        /// The attributes after a structure of this size: each a `struct rtattr` and its value.
         func attributes(after size: Int) -> [(type: UInt16, value: NetlinkBytes)] {
             var result: [(type: UInt16, value: NetlinkBytes)] = []
             var offset = Self.aligned(size)
@@ -48,14 +48,14 @@
             while let length = uint16(at: offset).map(Int.init), let type = uint16(at: offset + 2), length >= header,
                 offset + length <= bytes.count
             {
-                // The two highest bits say how the value is laid out.
+                // The two highest bits describe the layout of the value, so they are removed.
                 result.append((type & 0x3FFF, part(offset + header, offset + length)))
                 offset += Self.aligned(length)
             }
             return result
         }
 
-        /// The links of a route with several, `struct rtnexthop` and what follows it.
+        /// The usable links of a multipath route: each a `struct rtnexthop` and its attributes.
         var nextHops: [Int32] {
             var result: [Int32] = []
             var offset = 0

@@ -2,26 +2,26 @@
     import CStrataNetlink
     import Foundation
 
-    /// A message of the kernel's about the network, rtnetlink(7).
+    /// A message of the kernel about the network, see rtnetlink(7).
     enum NetlinkMessage: Hashable, Sendable {
-        /// A link is there, or has changed.
+        /// A link exists, or has changed.
         case link(index: Int32, name: String, hardware: UInt16, isUp: Bool)
-        /// An address is there.
+        /// An address exists.
         case address(NetworkState.Address)
         case route(NetworkState.Route)
         case routeGone(NetworkState.Route)
-        /// Something else about links or addresses has changed, or is gone.
+        /// Another change of links or addresses, including their removal.
         case otherChange
         /// The end of a list.
         case done
-        /// The kernel refuses, with a number of errno(3).
+        /// The kernel has refused a request, with an error number of errno(3).
         case error(Int32)
         /// The list has changed while it was read.
         case interrupted
-        /// A message that does not matter here.
+        /// A message that is not relevant here.
         case ignored
 
-        /// The messages in what a socket has received. What is not a whole message, or not as it should be, is passed over.
+        /// The messages in received bytes. Incomplete and invalid messages are skipped.
         static func all(in bytes: ArraySlice<UInt8>) -> [NetlinkMessage] {
             var rest = NetlinkBytes(bytes)
             var messages: [NetlinkMessage] = []
@@ -49,7 +49,7 @@
             }
         }
 
-        /// `struct ifinfomsg` and its attributes.
+        /// Parses `struct ifinfomsg` and its attributes.
         private init?(link body: NetlinkBytes) {
             guard let hardware = body.uint16(at: 2), let index = body.int32(at: 4), let flags = body.uint32(at: 8)
             else { return nil }
@@ -61,7 +61,7 @@
             self = .link(index: index, name: name, hardware: hardware, isUp: flags & wanted == wanted)
         }
 
-        /// `struct ifaddrmsg` and its attributes.
+        /// Parses `struct ifaddrmsg` and its attributes.
         private init?(address body: NetlinkBytes) {
             guard let flags = body.uint8(at: 2), let index = body.int32(at: 4) else { return nil }
             var all = UInt32(flags)
@@ -71,12 +71,12 @@
                 switch Int(attribute.type) {
                 case Int(IFA_FLAGS): all = attribute.value.uint32(at: 0) ?? all
                 case Int(IFA_ADDRESS): peer = NetworkAddress(bytes: Array(attribute.value.bytes))
-                // Of links with two ends it is the own address, where the other one is that of the other end.
+                // On point-to-point links, this is the own address, and `IFA_ADDRESS` is the address of the other end.
                 case Int(IFA_LOCAL): local = NetworkAddress(bytes: Array(attribute.value.bytes))
                 default: break
                 }
             }
-            // One that may still turn out to be somebody else's is none yet.
+            // A tentative address may be a duplicate, so it does not count yet.
             guard all & UInt32(IFA_F_TENTATIVE | IFA_F_DADFAILED) == 0 || all & UInt32(IFA_F_OPTIMISTIC) != 0 else {
                 self = .otherChange
                 return
@@ -85,12 +85,12 @@
             self = .address(NetworkState.Address(link: index, address: address))
         }
 
-        /// `struct rtmsg` and its attributes.
+        /// Parses `struct rtmsg` and its attributes.
         private static func route(_ body: NetlinkBytes) -> NetworkState.Route? {
             guard let family = body.uint8(at: 0), let bits = body.uint8(at: 1), let table = body.uint8(at: 4),
                 let type = body.uint8(at: 7), let flags = body.uint32(at: 8)
             else { return nil }
-            // Entries of the cache of routes come from other ones.
+            // Cloned entries belong to the route cache and are derived from other routes.
             guard flags & UInt32(RTM_F_CLONED) == 0, flags & UInt32(RTNH_F_DEAD | RTNH_F_LINKDOWN) == 0 else {
                 return nil
             }

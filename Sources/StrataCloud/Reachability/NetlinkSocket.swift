@@ -2,23 +2,25 @@
     import CStrataNetlink
     import Foundation
 
-    /// A socket to the kernel's side of the network, of the network namespace in which it is made.
+    /// A socket for the kernel's network messages, in the network namespace of the thread that creates it.
     struct NetlinkSocket: ~Copyable {
-        /// What a receive has given.
+        /// The result of a receive call.
         enum Received {
             case bytes([UInt8])
-            /// Nothing is there at the moment.
+            /// No message is available at the moment.
             case nothing
-            /// Messages were lost, since nobody has read them in time.
+            /// Messages were lost, because they were not read in time.
             case overrun
         }
 
         let descriptor: Int32
 
+        /// Opens a socket.
+        ///
         /// - Parameters:
-        ///   - groups: of what to hear without asking; none for a socket that asks.
-        ///   - room: how many bytes of messages may wait; as many as the system says where it is nil.
-        /// - Throws: `POSIXError`, where the system allows no such socket.
+        ///   - groups: the multicast groups to subscribe to; 0 for a socket that only sends requests.
+        ///   - room: the size of the receive buffer in bytes; nil for the system's default.
+        /// - Throws: `POSIXError` if the system does not allow such a socket.
         init(groups: UInt32, room: Int32? = nil) throws(POSIXError) {
             let kind = Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
             descriptor = socket(AF_NETLINK, kind, NETLINK_ROUTE)
@@ -39,9 +41,9 @@
 
         private static var lastError: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
 
-        /// What is there. Messages of others than the kernel are passed over.
+        /// Receives the available messages. Messages from other senders than the kernel are discarded.
         func receive() throws(POSIXError) -> Received {
-            // 32 KiB are the longest that the kernel sends at once.
+            // The kernel sends at most 32 KiB at once.
             var buffer = [UInt8](repeating: 0, count: 32 * 1024)
             var sender = sockaddr_nl()
             var size = socklen_t(MemoryLayout<sockaddr_nl>.size)
@@ -63,7 +65,7 @@
             return .bytes(sender.nl_pid == 0 ? Array(buffer.prefix(count)) : [])
         }
 
-        /// Asks for a list: all links (`RTM_GETLINK`), addresses or routes.
+        /// Requests a list: all links (`RTM_GETLINK`), addresses or routes.
         func ask(_ type: Int) throws(POSIXError) {
             struct Request {
                 var header = nlmsghdr()
@@ -78,7 +80,9 @@
             guard sent >= 0 else { throw Self.lastError }
         }
 
-        /// Waits until something is there, or so many milliseconds. The kernel answers at once; this is for the case that it does not.
+        /// Waits until a message is available, or until the timeout.
+        ///
+        /// The kernel normally answers at once; the timeout is for the case that it does not.
         func wait(milliseconds: Int32) -> Bool {
             var descriptor = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             return poll(&descriptor, 1, milliseconds) > 0

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-/// An address of IPv4 or IPv6.
+/// An IPv4 or IPv6 address.
 struct NetworkAddress: Hashable, Sendable {
     enum Family: Sendable, CaseIterable {
         case v4
@@ -12,7 +12,9 @@ struct NetworkAddress: Hashable, Sendable {
     /// 4 or 16 bytes.
     let bytes: [UInt8]
 
-    /// An address of so many bytes; nil for other numbers than 4 and 16. IPv4 in the clothes of IPv6 (RFC 4291, 2.5.5.2) is IPv4.
+    /// Creates an address from 4 or 16 bytes; nil for other counts.
+    ///
+    /// An IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2) becomes an IPv4 address.
     init?(bytes: [UInt8]) {
         switch bytes.count {
         case 4: (family, self.bytes) = (.v4, bytes)
@@ -23,7 +25,7 @@ struct NetworkAddress: Hashable, Sendable {
         }
     }
 
-    /// An address as text, with or without brackets and zone; nil where it is none.
+    /// Creates an address from text, with or without brackets and zone; nil for text that is not an address.
     init?(_ text: String) {
         var text = text
         if text.hasBytePrefix("["), text.hasByteSuffix("]"), text.utf8.count > 1 {
@@ -41,7 +43,9 @@ struct NetworkAddress: Hashable, Sendable {
         }
     }
 
-    /// Whether it always means this machine: 127.0.0.0/8, ::1, and the addresses of all zeros, to which connecting means the same.
+    /// Whether the address always means this machine: 127.0.0.0/8, ::1, and the all-zero addresses.
+    ///
+    /// A connection to an all-zero address also goes to this machine.
     var isLoopback: Bool {
         if bytes.allSatisfy({ $0 == 0 }) { return true }
         switch family {
@@ -50,7 +54,7 @@ struct NetworkAddress: Hashable, Sendable {
         }
     }
 
-    /// Whether it is valid on one link only: 169.254.0.0/16 (RFC 3927), fe80::/10 (RFC 4291).
+    /// Whether the address is valid only on one link: 169.254.0.0/16 (RFC 3927), fe80::/10 (RFC 4291).
     var isLinkLocal: Bool {
         switch family {
         case .v4: bytes[0] == 169 && bytes[1] == 254
@@ -58,7 +62,7 @@ struct NetworkAddress: Hashable, Sendable {
         }
     }
 
-    /// Whether it begins with so many bits of another one.
+    /// Whether the first `bits` bits of this address equal those of `prefix`.
     func matches(_ prefix: [UInt8], bits: Int) -> Bool {
         guard bits <= bytes.count * 8, prefix.count * 8 >= bits else { return false }
         let whole = bits / 8

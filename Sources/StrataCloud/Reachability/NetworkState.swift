@@ -1,8 +1,8 @@
-/// What the kernel has said of links, addresses and routes.
+/// The links, addresses and routes that the kernel has reported.
 struct NetworkState: Hashable, Sendable {
     struct Link: Hashable, Sendable {
         var kind: LinkKind
-        /// Whether it is up and running.
+        /// Whether the link is up and running.
         var isUp: Bool
     }
 
@@ -13,24 +13,24 @@ struct NetworkState: Hashable, Sendable {
 
     struct Route: Hashable, Sendable {
         enum Kind: Hashable, Sendable {
-            /// Leads somewhere.
+            /// The route leads to other machines.
             case unicast
-            /// To this machine itself.
+            /// The route leads to this machine.
             case local
-            /// Says that there is no way.
+            /// The route rejects packets: its destination is unreachable.
             case refusal
         }
 
         var family: NetworkAddress.Family
         var kind: Kind
-        /// The beginning of the addresses that it is for.
+        /// The prefix of the destination addresses.
         var prefix: [UInt8]
-        /// How many bits of that count.
+        /// The length of the prefix in bits.
         var bits: Int
-        /// Lower ones are preferred.
+        /// The metric. Routes with a lower metric are preferred.
         var metric: UInt32
         var table: UInt32
-        /// By which links it leads.
+        /// The links of the route.
         var links: [Int32]
     }
 
@@ -38,7 +38,7 @@ struct NetworkState: Hashable, Sendable {
     var addresses: Set<Address> = []
     var routes: Set<Route> = []
 
-    /// Whether something can be reached, and by what.
+    /// Whether a target can be reached, and by which kind of link.
     ///
     /// **Complexity**: linear in the number of routes.
     func status(to target: NetworkTarget) -> ReachabilityStatus {
@@ -60,10 +60,10 @@ struct NetworkState: Hashable, Sendable {
         return link(by: routes, toLinkLocal: address.isLinkLocal)
     }
 
-    /// The link of the best route, as the kernel chooses: the longest prefix, and then the lowest metric.
+    /// The kind of link of the best route, chosen as the kernel does: the longest prefix, and then the lowest metric.
     ///
-    /// Tables by which only some packets are routed are looked at too: a way that is perhaps not taken is better than one that is never tried. Refusals
-    /// count in the tables that everything is routed by.
+    /// Routing tables that apply only to some packets count too, because trying a route that may not be used is better
+    /// than never trying. Routes that reject packets count only in the tables that apply to all packets.
     private func link(by routes: Set<Route>, toLinkLocal: Bool) -> LinkKind? {
         let usable = routes.filter { route in
             switch route.kind {
@@ -82,7 +82,9 @@ struct NetworkState: Hashable, Sendable {
         }
     }
 
-    /// Whether this machine has an address to be answered at. One that is valid on one link only is enough for talking on that link.
+    /// Whether this machine has an address that can receive answers.
+    ///
+    /// A link-local address is sufficient only for targets on that link.
     private func hasAddress(_ family: NetworkAddress.Family, onlyLinkLocal: Bool) -> Bool {
         addresses.contains { address in
             guard address.address.family == family, !address.address.isLoopback else { return false }
@@ -91,6 +93,6 @@ struct NetworkState: Hashable, Sendable {
         }
     }
 
-    /// default, main and local, see ip-route(8).
+    /// The tables default, main and local, see ip-route(8).
     private static let mainTables: Set<UInt32> = [253, 254, 255]
 }

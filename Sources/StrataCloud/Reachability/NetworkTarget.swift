@@ -1,17 +1,19 @@
 import Strata
 
-/// What is to be reached.
+/// The target whose reachability is observed.
 enum NetworkTarget: Hashable, Sendable {
     /// This machine.
     case here
     /// One of these addresses.
     case addresses([NetworkAddress])
-    /// A name whose addresses are not known: somewhere behind a default route.
+    /// A host name with unknown addresses. It counts as reachable by a default route.
     case anywhere
 
+    /// Creates the target for a host.
+    ///
     /// - Parameters:
     ///   - host: a name or an address.
-    ///   - addresses: what is known to be the host's; those that are none are passed over.
+    ///   - addresses: the known addresses of the host. Invalid addresses are ignored.
     init(host: String, addresses: [String] = []) {
         let name = host.lowercased()
         let isLocal =

@@ -3,7 +3,7 @@
     import Network
     import Synchronization
 
-    /// The network as `NWPathMonitor` of Apple's systems sees it: one path for all remotes.
+    /// The network state of `NWPathMonitor` on Apple systems. All remotes share one path.
     final class PathNetwork: Sendable {
         static let shared = PathNetwork()
 

@@ -1,23 +1,25 @@
 public import StrataPipeline
 import Synchronization
 
-/// Whether a remote can be reached, now and whenever that changes.
+/// Reports whether a remote can be reached, now and after each change.
 ///
 /// ```swift
 /// let reachability = Reachability(host: "cloud.example.com")
 /// for await status in reachability.changes { … }
 /// ```
 ///
-/// It is a ``ConstraintObserver``, so that a pipeline is woken when the remote can be reached again:
+/// The class is a ``ConstraintObserver``, so that a pipeline continues when the remote can be reached again:
 ///
 /// ```swift
 /// let pipeline = try await Pipeline.open(stack, named: .uploads, constraints: [reachability]) { … .wait(.network) … }
 /// ```
 ///
-/// On Linux it listens to the kernel (rtnetlink): a remote counts as reachable while the kernel has a route to it by a link that is up and
-/// running, and this machine has an address of the same family by another link than loopback. On Apple systems it is what
-/// `NWPathMonitor` says. Nothing is sent, and nobody is asked, so a server that is down counts as reachable. Where the system does not let
-/// itself be asked, everything does: work that is tried in vain is tried again, work that is never tried is lost.
+/// On Linux the class listens to the kernel (rtnetlink). A remote counts as reachable if two conditions hold. The
+/// kernel has a route to it by a link that is up and running. This machine has an address of the same family on a link
+/// other than loopback. On Apple systems, `NWPathMonitor` provides the status.
+///
+/// No packets are sent, so a server that is down counts as reachable. If the system does not allow this observation,
+/// every remote counts as reachable: a failed attempt is retried, but work that is never attempted is lost.
 ///
 /// Isolation: any.
 public final class Reachability: ConstraintObserver {
@@ -38,44 +40,53 @@ public final class Reachability: ConstraintObserver {
     }
 
     deinit {
-        // Loops over changes end with what they are about.
+        // Loops over `changes` end when this object is deallocated.
         for iterator in state.withLock({ $0.iterators.values }) { iterator.finish() }
     }
 
-    /// Of what is on this machine: a folder, or a server on loopback.
+    /// The reachability of a remote on this machine: a folder, or a server on loopback.
     public static func always(constraint: Constraint = .network) -> Reachability {
         Reachability(.reachable(.loopback), constraint: constraint)
     }
 
-    /// The reachability of a host, by what the system knows of its network.
+    /// Creates the reachability of a host, from the system's network state.
     ///
     /// - Parameters:
-    ///   - host: a name, or an address as text (RFC 4291 for IPv6, with or without brackets and zone). Of `localhost` and addresses of
-    ///     loopback it is always reachable. Names are not looked up: they count as reachable where there is a default route.
-    ///   - addresses: addresses of the host, as text, where a default route is not what leads there: a server in the local network.
-    ///   - constraint: what a pipeline is to wait for.
+    ///   - host: a name, or an address as text (RFC 4291 for IPv6, with or without brackets and zone). `localhost` and
+    ///     loopback addresses are always reachable. Names are not resolved: they count as reachable if there is a
+    ///     default route.
+    ///   - addresses: addresses of the host, as text. Pass them for a host that is not reached by a default route, such
+    ///     as a server in the local network.
+    ///   - constraint: the constraint that pipelines wait for.
     public convenience init(host: String, addresses: [String] = [], constraint: Constraint = .network) {
         self.init(.reachable(.other), constraint: constraint)
         SystemNetwork.watch(NetworkTarget(host: host, addresses: addresses), for: self)
     }
 
-    /// What is known now.
+    /// The current status.
     public var status: ReachabilityStatus { state.withLock { $0.status } }
 
     /// Whether the remote can be reached now.
     public var isSatisfied: Bool { status.isReachable }
 
-    /// Has `body` called whenever the status changes, from now on. It is called from any thread, and should return soon.
+    /// Calls `body` after each change of the status, from now on.
+    ///
+    /// The call comes from any thread, and `body` must return quickly.
     public func observe(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.observers.append(body) } }
 
-    /// The status now, and each later one. Whoever reads slowly misses what lies between, and never the newest.
+    /// The current status, followed by each later one.
     ///
-    /// Any number of loops may run at once; each begins with the present status. They end when the `Reachability` is gone.
+    /// A slow reader misses intermediate states, but never the newest one.
+    ///
+    /// Any number of loops may run at once; each begins with the current status. The loops end when the `Reachability`
+    /// is deallocated.
     public var changes: ReachabilityChanges { ReachabilityChanges(self) }
 
     // MARK: What drives it
 
-    /// Sets the status to what a function says, which is asked in turn: the newest answer counts, whoever asks first.
+    /// Sets the status to the result of `newStatus`.
+    ///
+    /// Concurrent updates run it one after the other under the lock, so the newest result wins.
     func update(_ newStatus: () -> ReachabilityStatus) {
         let observers = state.withLock { state in
             let status = newStatus()
@@ -97,11 +108,11 @@ public final class Reachability: ConstraintObserver {
         continuation.onTermination = { [weak self] _ in self?.removeIterator(number) }
     }
 
-    /// How many loops listen.
+    /// The number of loops over `changes`.
     var iteratorCount: Int { state.withLock { $0.iterators.count } }
 
     private func removeIterator(_ number: Int) {
-        // What is taken out goes when the lock is free again.
+        // The removed continuation must be released outside of the lock, so the closure returns it.
         _ = state.withLock { $0.iterators.removeValue(forKey: number) }
     }
 }

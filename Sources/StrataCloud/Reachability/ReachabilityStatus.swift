@@ -1,23 +1,23 @@
-/// Whether a remote can be reached, and by what.
+/// Whether a remote can be reached, and by which kind of link.
 public struct ReachabilityStatus: Sendable, Hashable {
-    /// Whether there is a way to it. That a request succeeds is not said thereby.
+    /// Whether there is a route to the remote. A request may still fail.
     public var isReachable: Bool
-    /// By which kind of link; nil where it cannot be reached.
+    /// The kind of link; nil if the remote cannot be reached.
     public var link: LinkKind?
-    /// Whether what is transferred costs money; nil where it is not known. The kernel of Linux does not know it.
+    /// Whether transfers cost money; nil if this is unknown. The Linux kernel does not know it.
     public var isMetered: Bool?
 
-    /// A status.
+    /// Creates a status.
     public init(isReachable: Bool, link: LinkKind? = nil, isMetered: Bool? = nil) {
         self.isReachable = isReachable
         self.link = link
         self.isMetered = isMetered
     }
 
-    /// There is no way.
+    /// The remote cannot be reached.
     public static let unreachable = ReachabilityStatus(isReachable: false)
 
-    /// There is a way, by some kind of link.
+    /// The remote can be reached by this kind of link.
     public static func reachable(_ link: LinkKind) -> ReachabilityStatus {
         ReachabilityStatus(isReachable: true, link: link)
     }

@@ -1,6 +1,6 @@
-/// The network as the system knows it.
+/// The network state of the operating system.
 enum SystemNetwork {
-    /// Keeps a reachability as the system says, as long as there is one.
+    /// Keeps a reachability up to date with the operating system, as long as the reachability exists.
     static func watch(_ target: NetworkTarget, for reachability: Reachability) {
         guard target != .here else {
             reachability.update { .reachable(.loopback) }

@@ -1,12 +1,13 @@
 import Foundation
 
-/// A remote as the parts of an account use it: it confirms writes, and every file has a version.
+/// A remote as the parts of an account use it: it confirms writes, and gives every file a version.
 ///
-/// - **A write is done only if it was seen**: an answer without a version is followed by a `HEAD`, which must find a version and the size that
-///   was sent. Otherwise the write throws `malformedAnswer`, and is tried again.
-/// - **A file without an ETag has a version of last resort**, of its size and the time of its last write
-///   (``ETag/ofLastResort(size:modifiedAt:)``). Remotes know nothing of these versions, so conditions on them are checked here, just before the
-///   request.
+/// - **A write succeeds only if the object was seen**: an answer without a version is followed by a `HEAD` request. The
+///   `HEAD` must find a version and the size that was sent. Otherwise the write throws `malformedAnswer`, and is
+///   retried.
+/// - **A file without an ETag gets a version of last resort**, made of its size and the time of its last write
+///   (``ETag/ofLastResort(size:modifiedAt:)``). Remotes do not know these versions, so conditions on them are checked
+///   here, just before the request.
 struct CheckedRemote: Remote {
     let base: any Remote
 
@@ -58,7 +59,7 @@ struct CheckedRemote: Remote {
         guard condition.isOfLastResort, !isFolder else {
             return try await base.delete(key, isFolder: isFolder, if: condition)
         }
-        // Where nothing is there any more no condition fails.
+        // If the object is gone already, no condition fails.
         guard let there = try await head(key) else { return false }
         try condition.check(there, key: key, remote: name)
         return try await base.delete(key, isFolder: isFolder, if: .none)
@@ -109,7 +110,7 @@ struct CheckedRemote: Remote {
         try await base.abortUpload(upload, at: key)
     }
 
-    /// Checks a condition on a version of last resort, at a moment before the request.
+    /// Checks a condition on a version of last resort, immediately before the request.
     ///
     /// - Returns: the condition that the remote still has to check.
     private func remaining(_ condition: RemoteCondition, of key: RemoteKey) async throws -> RemoteCondition {
@@ -126,7 +127,7 @@ extension RemoteCondition {
 }
 
 extension RemoteObject {
-    /// The same object. A file without an ETag has a version of its size and time, if the remote gives both.
+    /// The same object. A file without an ETag gets a version of its size and time, if the remote gives both.
     package var versioned: RemoteObject {
         guard !isFolder, eTag == nil, let size, let modifiedAt else { return self }
         var object = self

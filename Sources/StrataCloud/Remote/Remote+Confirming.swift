@@ -1,20 +1,21 @@
 import Strata
 
 extension Remote {
-    /// Asks by `HEAD` whether a written object is there.
+    /// Asks by `HEAD` whether a written object exists.
     ///
     /// Size and version decide. The content is read and compared in two cases: the version is still the one that the
     /// write replaces; or the earlier object is unknown and the answer is not one that a server gives. A file of the
-    /// same size may have been there before.
+    /// same size may have existed before.
     ///
     /// - Parameters:
-    ///   - size: how many bytes were written; nil where that is not known.
+    ///   - size: the number of written bytes; nil if it is unknown.
     ///   - body: the written content, if it can be read again.
-    ///   - condition: under which condition.
-    ///   - status: with what the server has answered, if it speaks HTTP.
+    ///   - condition: the condition of the write.
+    ///   - status: the status of the server's answer to the write, if the remote speaks HTTP.
     ///   - isOddAnswer: whether the answer is not one that a server gives to such a request.
-    /// - Returns: the object that is there.
-    /// - Throws: ``RemoteError`` with `malformedAnswer` if the object is missing, is another one, or has no version.
+    /// - Returns: the object at the remote.
+    /// - Throws: ``RemoteError`` with `malformedAnswer` if the object is missing, is another one, or does not have a
+    ///   version.
     package func confirmWrite(
         at key: RemoteKey,
         size: Int64?,
@@ -55,11 +56,7 @@ extension Remote {
 }
 
 extension RemoteError {
-    /// The error of a server that has answered a write, and does not have the written object.
-    ///
-    /// - Parameters:
-    ///   - request: the write, as the beginning of a sentence: "The upload of 'a'".
-    ///   - found: what the server has instead.
+    /// The error of a server that has answered a write, but does not have the written object.
     package static func notThere(
         _ request: String,
         _ remote: String,

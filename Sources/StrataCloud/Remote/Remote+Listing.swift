@@ -1,12 +1,12 @@
 extension Remote {
-    /// Everything that lies directly in a folder, of all parts of its listing.
+    /// All objects directly in a folder, from all parts of its listing.
     ///
     /// - Throws: as ``list(_:isRecursive:after:)``, and `CancellationError`.
     func everything(in folder: RemoteKey) async throws -> [RemoteObject] {
         try await wholeListing(of: folder).objects
     }
 
-    /// The same, with whether that is certainly everything.
+    /// All objects directly in a folder, with the information whether the listing is complete.
     func wholeListing(of folder: RemoteKey) async throws -> RemoteListing {
         var whole = RemoteListing(objects: [])
         repeat {

@@ -1,98 +1,106 @@
-/// Something that keeps objects under keys: a folder, an S3 bucket, a WebDAV server.
+/// A store of objects under keys: a folder, an S3 bucket, a WebDAV server.
 ///
-/// ## What a remote promises
+/// ## Guarantees of a remote
 ///
-/// - **Requests are whole**: an object is either as before or as sent, never half of it, whenever a request breaks off.
-/// - **Conditions are checked at the moment of writing** where ``RemoteCapabilities`` says so.
-/// - **Errors are ``RemoteError``s**, with a code that says whether trying again makes sense. Cancellation is thrown as `CancellationError`.
-/// - **Nothing is tried again** by the remote itself, but for what has certainly not been sent.
+/// - **Requests are atomic**: if a request breaks off at any time, the object is either as before or as sent, never
+///   partly written.
+/// - **Conditions are checked at the moment of writing** if ``RemoteCapabilities`` says so.
+/// - **Errors are ``RemoteError``s**, with a code that says whether a retry makes sense. Cancellation is thrown as
+///   `CancellationError`.
+/// - **The remote itself does not retry**, except for requests that have certainly not been sent.
 ///
-/// Isolation: any; requests run side by side.
+/// Isolation: any. Requests run concurrently.
 public protocol Remote: Sendable {
-    /// What it is and where, for logs and errors, without credentials: `s3://bucket/prefix`.
+    /// The kind and location of the remote, for logs and errors, without credentials: `s3://bucket/prefix`.
     var name: String { get }
 
-    /// What it does. A remote that cannot know asks its server, once.
+    /// The capabilities of the remote. A remote that cannot know them asks its server, once.
     func capabilities() async throws -> RemoteCapabilities
 
     // MARK: Reading
 
-    /// What is known of an object; nil where there is none.
+    /// The metadata of an object; nil if the object does not exist.
     func head(_ key: RemoteKey) async throws -> RemoteObject?
 
-    /// The content of an object, or of a range of it, which ends at the object's end at the latest.
+    /// The content of an object, or of a range of it. A range that extends beyond the object ends at the object's end.
     ///
-    /// - Parameter condition: ``RemoteCondition/matches(_:)`` for exactly this version; another one throws `conditionFailed`, also where the
-    ///   server does not check.
-    /// - Throws: `notFound`, `conditionFailed`, `rangeNotSatisfiable` where the range begins behind the end; one that begins at the end is
-    ///   empty. A body that breaks off throws from the stream.
+    /// - Parameter condition: ``RemoteCondition/matches(_:)`` for exactly this version. Another version throws
+    ///   `conditionFailed`, even if the server does not check conditions.
+    /// - Throws: `notFound`, `conditionFailed`, `rangeNotSatisfiable` if the range begins after the end; a range that
+    ///   begins at the end is empty. If the body breaks off, the stream throws.
     func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws -> RemoteDownload
 
-    /// What lies in a folder, without what lies below that unless `isRecursive`. Of remotes without folders that tells at once only those
-    /// folders that were made.
+    /// The objects directly in a folder, or all objects below it if `isRecursive` is true.
     ///
-    /// - Parameter next: where the part before this one has said it goes on; nil for the first.
-    /// - Throws: `notFound` for a folder that is not there, of remotes that have folders; `unsupported` for `isRecursive` where
-    ///   the remote does not say it can.
+    /// On remotes without folders, a recursive listing contains only those folders that were created explicitly.
+    ///
+    /// - Parameter next: the position that the previous part of the listing has returned; nil for the first part.
+    /// - Throws: `notFound` for a folder that does not exist, on remotes that have folders; `unsupported` for
+    ///   `isRecursive` if the remote does not declare this capability.
     func list(_ folder: RemoteKey, isRecursive: Bool, after next: String?) async throws -> RemoteListing
 
-    /// What has changed since a moment, for remotes that have a feed: each object as it is now.
+    /// The changes since a position in the change feed, for remotes that have a feed: each object in its current state.
     ///
-    /// What was changed before the call is in the answer, or in one that follows it as long as there is more. An object may be told of more
-    /// than once.
+    /// A change made before the call is in the answer, or in a following answer while there are more. An object may be
+    /// reported more than once.
     ///
-    /// - Parameter cursor: what the last call has given; nil for everything that is there.
-    /// - Throws: `cursorGone` where the remote does not know the moment any more.
+    /// - Parameter cursor: the cursor that the last call has returned; nil for all existing objects.
+    /// - Throws: `cursorGone` if the remote does not know the position any more.
     func changes(since cursor: String?) async throws -> RemoteChanges
 
     // MARK: Writing
 
     /// Writes an object.
     ///
-    /// - Returns: what the remote knows of it, its version among it.
+    /// - Returns: the metadata that the remote has of the object, including its version.
     /// - Throws: `conditionFailed`, `parentMissing`, `occupied`.
     func put(_ body: RemoteBody, at key: RemoteKey, if condition: RemoteCondition) async throws -> RemoteObject
 
-    /// Makes a folder. Where it is there already nothing happens; remotes without folders may do nothing at all.
+    /// Creates a folder. If the folder exists already, nothing happens. Remotes without folders may do nothing at all.
     ///
-    /// - Returns: whether it was made.
+    /// - Returns: whether the folder was created.
     /// - Throws: `parentMissing`, `occupied`.
     @discardableResult
     func createFolder(_ key: RemoteKey) async throws -> Bool
 
     /// Deletes an object, or a folder that is empty.
     ///
-    /// - Returns: whether it was there. Where nothing is there any more no condition fails: that is what a repeat finds.
-    /// - Throws: `conditionFailed`, `notEmpty`, `occupied` where there is a file in place of the folder, or the other way round.
+    /// - Returns: whether it existed. If it is gone already, no condition fails, because a repeated delete finds that
+    ///   state.
+    /// - Throws: `conditionFailed`, `notEmpty`, `occupied` if there is a file in place of the folder, or a folder in
+    ///   place of the file.
     @discardableResult
     func delete(_ key: RemoteKey, isFolder: Bool, if condition: RemoteCondition) async throws -> Bool
 
-    /// Copies an object to a place where there is none, for remotes that can.
+    /// Copies an object to a free key, for remotes that support copies.
     ///
-    /// - Parameter version: of which version the source must be, where that is known.
-    /// - Throws: `notFound` for the source, `conditionFailed` where the target is taken or the source is of another version, `parentMissing`.
+    /// - Parameter version: the version that the source must have, if it is known.
+    /// - Throws: `notFound` for the source, `conditionFailed` if the target is taken or the source has another version,
+    ///   `parentMissing`.
     func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject
 
-    /// Moves an object, or a folder with everything in it, to a place where there is none, for remotes that can.
+    /// Moves an object, or a folder with everything in it, to a free key, for remotes that support moves.
     ///
-    /// - Throws: `notFound` for the source, `conditionFailed` or `occupied` where the target is taken, `parentMissing`.
+    /// - Throws: `notFound` for the source, `conditionFailed` or `occupied` if the target is taken, `parentMissing`.
     func move(_ source: RemoteKey, to target: RemoteKey, isFolder: Bool) async throws
 
     // MARK: Writing in parts
 
-    /// Begins an upload in parts, and gives the text by which it is known, also to another process.
+    /// Begins an upload in parts, and returns its identifier, which other processes may use as well.
     func beginUpload(_ key: RemoteKey, mark: String?, mediaType: String?) async throws -> String
 
-    /// Sends a part, beside others of the same upload. The same number may be sent again; the last one counts.
+    /// Uploads a part, concurrently with other parts of the same upload.
     ///
-    /// - Parameter number: from 1.
-    /// - Returns: what `completeUpload` has to be told of the part.
+    /// The same number may be uploaded again; the last one counts.
+    ///
+    /// - Parameter number: the number of the part, from 1.
+    /// - Returns: the text that `completeUpload` needs for this part.
     func uploadPart(_ body: RemoteBody, number: Int, of upload: String, at key: RemoteKey) async throws -> String
 
-    /// Makes an object of all parts.
+    /// Creates an object from all uploaded parts.
     ///
-    /// - Parameter parts: what `uploadPart` has given, in the order of the numbers.
-    /// - Throws: `conditionFailed`, after which the upload is still there; `uploadGone`.
+    /// - Parameter parts: the texts that `uploadPart` has returned, in the order of the part numbers.
+    /// - Throws: `conditionFailed`, after which the upload still exists; `uploadGone`.
     func completeUpload(
         _ upload: String,
         parts: [String],
@@ -100,38 +108,38 @@ public protocol Remote: Sendable {
         if condition: RemoteCondition
     ) async throws -> RemoteObject
 
-    /// Forgets an upload and its parts. One that is not known is no error.
+    /// Discards an upload and its parts. An unknown upload is not an error.
     func abortUpload(_ upload: String, at key: RemoteKey) async throws
 }
 
 extension Remote {
-    /// No feed.
+    /// Throws `unsupported`: by default a remote does not have a change feed.
     public func changes(since cursor: String?) async throws -> RemoteChanges {
         throw RemoteError(.unsupported, "\(name) has no feed of changes.")
     }
 
-    /// No copies.
+    /// Throws `unsupported`: by default a remote does not copy.
     public func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject {
         throw RemoteError(.unsupported, "\(name) does not copy.", key: source)
     }
 
-    /// No moves.
+    /// Throws `unsupported`: by default a remote does not move.
     public func move(_ source: RemoteKey, to target: RemoteKey, isFolder: Bool) async throws {
         throw RemoteError(.unsupported, "\(name) does not move.", key: source)
     }
 
-    /// No uploads in parts.
+    /// Throws `unsupported`: by default a remote does not support uploads in parts.
     public func beginUpload(_ key: RemoteKey, mark: String?, mediaType: String?) async throws -> String {
         throw RemoteError(.unsupported, "\(name) takes no uploads in parts.", key: key)
     }
 
-    /// No uploads in parts.
+    /// Throws `unsupported`: by default a remote does not support uploads in parts.
     public func uploadPart(_ body: RemoteBody, number: Int, of upload: String, at key: RemoteKey) async throws -> String
     {
         throw RemoteError(.unsupported, "\(name) takes no uploads in parts.", key: key)
     }
 
-    /// No uploads in parts.
+    /// Throws `unsupported`: by default a remote does not support uploads in parts.
     public func completeUpload(
         _ upload: String,
         parts: [String],
@@ -141,6 +149,6 @@ extension Remote {
         throw RemoteError(.unsupported, "\(name) takes no uploads in parts.", key: key)
     }
 
-    /// No uploads in parts.
+    /// Does nothing: by default a remote does not support uploads in parts.
     public func abortUpload(_ upload: String, at key: RemoteKey) async throws {}
 }

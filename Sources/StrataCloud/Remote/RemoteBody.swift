@@ -1,23 +1,25 @@
 public import Foundation
 
-/// Bytes that are sent to a remote: from memory, from a file, or as they come.
+/// Bytes to upload to a remote: from memory, from a file, or from a stream.
 ///
-/// It can be sent more than once, in whole or in parts, since a transfer may break off.
+/// A body can be read more than once, in whole or in parts, because a transfer may break off.
 public struct RemoteBody: Sendable {
-    /// How many bytes there are.
+    /// The number of bytes.
     public let size: Int64
-    /// A short text that the remote keeps with the object, where it can, and tells by ``RemoteObject/mark``: by it a repeat is recognised.
+    /// A short text that the remote stores with the object, if it can, and returns as ``RemoteObject/mark``.
+    ///
+    /// The mark identifies a repeated write.
     public var mark: String?
-    /// The media type, for people who look into the remote; `application/octet-stream` where it is nil.
+    /// The media type, for people who look into the remote. Nil means `application/octet-stream`.
     public var mediaType: String?
-    /// What is told of its bytes as they pass.
+    /// The transfer that counts the bytes as they pass.
     var transfer: FollowedTransfer?
-    /// All bytes, where they are in memory already.
+    /// All bytes, if they are in memory already.
     let bytes: Data?
-    /// Gives the bytes of a range in chunks, which are read one after the other.
+    /// Returns the bytes of a range in chunks, which are read one after the other.
     private let open: @Sendable (Range<Int64>) async throws -> AsyncThrowingStream<Data, any Error>
 
-    /// Bytes in memory.
+    /// Creates a body from bytes in memory.
     public init(_ data: Data) {
         self.init(size: Int64(data.count), bytes: data) { range in
             let part = data[data.startIndex + Int(range.lowerBound)..<data.startIndex + Int(range.upperBound)]
@@ -28,19 +30,21 @@ public struct RemoteBody: Sendable {
         }
     }
 
-    /// The bytes of a file as long as it is now.
+    /// Creates a body from a file, with the current length of the file.
     ///
-    /// - Throws: ``RemoteError`` with `unreadableBody` where it cannot be read; reading throws it too where it has become shorter.
+    /// - Throws: ``RemoteError`` with `unreadableBody` if the file cannot be read. Reading the body throws it too if
+    ///   the file has become shorter.
     public init(file: URL) throws {
         let source = try FileSource(file)
         self.init(size: source.size) { range in source.chunks(range) }
     }
 
-    /// Bytes from somewhere else.
+    /// Creates a body from another source of bytes.
     ///
     /// - Parameters:
-    ///   - size: how many there are.
-    ///   - open: gives those of a range, from its lower bound on. May be called several times, also at once for several ranges.
+    ///   - size: the number of bytes.
+    ///   - open: returns the bytes of a range, from its lower bound. It may be called several times, also concurrently
+    ///     for several ranges.
     public init(
         size: Int64,
         open: @escaping @Sendable (Range<Int64>) async throws -> AsyncThrowingStream<Data, any Error>
@@ -63,7 +67,7 @@ public struct RemoteBody: Sendable {
         try await open(range ?? 0..<size)
     }
 
-    /// A body of a range of these bytes.
+    /// A body for a range of these bytes.
     public func part(_ range: Range<Int64>) -> RemoteBody {
         var part = RemoteBody(size: Int64(range.count)) { [open] inner in
             try await open(range.lowerBound + inner.lowerBound..<range.lowerBound + inner.upperBound)
@@ -74,7 +78,8 @@ public struct RemoteBody: Sendable {
 
     /// All bytes in memory.
     ///
-    /// - Throws: ``RemoteError`` with `unreadableBody` where there are fewer or more than ``size``; what the source throws.
+    /// - Throws: ``RemoteError`` with `unreadableBody` if there are fewer or more bytes than ``size``; the errors of
+    ///   the source.
     public func data() async throws -> Data {
         if let bytes { return bytes }
         var data = Data()
@@ -84,7 +89,8 @@ public struct RemoteBody: Sendable {
         return data
     }
 
-    /// The same bytes, in memory if they are few: they are read once then, however often they are wanted, and are the same each time.
+    /// The same bytes, in memory if there are at most 256 KiB. They are then read from the source once, and are the
+    /// same for each later read.
     func gathered() async throws -> RemoteBody {
         guard bytes == nil, size <= Self.few else { return self }
         var body = RemoteBody(try await data())
@@ -92,7 +98,7 @@ public struct RemoteBody: Sendable {
         return body
     }
 
-    /// How many bytes are kept in memory while they are sent: 256 KiB.
+    /// The maximum number of bytes that are kept in memory during an upload: 256 KiB.
     private static let few: Int64 = 256 << 10
 }
 

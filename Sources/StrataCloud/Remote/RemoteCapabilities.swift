@@ -1,13 +1,16 @@
-/// What a remote does, and what it does not: declared by it, or found by asking its server.
+/// The capabilities of a remote: declared by the remote, or found by asking its server.
 public struct RemoteCapabilities: Hashable, Sendable {
-    /// Whether `put` with ``RemoteCondition/isAbsent`` is refused where there is an object, at the very moment of writing.
+    /// Whether the remote refuses `put` with ``RemoteCondition/isAbsent`` if an object exists at the moment of writing.
     public var checksAbsence: Bool
-    /// Whether `put` with ``RemoteCondition/matches(_:)`` is refused where the object is of another version, at the very moment of writing.
+    /// Whether the remote refuses `put` with ``RemoteCondition/matches(_:)`` if the object has another version at the
+    /// moment of writing.
     public var checksVersions: Bool
-    /// The same for `delete`.
+    /// Whether the remote refuses `delete` with ``RemoteCondition/matches(_:)`` in the same way.
     public var checksVersionsOfDeletes: Bool
-    /// Whether folders are things of their own, which must be there before anything is put into them and are moved as a whole. Where not,
-    /// they are what keys have in common, and moving one means to copy and delete what is in it.
+    /// Whether folders are separate objects.
+    ///
+    /// If they are, a folder must exist before anything is put into it, and a folder is moved as a whole. Otherwise
+    /// folders are common prefixes of keys, and moving a folder means copying and deleting its content.
     public var hasFolders: Bool
     /// Whether an object and a folder may have the same key.
     public var sharesKeysWithFolders: Bool
@@ -15,24 +18,26 @@ public struct RemoteCapabilities: Hashable, Sendable {
     public var copies: Bool
     /// Whether files are moved in one step.
     public var moves: Bool
-    /// Whether one listing gives everything below a folder.
+    /// Whether one listing returns everything below a folder.
     public var listsRecursively: Bool
-    /// Whether keys that differ in case only are two.
+    /// Whether keys that differ only in case are different keys.
     public var isCaseSensitive: Bool
-    /// Whether marks of bodies are kept.
+    /// Whether the remote stores the marks of bodies.
     public var keepsMarks: Bool
-    /// Whether it keeps records of nodes: permissions and share lists beside the content.
+    /// Whether the remote stores records of nodes: permissions and share lists beside the content.
     public var keepsRecords: Bool
-    /// How large parts of an upload are at least, the last one apart; nil where there are no uploads in parts.
+    /// The minimum size of the parts of an upload in bytes, except for the last part.
+    ///
+    /// The value is nil if the remote does not support uploads in parts.
     public var minimumPartSize: Int64?
-    /// How many parts an upload has at most; nil where there may be any number.
+    /// The maximum number of parts of an upload; nil for no limit.
     public var maximumPartCount: Int?
-    /// Whether ``Remote/changes(since:)`` answers.
+    /// Whether the remote supports ``Remote/changes(since:)``.
     public var hasChangeFeed: Bool
     /// Whether the remote can always be reached from this machine: a folder, or a server on loopback.
     public var isLocal: Bool
 
-    /// What a remote does.
+    /// Creates the capabilities of a remote.
     public init(
         checksAbsence: Bool = true,
         checksVersions: Bool = true,

@@ -1,7 +1,7 @@
 import Strata
 
 extension RemoteCondition {
-    /// Throws `conditionFailed` unless it holds for an object, or for none.
+    /// Throws `conditionFailed` unless the condition holds for an object, or for a missing object (nil).
     package func check(_ object: RemoteObject?, key: RemoteKey, remote: String) throws {
         switch self {
         case .none: return
@@ -17,7 +17,7 @@ extension RemoteCondition {
                     key: key
                 )
             }
-            // By the text alone: some servers call a version weak in its first second, and not later.
+            // Only the text counts: some servers report a version as weak in its first second, and not later.
             guard let value = object.eTag?.value, value.hasSameBytes(as: tag.value) else {
                 let other = object.eTag.map { "of version \($0)" } ?? "without a version"
                 throw RemoteError(.conditionFailed, "The object in \(remote) is \(other), not \(tag).", key: key)

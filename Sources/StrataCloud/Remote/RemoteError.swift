@@ -1,80 +1,82 @@
-/// What a remote, or the way to it, has refused.
+/// An error of a remote, or of the connection to it.
 public struct RemoteError: Error, Sendable, CustomStringConvertible {
-    /// The kind of an error. Further codes may come with further versions, so keep a default case.
+    /// The kind of an error. Later versions may add codes, so keep a default case.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         public let description: String
 
-        /// A code by its name; two of one name are equal.
+        /// Creates a code from its name. Two codes with the same name are equal.
         public init(_ description: String) { self.description = description }
 
-        /// There is no object of this key.
+        /// No object has this key.
         public static let notFound = Code("notFound")
-        /// The object is there already, or is of another version (412; 409 of a server that resolves races so).
+        /// The object exists already, or has another version (412; or 409 from a server that resolves races this way).
         public static let conditionFailed = Code("conditionFailed")
-        /// The folder that it is to lie in is not there (409 of WebDAV).
+        /// The parent folder does not exist (409 of WebDAV).
         public static let parentMissing = Code("parentMissing")
-        /// There is a folder where a file is to be, or a file where a folder is to be, or the target of a move is taken.
+        /// A folder is in place of the file, or a file is in place of the folder, or the target of a move is taken.
         public static let occupied = Code("occupied")
-        /// A folder is to be deleted that is not empty.
+        /// The folder to delete is not empty.
         public static let notEmpty = Code("notEmpty")
-        /// The server does not know who asks, or the credentials have expired (401).
+        /// The server does not recognize the credentials, or they have expired (401).
         public static let unauthorized = Code("unauthorized")
-        /// The server does not allow it (403).
+        /// The server does not allow the request (403).
         public static let forbidden = Code("forbidden")
-        /// There is no room (413, 507).
+        /// The server does not have enough space (413, 507).
         public static let outOfSpace = Code("outOfSpace")
         /// The server asks for a pause (429, or 503 with `Retry-After`).
         public static let throttled = Code("throttled")
-        /// The server cannot do it now (5xx).
+        /// The server cannot handle the request now (5xx).
         public static let unavailable = Code("unavailable")
-        /// The server cannot be reached: no route, no such name, connection refused, no answer in time. Nothing was sent.
+        /// The server cannot be reached: no route, unknown host name, connection refused, no answer in time.
+        ///
+        /// Nothing was sent.
         public static let unreachable = Code("unreachable")
-        /// The connection ended before the answer: whether the request was carried out is not known.
+        /// The connection ended before the answer. Whether the server has executed the request is unknown.
         public static let answerLost = Code("answerLost")
-        /// Another certificate than was expected, or none that is trusted.
+        /// The certificate is not the expected one, or is not trusted.
         public static let untrusted = Code("untrusted")
-        /// The answer is not what the protocol says.
+        /// The answer violates the protocol.
         public static let malformedAnswer = Code("malformedAnswer")
         /// A listing lacks an object that it has shown before, and that the remote still has. Nothing was removed.
         public static let inconsistentListing = Code("inconsistentListing")
-        /// The content is not what was asked for: too short, another version, or damaged.
+        /// The content is not the requested content: too short, of another version, or damaged.
         public static let damagedContent = Code("damagedContent")
-        /// The bytes to be sent cannot be read, or are fewer or more than was said.
+        /// The bytes to upload cannot be read, or are fewer or more than announced.
         public static let unreadableBody = Code("unreadableBody")
-        /// The remote cannot have such a key: a name is too long, say.
+        /// The remote cannot store this key, for example because a name is too long.
         public static let invalidKey = Code("invalidKey")
-        /// The upload in parts is not known any more; it has to begin anew.
+        /// The remote does not know the upload in parts any more. The upload must start again.
         public static let uploadGone = Code("uploadGone")
-        /// The moment from which changes are asked for is not known any more; ask for everything.
+        /// The remote does not know the position in the change feed any more. Ask for everything.
         public static let cursorGone = Code("cursorGone")
         /// The range lies outside of the object (416).
         public static let rangeNotSatisfiable = Code("rangeNotSatisfiable")
-        /// The remote cannot do this at all.
+        /// The remote does not support this request.
         public static let unsupported = Code("unsupported")
-        /// The remote was set up wrongly: credentials missing, no such bucket, a URL that is none.
+        /// The remote is configured wrongly: missing credentials, unknown bucket, invalid URL.
         public static let misconfigured = Code("misconfigured")
-        /// Something else; see the status.
+        /// Another refusal; see the status.
         public static let refused = Code("refused")
     }
 
-    /// The kind of error, for code that decides by it.
+    /// The kind of the error, for code that decides by it.
     public let code: Code
-    /// One or two sentences: what happened, and what to do. Without credentials.
+    /// One or two sentences: what happened, and what to do. The message does not contain credentials.
     public let message: String
-    /// What it is about.
+    /// The key of the object or folder.
     public let key: RemoteKey?
-    /// The status of the answer, for remotes that speak HTTP.
+    /// The HTTP status of the answer, for remotes that speak HTTP.
     public let status: Int?
-    /// How long the server asks to wait.
+    /// The pause that the server asks for.
     public let retryAfter: Duration?
-    /// The error that caused this, if there is one.
+    /// The error that caused this error, if there is one.
     public let underlying: (any Error)?
-    /// Where it was thrown, for reports.
+    /// The source file that created the error, for reports.
     public let file: String
-    /// The line of that file.
+    /// The line in that file.
     public let line: Int
 
-    /// An error that says where it was made.
+    /// Creates an error that records its source location.
     public init(
         _ code: Code,
         _ message: String,
@@ -95,7 +97,7 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
         self.line = line
     }
 
-    /// Code and message.
+    /// The code and the message.
     public var description: String { "\(code): \(message)" }
 
     static func wrongSize(_ size: Int64, _ expected: Int64) -> RemoteError {

@@ -1,5 +1,5 @@
 extension RemoteKey {
-    /// Throws `invalidKey` where a segment is empty or would lead elsewhere.
+    /// Throws `invalidKey` if a segment is empty or would lead to another folder.
     package func requireNames() throws {
         let isNamed = segments.allSatisfy { segment in
             !segment.isEmpty && segment != "." && segment != ".."

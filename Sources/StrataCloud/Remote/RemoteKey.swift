@@ -1,29 +1,30 @@
 import Strata
 
-/// Where an object lies in a remote: names one below the other, none of which can do harm to a file system or a URL.
+/// The location of an object in a remote: a path of names that are safe for file systems and URLs.
 ///
-/// Names may hold any character; the segments of a key are what is left of them after escaping, which can be undone:
+/// Names may contain any character. The segments of a key are the escaped names, and escaping is reversible:
 ///
 /// - Control characters, `/`, `\` and `%` become `%` and two hexadecimal digits, byte by byte.
-/// - A first `.` of a name does too where the name would be `.` or `..`.
+/// - A leading `.` is escaped too if the name is `.` or `..`.
 ///
-/// What Strata keeps beside an object has a segment in which `%` is followed by a letter that is no hexadecimal digit, so that no name
-/// is ever taken for it.
+/// A file that Strata keeps beside an object has a segment in which `%` is followed by a letter that is not a
+/// hexadecimal digit. So no escaped name equals such a segment.
 public struct RemoteKey: Hashable, Sendable, CustomStringConvertible {
-    /// The escaped names, from the top; none for the root.
+    /// The escaped names, from the top; empty for the root.
     public let segments: [String]
 
     /// The root of the remote.
     public static let root = RemoteKey(escaped: [])
 
-    /// The key of names, which are escaped.
+    /// Creates the key of names, which this initializer escapes.
     public init(_ names: [String]) { segments = names.map(Self.escape) }
 
     init(escaped segments: [String]) { self.segments = segments }
 
-    /// The key of segments that a remote has found, one below the other.
+    /// Creates the key of segments that a remote has found, from the top.
     ///
-    /// - Returns: nil where one of them is empty, `.`, `..`, or holds a slash or a control character, which no key of Strata's does.
+    /// - Returns: nil if a segment is empty, `.`, `..`, or contains a slash or a control character. Keys of Strata
+    ///   never contain these.
     public init?(found segments: [String]) {
         for segment in segments {
             if segment.isEmpty || segment == "." || segment == ".." { return nil }
@@ -32,7 +33,7 @@ public struct RemoteKey: Hashable, Sendable, CustomStringConvertible {
         self.segments = segments
     }
 
-    /// The segments with slashes between them, without one at either end: `home/customers/42`.
+    /// The segments joined by slashes, without a slash at either end: `home/customers/42`.
     public var path: String { segments.joined(separator: "/") }
 
     /// The same as ``path``.
@@ -41,48 +42,50 @@ public struct RemoteKey: Hashable, Sendable, CustomStringConvertible {
     /// The last segment; nil for the root.
     public var last: String? { segments.last }
 
-    /// The key of the folder that holds this; nil for the root.
+    /// The key of the folder that contains this key; nil for the root.
     public var parent: RemoteKey? { segments.isEmpty ? nil : RemoteKey(escaped: segments.dropLast()) }
 
-    /// The key of a path as ``path`` gives it; nil where a segment cannot be one.
+    /// Creates the key of a path as returned by ``path``; nil if a segment is invalid.
     init?(path: String) {
         self.init(found: path.splitAtSlashes())
     }
 
-    /// The key of a name below this one.
+    /// The key of a name below this key. The method escapes the name.
     public func appending(_ name: String) -> RemoteKey { RemoteKey(escaped: segments + [Self.escape(name)]) }
 
-    /// The key of a segment that a remote has found below this one; nil as for ``init(found:)``.
+    /// The key of a segment that a remote has found below this key; nil as for ``init(found:)``.
     public func appending(found segment: String) -> RemoteKey? {
         guard let child = RemoteKey(found: [segment]) else { return nil }
         return RemoteKey(escaped: segments + child.segments)
     }
 
-    /// Whether this is below another key, or that key.
+    /// Whether this key equals another key, or is below it.
     public func isWithin(_ other: RemoteKey) -> Bool {
         segments.starts(with: other.segments) { $0.hasSameBytes(as: $1) }
     }
 
-    /// Whether the bytes are the same. Strings of Swift are equal too where one has `ä` and the other one `a` and two dots, which are two
-    /// objects of a remote.
+    /// Whether the bytes are the same.
+    ///
+    /// Swift's strings are also equal if one contains `ä` and the other `a` with a combining diaeresis. At a remote,
+    /// these are two objects.
     public static func == (first: RemoteKey, second: RemoteKey) -> Bool {
         first.segments.hasSameBytes(as: second.segments)
     }
 
-    /// By the bytes, as `==`.
+    /// Hashes the bytes, as `==` compares them.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(segments.count)
         for segment in segments { segment.hashBytes(into: &hasher) }
     }
 
-    /// The same name with a mark of Strata's behind it: what is kept beside an object.
+    /// The key of a file that Strata keeps beside an object: the same name, followed by a mark.
     func sidecar(_ mark: String) -> RemoteKey {
         RemoteKey(escaped: segments.dropLast() + [(segments.last ?? "") + "%" + mark])
     }
 
-    /// What the last segment stands for: a name, and the mark where it is kept beside an object of that name.
+    /// The unescaped name of the last segment, with the mark if the file is kept beside an object of that name.
     ///
-    /// - Returns: nil for the root, and for a segment that nothing is escaped to.
+    /// - Returns: nil for the root, and for a segment that is not the result of escaping.
     var name: (name: String, mark: String?)? {
         guard let last = segments.last else { return nil }
         return Self.unescape(last)

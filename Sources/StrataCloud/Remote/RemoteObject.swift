@@ -1,21 +1,21 @@
 public import Foundation
 
-/// What a remote knows of an object without its content.
+/// The metadata that a remote has of an object, without its content.
 public struct RemoteObject: Hashable, Sendable {
-    /// Where it lies.
+    /// The key of the object.
     public var key: RemoteKey
-    /// Whether it is a folder. Folders have no content.
+    /// Whether the object is a folder. Folders do not have content.
     public var isFolder: Bool
-    /// Its version; nil for folders, and where the remote has none.
+    /// The version; nil for folders, and if the remote does not have versions.
     public var eTag: ETag?
-    /// How many bytes it has; nil for folders, and where the remote does not say.
+    /// The size in bytes; nil for folders, and if the remote does not report it.
     public var size: Int64?
-    /// When it was last written, by the remote's clock; nil where it does not say.
+    /// The date of the last write, by the remote's clock; nil if the remote does not report it.
     public var modifiedAt: Date?
-    /// The mark that was sent with it by ``RemoteBody/mark``; nil where there was none, or the remote keeps none.
+    /// The mark that was sent as ``RemoteBody/mark``; nil if none was sent, or if the remote does not store marks.
     public var mark: String?
 
-    /// An object of a remote.
+    /// Creates the metadata of an object.
     public init(
         key: RemoteKey,
         isFolder: Bool = false,
@@ -35,15 +35,17 @@ public struct RemoteObject: Hashable, Sendable {
 
 /// A part of a listing.
 public struct RemoteListing: Sendable {
-    /// What was found, in no particular order.
+    /// The objects that were found, in no particular order.
     public var objects: [RemoteObject]
-    /// Where the listing goes on; nil behind its last part.
+    /// The position of the next part; nil after the last part.
     public var next: String?
-    /// Whether everything is among ``objects`` that belongs to this part. False if the remote has listed something that cannot be read, such as a
-    /// name with broken escapes: a file that is not among the objects may be there then.
+    /// Whether ``objects`` contains everything that belongs to this part.
+    ///
+    /// The value is false if the remote has listed an object that cannot be read, such as a name with broken escapes.
+    /// Then a file that is not among the objects may exist anyway.
     public var isComplete: Bool
 
-    /// A part of a listing.
+    /// Creates a part of a listing.
     public init(objects: [RemoteObject], next: String? = nil, isComplete: Bool = true) {
         self.objects = objects
         self.next = next
@@ -53,28 +55,32 @@ public struct RemoteListing: Sendable {
 
 /// The content of an object, as it arrives.
 public struct RemoteDownload: Sendable {
-    /// What the answer says of the object; its size is that of the whole object, also where only a range is sent.
+    /// The metadata in the answer. The size is the size of the whole object, even if the answer contains only a range.
     public var object: RemoteObject
-    /// Which bytes of the object follow.
+    /// The range of the object's bytes that ``chunks`` contains.
     public var range: Range<Int64>
-    /// The bytes. Read once; not reading further ends the transfer. For a task that is cancelled between two chunks the stream just ends, as
-    /// streams of Swift do: whoever keeps the bytes counts them, or asks `Task.checkCancellation()`.
+    /// The bytes.
+    ///
+    /// The stream can be read once. The transfer ends if the reader stops reading. If the task is cancelled between two
+    /// chunks, the stream just ends, as Swift's streams do. A reader that stores the bytes must therefore count them,
+    /// or call `Task.checkCancellation()`.
     public var chunks: AsyncThrowingStream<Data, any Error>
 
-    /// Content as it arrives.
+    /// Creates a download.
     public init(object: RemoteObject, range: Range<Int64>, chunks: AsyncThrowingStream<Data, any Error>) {
         self.object = object
         self.range = range
         self.chunks = chunks
     }
 
-    /// The bytes in memory, all of them.
+    /// All bytes in memory.
     ///
-    /// - Throws: what the stream throws; `CancellationError`; ``RemoteError`` with `damagedContent` where there are fewer or more than announced.
+    /// - Throws: the errors of the stream; `CancellationError`; ``RemoteError`` with `damagedContent` if there are
+    ///   fewer or more bytes than announced.
     func data() async throws -> Data {
         var data = Data()
         for try await chunk in chunks { data += chunk }
-        // To a task that is cancelled the chunks just end.
+        // If the task is cancelled, the chunks just end.
         try Task.checkCancellation()
         guard data.count == range.count else {
             throw RemoteError(
@@ -87,18 +93,22 @@ public struct RemoteDownload: Sendable {
     }
 }
 
-/// What has changed at a remote since a moment.
+/// The changes at a remote since a position in its change feed.
 public struct RemoteChanges: Sendable {
-    /// What is new, or of another version, or lies there by a move: also what lies in a folder that was moved.
+    /// The objects that are new, that have another version, or that were moved here, including the content of a moved
+    /// folder.
     public var changed: [RemoteObject]
-    /// What is gone. Of a folder everything in it is, whether it is named or not, before what is in `changed` came.
+    /// The removed keys.
+    ///
+    /// Removing a folder removes everything in it, whether it is listed or not. Removals come before the changes in
+    /// `changed`.
     public var removed: [RemoteKey]
-    /// The moment from which the next question goes on.
+    /// The position from which the next call continues.
     public var cursor: String
-    /// Whether there is more to ask for at once.
+    /// Whether more changes can be fetched at once.
     public var hasMore: Bool
 
-    /// Changes up to a moment.
+    /// Creates the changes up to a position.
     public init(changed: [RemoteObject], removed: [RemoteKey], cursor: String, hasMore: Bool = false) {
         self.changed = changed
         self.removed = removed

@@ -1,35 +1,37 @@
 import Crypto
 public import Foundation
 
-/// The key of an account, by which the keys of its nodes are wrapped. It never leaves the machine.
+/// The key of an account, which wraps the keys of its nodes. The key never leaves the machine.
 ///
-/// It is as secret as everything that was ever sealed with it; keep it where the system keeps credentials.
+/// The key is as secret as all content that was ever encrypted with it. Store it where the system stores credentials.
 public struct AccountKey: Sendable {
-    /// By which sealed files name the key. It is not secret, and stands in each of them.
+    /// The id of the key. Encrypted files contain the id to name their key, so it is not secret.
     public let id: UUID
     let key: SymmetricKey
 
-    /// A new key, from the system's random numbers.
+    /// Creates a new key from the system's random numbers.
     public init() {
         id = UUID()
         key = SymmetricKey(size: .bits256)
     }
 
-    /// A key that was kept.
+    /// Creates a key from its stored bytes.
     ///
-    /// - Parameter bytes: 32 of them.
-    /// - Throws: ``CloudError`` with `sealInvalid` where there are fewer or more.
+    /// - Parameters:
+    ///   - id: the id of the key.
+    ///   - bytes: exactly 32 bytes.
+    /// - Throws: ``CloudError`` with `sealInvalid` if there are fewer or more bytes.
     public init(id: UUID, bytes: Data) throws {
         self.id = id
         key = try SymmetricKey(exactly: bytes)
     }
 
-    /// The 32 bytes, for keeping them.
+    /// The 32 bytes of the key, for storing them.
     public var bytes: Data { key.withUnsafeBytes { Data($0) } }
 }
 
 extension SymmetricKey {
-    /// A key of 256 bits.
+    /// Creates a key of 256 bits.
     init(exactly bytes: Data) throws {
         guard bytes.count == 32 else {
             throw CloudError(.sealInvalid, "A key has 32 bytes, not \(bytes.count).")

@@ -1,17 +1,17 @@
 import Foundation
 
-/// The keys of an account: the one that new files are sealed with, and earlier ones that open older files.
+/// The keys of an account: the current key for new files, and earlier keys that decrypt older files.
 ///
-/// To change the key of an account, put a new one in front and keep the old one. What is sealed from then on names the new key. Files that
-/// name the old one are opened as before; each may be rewrapped when that suits, see ``SealedFile/rewrapped(with:)``. The old key can
-/// be dropped once no file names it.
+/// To change the key of an account, pass a new key as `current` and the old key in `earlier`. Files encrypted after
+/// that name the new key. Files that name the old key can still be decrypted. Each of them may be rewrapped at any
+/// time, see ``SealedFile/rewrapped(with:)``. The old key can be removed after no file names it any more.
 public struct AccountKeys: Sendable {
-    /// The key that new files are sealed with.
+    /// The key that encrypts new files.
     public let current: AccountKey
-    /// Keys that older files were sealed with.
+    /// The keys that encrypted older files.
     public let earlier: [AccountKey]
 
-    /// The keys of an account.
+    /// Creates the keys of an account.
     public init(_ current: AccountKey, earlier: [AccountKey] = []) {
         self.current = current
         self.earlier = earlier

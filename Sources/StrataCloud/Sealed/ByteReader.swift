@@ -1,8 +1,8 @@
 import Foundation
 
-/// Takes bytes out of a stream in pieces of the size that is asked for.
+/// Reads a stream of bytes in pieces of a requested size.
 ///
-/// Isolation: whoever holds it; one call after the other.
+/// Isolation: that of its owner. Calls must not overlap.
 final class ByteReader {
     private var iterator: AsyncThrowingStream<Data, any Error>.Iterator
     private var buffer = Data()
@@ -10,9 +10,9 @@ final class ByteReader {
 
     init(_ stream: AsyncThrowingStream<Data, any Error>) { iterator = stream.makeAsyncIterator() }
 
-    /// The next bytes; fewer than asked for only at the end of the stream.
+    /// Reads the next bytes. It returns fewer than `count` bytes only at the end of the stream.
     ///
-    /// **Complexity**: linear in the bytes, and in memory they are held together with one chunk of the stream.
+    /// **Complexity**: linear in the bytes. The memory holds these bytes and one chunk of the stream.
     nonisolated(nonsending) func read(_ count: Int) async throws -> Data {
         while buffer.count < count, !isAtEnd {
             guard let chunk = try await iterator.next(isolation: #isolation) else {
@@ -22,12 +22,12 @@ final class ByteReader {
             if buffer.isEmpty { buffer = chunk } else { buffer.append(chunk) }
         }
         let result = buffer.prefix(count)
-        // What remains is a slice of the same storage; nothing is copied.
+        // The rest is a slice of the same storage, so nothing is copied.
         buffer = buffer.count > count ? buffer.dropFirst(count) : Data()
         return result
     }
 
-    /// Whether there is nothing left.
+    /// Whether the stream has ended.
     nonisolated(nonsending) func isEmpty() async throws -> Bool {
         if !buffer.isEmpty { return false }
         while !isAtEnd {

@@ -1,22 +1,22 @@
 import Crypto
 public import Foundation
 
-/// The key of one node, from which those of all versions of its sealed content are derived.
+/// The key of one node. The keys of all encrypted versions of the node's content are derived from it.
 ///
-/// It is made once for each node, and can be found in each of its files by whoever has the account key (``SealedFile/contentKey``).
-/// Given to somebody else, it opens that node and no other.
+/// The key is created once for each node. A holder of the account key can read it from each of the node's files
+/// (``SealedFile/contentKey``). A recipient of this key can decrypt this node, but no other node.
 public struct ContentKey: Sendable {
     let key: SymmetricKey
 
-    /// A new key, from the system's random numbers.
+    /// Creates a new key from the system's random numbers.
     public init() { key = SymmetricKey(size: .bits256) }
 
-    /// A key that was kept.
+    /// Creates a key from its stored bytes.
     ///
-    /// - Parameter bytes: 32 of them.
-    /// - Throws: ``CloudError`` with `sealInvalid` where there are fewer or more.
+    /// - Parameter bytes: exactly 32 bytes.
+    /// - Throws: ``CloudError`` with `sealInvalid` if there are fewer or more bytes.
     public init(bytes: Data) throws { key = try SymmetricKey(exactly: bytes) }
 
-    /// The 32 bytes, for giving them away.
+    /// The 32 bytes of the key, for giving them to a recipient.
     public var bytes: Data { key.withUnsafeBytes { Data($0) } }
 }

@@ -1,32 +1,41 @@
 import Foundation
 
-/// That an account seals its content before it leaves the machine, and by which keys. ``CloudAccount`` is opened with it.
+/// The end-to-end encryption of an account's content: the keys, and the rule for unencrypted files.
+///
+/// Pass it when opening a ``CloudAccount``.
 ///
 /// ```swift
 /// let sealing = ContentSealing(key)  // an `AccountKey`, the same on all machines of the account
 /// ```
 ///
-/// Content is sealed, names are not: the remote sees the tree, the sizes and the times.
+/// Content is encrypted, but names are not: the remote sees the tree, the sizes and the times.
 ///
 /// Isolation: any.
 public struct ContentSealing: Sendable {
-    /// Whether files of the remote that are not sealed are read as they are. Nobody vouches for these: whoever can write to the remote can put
-    /// one in place of a sealed one. Where it is false they are refused with `notSealed`.
+    /// Whether files at the remote that are not encrypted are accepted.
+    ///
+    /// Such files are not authenticated: every writer at the remote can put one in place of an encrypted file. If this
+    /// is false, they are refused with `notSealed`.
     public let readsPlainFiles: Bool
     private let provider: @Sendable () async throws -> AccountKeys
 
-    /// Sealing by a key.
+    /// Creates an encryption with a fixed key.
     ///
     /// - Parameters:
-    ///   - key: what is sent from now on is sealed with it.
-    ///   - earlier: keys that open what was sealed before.
+    ///   - key: the key that encrypts new uploads.
+    ///   - earlier: keys that decrypt older files.
+    ///   - readsPlainFiles: see ``readsPlainFiles``.
     public init(_ key: AccountKey, earlier: [AccountKey] = [], readsPlainFiles: Bool = false) {
         self.init(readsPlainFiles: readsPlainFiles) { AccountKeys(key, earlier: earlier) }
     }
 
-    /// Sealing by keys that are asked for whenever something is sealed or opened, since they may change, or are kept elsewhere.
+    /// Creates an encryption that requests the keys whenever content is encrypted or decrypted.
     ///
-    /// - Parameter keys: may be called several times at once. What it throws, the upload or download throws.
+    /// Use it if keys may change, or are stored elsewhere.
+    ///
+    /// - Parameters:
+    ///   - readsPlainFiles: see ``readsPlainFiles``.
+    ///   - keys: returns the keys. It may be called concurrently. Uploads and downloads rethrow its errors.
     public init(readsPlainFiles: Bool = false, keys: @escaping @Sendable () async throws -> AccountKeys) {
         self.readsPlainFiles = readsPlainFiles
         provider = keys
@@ -34,11 +43,13 @@ public struct ContentSealing: Sendable {
 
     func keys() async throws -> AccountKeys { try await provider() }
 
-    /// What the files of an account are bound to. Neither a place nor a number, so that what the remote copies and moves, and what other machines
-    /// have sent, stays open.
+    /// The text that the files of an account are bound to.
+    ///
+    /// The text contains neither a path nor an id. So a file can still be decrypted after the remote has copied or
+    /// moved it, or if another machine has uploaded it.
     static let binding = "strata.account"
 
-    /// Opens the beginning of a file of the account.
+    /// Decrypts the preamble at the beginning of a file of the account.
     func open(_ start: Data) async throws -> SealedFile {
         try await SealedFile(start, node: Self.binding, keys: keys())
     }

@@ -1,24 +1,27 @@
 import Foundation
 import Strata
 
-/// What is known of how a version of some content is sealed: by it a section is fetched with one request, and another file in place of
-/// the one that is known does not open.
+/// The known encryption state of one version of an object.
+///
+/// With this state, a section is fetched with one request, and another file in the object's place cannot be decrypted.
 struct KnownSeal: Hashable, Sendable, Codable, AttributeValue {
-    /// The version of the object that it is known of.
+    /// The version of the object.
     let eTag: String?
-    /// The first bytes of the sealed file; none where the file is not sealed.
+    /// The preamble of the encrypted file; empty if the file is not encrypted.
     let preamble: Data
-    /// Which sections have bytes.
+    /// The sections that have bytes.
     let sections: ContentSections
-    /// What tells the sections, the header among them, from other versions of them, by their bits; nil where the
-    /// header was not read.
+    /// The digests that distinguish the sections, including the header, from other versions of them.
+    ///
+    /// The keys are the bits of the sections. Nil if the header was not read.
     let digests: [Int: String]?
 
     init(eTag: ETag?, preamble: Data, sections: ContentSections, digests: [Int: String]? = nil) {
         (self.eTag, self.preamble, self.sections, self.digests) = (eTag?.stored, preamble, sections, digests)
     }
 
-    /// - Parameter start: the beginning of the file. Whether its header is genuine is told to those who ask for that.
+    /// - Parameter start: the beginning of the file. If its header is damaged, only later readers of the header get an
+    ///   error.
     init(_ file: SealedFile, _ eTag: ETag?, start: Data) {
         var digests: [Int: String]?
         if let header = try? file.header(in: start), let own = try? header.ownDigest() {
@@ -28,29 +31,29 @@ struct KnownSeal: Hashable, Sendable, Codable, AttributeValue {
         self.init(eTag: eTag, preamble: file.preamble.bytes, sections: file.sections, digests: digests)
     }
 
-    /// What tells a section from other versions of it; nil where that is not known.
+    /// The digest that distinguishes a section from other versions of it; nil if it is unknown.
     func digest(of section: ContentSections) -> String? { digests?[section.rawValue] }
 
-    /// That a version is not sealed.
+    /// The state of a version that is not encrypted.
     static func plain(_ eTag: ETag?) -> KnownSeal { KnownSeal(eTag: eTag, preamble: Data(), sections: []) }
 
     var isPlain: Bool { preamble.isEmpty }
 
-    /// The same of another version with the same bytes, which the remote has made of it.
+    /// The state of another version with the same bytes, after the remote has copied or moved them.
     func moved(to eTag: ETag?) -> KnownSeal {
         KnownSeal(eTag: eTag, preamble: preamble, sections: sections, digests: digests)
     }
 }
 
 extension SealedFile {
-    /// The sections that have bytes, but for the header.
+    /// The sections that have bytes, without the header.
     var sections: ContentSections {
         ContentSections(SealedSection.allCases.filter { $0 != .header && size(of: $0) > 0 }.map(ContentSections.init))
     }
 }
 
 extension SealedSection {
-    /// The section of a bit; nil for none, several, and bits that stand for nothing.
+    /// Creates the section of a bit; nil for no bit, several bits, and unknown bits.
     init?(_ section: ContentSections) {
         guard let bits = UInt8(exactly: section.rawValue) else { return nil }
         self.init(rawValue: bits)
@@ -58,9 +61,9 @@ extension SealedSection {
 }
 
 extension ContentSections {
-    /// The bit of a section.
+    /// Creates the bit of a section.
     init(_ section: SealedSection) { self.init(rawValue: Int(section.rawValue)) }
 
-    /// What an application gives: all but the header.
+    /// The sections that an application provides: all except the header.
     static let given: ContentSections = [.metadata, .thumbnail, .data]
 }

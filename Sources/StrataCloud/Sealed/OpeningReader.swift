@@ -1,14 +1,14 @@
 import Foundation
 
-/// Opens chunks of a section as they arrive.
+/// Decrypts the chunks of a section as they arrive.
 actor OpeningReader {
     private let file: SealedFile
     private let section: SealedSection
     private let wanted: Range<Int64>
     private let reader: ByteReader
-    /// The chunks that are still to come.
+    /// The chunks that have not arrived yet.
     private var chunks: Range<Int64>
-    /// Whether something was thrown: nothing follows then.
+    /// Whether an error was thrown. Then no further bytes follow.
     private var hasFailed = false
 
     init(

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Gives a body whose first bytes are replaced.
+/// Reads a body whose first bytes are replaced.
 actor PrefixedReader {
     private let start: Data
     private let body: RemoteBody

@@ -1,17 +1,18 @@
 import Crypto
 public import Foundation
 
-/// Where the bytes of a section come from when it is sealed.
+/// The source of the bytes of a section for encryption.
 public enum SealSource: Sendable {
-    /// The section has no bytes.
+    /// The section does not have bytes.
     case none
     /// Bytes in memory.
     case data(Data)
-    /// The bytes of a file, which must not change until all of them are sent.
+    /// The bytes of a file. The file must not change until all bytes are uploaded.
     case file(URL)
-    /// Bytes from somewhere else.
+    /// Bytes from another source.
     ///
-    /// The version is a text that changes whenever the bytes do, if there is one: resuming with another version is refused.
+    /// The version is a text that changes whenever the bytes change, if there is one. Resuming with another version is
+    /// refused.
     case body(RemoteBody, version: String?)
 
     func body() throws -> RemoteBody {
@@ -23,7 +24,7 @@ public enum SealSource: Sendable {
         }
     }
 
-    /// A text by which a change of the bytes is noticed.
+    /// A text that changes if the bytes change.
     func fingerprint() throws -> String {
         switch self {
         case .none: return Self.fingerprint(Data())
@@ -50,9 +51,9 @@ public enum SealSource: Sendable {
             }.joined()
     }
 
-    /// Whether the bytes are still those of a fingerprint, as far as can be told without reading them.
+    /// Throws if the bytes do not match a fingerprint, as far as this can be detected without reading them.
     func check(_ expected: String) throws {
-        // What is in memory cannot have changed since it was compared at the beginning.
+        // Bytes in memory cannot have changed since they were compared at the beginning.
         guard case .file(let url) = self else { return }
         guard try fingerprint() == expected else { throw CloudError.sourceChanged("'\(url.path)'") }
     }

@@ -1,13 +1,14 @@
 import Foundation
 
-/// What has to be kept to go on with an upload of sealed content, also in another process: with it the same content is sealed to the
-/// same bytes.
+/// The state for resuming an upload of encrypted content, also in another process.
 ///
-/// It holds no secret: the keys in it are wrapped by the account's, and what it holds of the content is sealed or a digest.
-/// A ticket belongs to one version of one node's content; a new version gets a new one.
+/// With a ticket, the same content is encrypted to the same bytes.
+///
+/// The ticket does not contain secrets: the account key wraps the content key, and all data about the content is
+/// encrypted or a digest. A ticket belongs to one version of one node's content. A new version gets a new ticket.
 public struct SealTicket: Hashable, Sendable, Codable {
-    /// The preamble and the sealed header.
+    /// The preamble and the encrypted header.
     let head: Data
-    /// By which changes of the sources are noticed: metadata, thumbnail, data.
+    /// The fingerprints that detect changes of the sources: metadata, thumbnail, data.
     let fingerprints: [String]
 }

@@ -1,13 +1,15 @@
 public import Foundation
 
 extension SealedFile {
-    /// Opens a range of a section as its bytes arrive, in memory for one chunk of the file and one of the transfer.
+    /// Decrypts a range of a section as its bytes arrive.
+    ///
+    /// The memory holds one chunk of the file and one of the transfer.
     ///
     /// - Parameters:
-    ///   - range: of the unsealed bytes, as for ``sealedRange(of:_:)``.
-    ///   - sealed: the bytes of exactly that sealed range.
-    /// - Returns: the unsealed bytes, which throw ``CloudError`` with `sealedDamaged` or `sealedTruncated` at the first chunk that is not genuine
-    ///   or not whole, and what `sealed` throws.
+    ///   - range: the range of decrypted bytes, as for ``sealedRange(of:_:)``.
+    ///   - sealed: exactly the encrypted bytes of that sealed range.
+    /// - Returns: a stream of the decrypted bytes. It throws ``CloudError`` with `sealedDamaged` or `sealedTruncated`
+    ///   at the first chunk that is not authentic or not complete. It rethrows the errors of `sealed`.
     public func open(
         _ section: SealedSection,
         _ range: Range<Int64>? = nil,
@@ -17,11 +19,12 @@ extension SealedFile {
         return AsyncThrowingStream(unfolding: { try await reader.next() })
     }
 
-    /// Opens a range of a section as its bytes arrive from a remote.
+    /// Decrypts a range of a section as its bytes arrive from a remote.
     ///
     /// - Parameter download: the answer to a request for ``sealedRange(of:_:)``.
-    /// - Throws: ``CloudError`` with `sealedTruncated` or `sealedDamaged` where the answer holds another range, or the object is of another size than
-    ///   the file. What is in the stream throws as in ``open(_:_:in:)-(_,_,AsyncThrowingStream<Data,Error>)``.
+    /// - Throws: ``CloudError`` with `sealedTruncated` or `sealedDamaged` if the answer contains another range, or if
+    ///   the object has another size than the file. The stream throws as in
+    ///   ``open(_:_:in:)-(_,_,AsyncThrowingStream<Data,Error>)``.
     public func open(
         _ section: SealedSection,
         _ range: Range<Int64>? = nil,
@@ -35,7 +38,7 @@ extension SealedFile {
         return open(section, range, in: download.chunks)
     }
 
-    /// Opens a range of a section in memory.
+    /// Decrypts a range of a section in memory.
     ///
     /// - Parameter sealed: the bytes of ``sealedRange(of:_:)``.
     /// - Throws: ``CloudError`` with `sealedDamaged` or `sealedTruncated`.
@@ -54,10 +57,10 @@ extension SealedFile {
         return result
     }
 
-    /// The header, where the first bytes of the file hold all of it.
+    /// The header, if the first bytes of the file contain all of it.
     ///
-    /// - Parameter bytes: the beginning of the file, as many as ``firstRead`` or all there are.
-    /// - Returns: nil where the header does not end in `bytes`; then fetch ``sealedRange(of:_:)`` of it.
+    /// - Parameter bytes: the first ``firstRead`` bytes of the file, or the whole file if it is shorter.
+    /// - Returns: nil if the header extends beyond `bytes`. Then fetch its ``sealedRange(of:_:)``.
     /// - Throws: ``CloudError`` with `sealedDamaged` or `sealedMalformed`.
     public func header(in bytes: Data) throws -> SealedHeader? {
         let range = sealedRange(of: .header)
@@ -71,7 +74,7 @@ extension SealedFile {
         return try SealedHeader(decoding: open(.header, in: Data(sealed)))
     }
 
-    /// What of a chunk belongs to a range of the section.
+    /// Decrypts a chunk, and returns the bytes that belong to the requested range of the section.
     func open(_ section: SealedSection, _ chunk: Int64, _ box: Data, _ wanted: Range<Int64>) throws -> Data {
         let position = SealedPosition(
             section: section,

@@ -1,6 +1,8 @@
 public import Foundation
 
-/// A sealed file, of which the preamble has been opened: it says where everything lies, and opens what was fetched.
+/// An encrypted file whose preamble has been decrypted.
+///
+/// The value computes the ranges to fetch, and decrypts the fetched bytes.
 ///
 /// ```swift
 /// let start = try await remote.get(key, range: 0..<SealedFile.firstRead, if: .none)
@@ -10,41 +12,44 @@ public import Foundation
 /// for try await bytes in try file.open(.data, 1_000_000..<2_000_000, in: part) { … }
 /// ```
 ///
-/// Nothing is given out that was not checked: each chunk is authenticated, together with its place in this version of this
-/// node's content, before its bytes are handed on. What cannot be told from a file alone is whether there is a newer version of it;
-/// for that compare its ETag.
+/// All returned bytes are authenticated: each chunk is checked, together with its position in this version of this
+/// node's content, before its bytes are returned. The file alone cannot show whether a newer version exists; compare
+/// its ETag for that.
 ///
 /// Isolation: any.
 public struct SealedFile: Sendable {
-    /// How many bytes at the beginning of a file say everything about its layout and keys: 212.
+    /// The size of the preamble in bytes: 212. The preamble describes the layout and the keys of the file.
     public static let preambleSize: Int64 = 212
-    /// How many bytes to fetch first: those of the preamble, and of the header of every file whose chunks have 16 KiB or more.
+    /// The number of bytes to fetch first.
+    ///
+    /// These bytes contain the preamble. They also contain the header if the chunks of the file have at least 16 KiB.
     public static let firstRead: Int64 = 16_384
 
-    /// The key of the node, to give it to others or to seal further versions.
+    /// The key of the node, for giving it to others or for encrypting further versions.
     public let contentKey: ContentKey
-    /// The id of the account key with which the content key is wrapped.
+    /// The id of the account key that wraps the content key.
     public var accountKey: UUID { preamble.accountKey }
 
     let preamble: SealedPreamble
     let layout: SealedLayout
     let keys: SealedFileKeys
 
-    /// Opens a preamble with the keys of the account.
+    /// Decrypts a preamble with the keys of the account.
     ///
     /// - Parameters:
-    ///   - bytes: the first 212 bytes of the file, or more of them.
-    ///   - node: what the file was bound to when it was sealed.
-    /// - Throws: ``CloudError`` with `notSealed`, `sealedVersionUnknown`, `sealedTruncated`, `accountKeyUnknown`, `sealKeyRefused`,
-    ///   `sealedForAnotherNode` or `sealedMalformed`.
+    ///   - bytes: at least the first 212 bytes of the file.
+    ///   - node: the text that the file was bound to when it was encrypted.
+    ///   - keys: the keys of the account.
+    /// - Throws: ``CloudError`` with `notSealed`, `sealedVersionUnknown`, `sealedTruncated`, `accountKeyUnknown`,
+    ///   `sealKeyRefused`, `sealedForAnotherNode` or `sealedMalformed`.
     public init(_ bytes: Data, node: String, keys: AccountKeys) throws {
         let preamble = try SealedPreamble(bytes)
         try self.init(preamble, node: node, key: preamble.unwrap(with: keys))
     }
 
-    /// Opens a preamble with the key of the node, for those to whom it was given.
+    /// Decrypts a preamble with the key of the node, for recipients of that key.
     ///
-    /// - Throws: as ``init(_:node:keys:)``, but for `accountKeyUnknown`.
+    /// - Throws: as ``init(_:node:keys:)``, except `accountKeyUnknown`.
     public init(_ bytes: Data, node: String, key: ContentKey) throws {
         try self.init(SealedPreamble(bytes), node: node, key: key)
     }
@@ -61,13 +66,14 @@ public struct SealedFile: Sendable {
     /// The size of the file in bytes.
     public var size: Int64 { layout.total }
 
-    /// How many bytes a section has, unsealed.
+    /// The decrypted size of a section in bytes.
     public func size(of section: SealedSection) -> Int64 { layout.size(of: section) }
 
-    /// Which bytes of the file to fetch for a range of a section: the chunks that hold it.
+    /// The range of the file to fetch for a range of a section: the chunks that contain it.
     ///
-    /// - Parameter range: of the unsealed bytes; what lies outside of the section is left out. All of them where it is nil.
-    /// - Returns: an empty range where there is nothing to fetch.
+    /// - Parameter range: the range of decrypted bytes; nil for the whole section. Bytes outside of the section are
+    ///   ignored.
+    /// - Returns: the range of encrypted bytes. It is empty if no bytes are needed.
     public func sealedRange(of section: SealedSection, _ range: Range<Int64>? = nil) -> Range<Int64> {
         let wanted = clamped(range, section)
         return layout.sealedRange(of: section, chunks: layout.chunks(of: section, holding: wanted))
@@ -78,9 +84,10 @@ public struct SealedFile: Sendable {
         return range?.clamped(to: whole) ?? whole
     }
 
-    /// Compares the size of the file as the remote says it with what the file says itself.
+    /// Compares the size that the remote reports with the size in the file's own table.
     ///
-    /// - Throws: ``CloudError`` with `sealedTruncated` where it is smaller, and `sealedDamaged` where it is larger.
+    /// - Throws: ``CloudError`` with `sealedTruncated` if the reported size is smaller, and `sealedDamaged` if it is
+    ///   larger.
     public func check(size: Int64) throws {
         if size < layout.total { throw CloudError.truncated(size, layout.total) }
         if size > layout.total {
@@ -93,12 +100,13 @@ public struct SealedFile: Sendable {
 
     // MARK: Another account key
 
-    /// The preamble with the content key wrapped by the account's current key; everything behind it stays as it is.
+    /// The preamble with the content key wrapped by the account's current key. The rest of the file stays unchanged.
     ///
-    /// On a remote, whose objects are only replaced as a whole, the new file is these bytes and then those of the old one from
-    /// ``preambleSize`` on: ``rewrapped(_:with:)``. Nothing is sealed again.
-    /// Who has the old account key and an old copy of the file keeps the content key. To shut somebody out, seal the content anew with a
-    /// new ``ContentKey``.
+    /// Remotes replace objects only as a whole. So the new file consists of these bytes, followed by the old file's
+    /// bytes from ``preambleSize``: see ``rewrapped(_:with:)``. The content is not encrypted again.
+    ///
+    /// A holder of the old account key and an old copy of the file keeps access to the content key. To revoke that
+    /// access, encrypt the content again with a new ``ContentKey``.
     public func rewrapped(with keys: AccountKeys) throws -> Data {
         var preamble = preamble
         try preamble.wrap(contentKey, with: keys.current, nonce: SealedFileKeys.random(12))
@@ -107,8 +115,11 @@ public struct SealedFile: Sendable {
 
     /// The whole file with the content key wrapped by the account's current key.
     ///
-    /// - Parameter old: the file as it is, of ``size`` bytes; it is read from ``preambleSize`` on, in memory for one of its chunks.
-    /// - Throws: ``CloudError`` with `sealedTruncated` or `sealedDamaged` where `old` is of another size.
+    /// - Parameters:
+    ///   - old: the existing file, of ``size`` bytes. It is read from ``preambleSize``, with one of its chunks in
+    ///     memory.
+    ///   - keys: the keys of the account.
+    /// - Throws: ``CloudError`` with `sealedTruncated` or `sealedDamaged` if `old` has another size.
     public func rewrapped(_ old: RemoteBody, with keys: AccountKeys) throws -> RemoteBody {
         try check(size: old.size)
         let start = try rewrapped(with: keys)

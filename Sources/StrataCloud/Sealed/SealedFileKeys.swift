@@ -1,15 +1,15 @@
 import Crypto
 import Foundation
 
-/// The keys of one sealed file, derived from the content key of its node and the salt of the file.
+/// The keys of one encrypted file, derived from the content key of its node and the salt of the file.
 struct SealedFileKeys: Sendable {
-    /// For the section table, which says for which node the file is.
+    /// The key for the section table, which names the node of the file.
     let table: SymmetricKey
-    /// For the chunks.
+    /// The key for the chunks.
     private let chunks: SymmetricKey
-    /// For the nonces of the chunks.
+    /// The key for the nonces of the chunks.
     private let nonces: SymmetricKey
-    /// For the digests that go into the nonces.
+    /// The key for the digests from which the nonces are computed.
     private let digests: SymmetricKey
 
     init(_ content: ContentKey, salt: Data, node: String) {
@@ -20,8 +20,9 @@ struct SealedFileKeys: Sendable {
         digests = Self.derive(content.key, salt, "strata.sealed.1.digests", node)
     }
 
-    /// The key that wraps a content key in the file of a salt. No two files have the same one, so that the number of files is not limited
-    /// by the nonces of one key.
+    /// The key that wraps the content key in the file with this salt.
+    ///
+    /// Each file has a different wrapping key, so the number of files is not limited by the nonces of one key.
     static func wrapping(_ account: AccountKey, salt: Data) -> SymmetricKey {
         derive(account.key, salt, "strata.sealed.1.wrap")
     }
@@ -34,20 +35,20 @@ struct SealedFileKeys: Sendable {
         HKDF<SHA256>.deriveKey(inputKeyMaterial: key, salt: salt, info: Data(label.utf8) + node, outputByteCount: 32)
     }
 
-    /// Bytes from the system's random numbers.
+    /// Random bytes from the system.
     static func random(_ count: Int) -> Data {
         SymmetricKey(size: SymmetricKeySize(bitCount: count * 8)).withUnsafeBytes { Data($0) }
     }
 
     // MARK: Chunks
 
-    /// The box of a chunk: the same one whenever the same bytes are sealed in the same place.
+    /// Encrypts a chunk into a sealed box. The same bytes at the same position always give the same box.
     func seal(_ plain: Data, at position: SealedPosition) throws -> Data {
         let place = position.bytes
         return try Self.seal(plain, using: chunks, nonce: try nonce(of: plain, at: place), authenticating: place)
     }
 
-    /// What is in the box of a chunk.
+    /// Decrypts the sealed box of a chunk.
     func open(_ box: Data, at position: SealedPosition) throws -> Data {
         guard let plain = Self.open(box, using: chunks, authenticating: position.bytes) else {
             throw CloudError(
@@ -58,12 +59,15 @@ struct SealedFileKeys: Sendable {
         return plain
     }
 
-    /// A nonce that depends on the bytes: if a source changes between two attempts under one ticket, its chunks get other nonces, and
-    /// nothing is ever encrypted twice with the same one.
+    /// The nonce of a chunk, which depends on its bytes.
     ///
-    /// It is a pseudorandom function (HMAC) of a universal hash (GHASH, as GMAC under a key and nonce of its own) of the bytes. The hash is
-    /// many times faster than SHA-256, and never leaves this function: a GMAC with a constant nonce must not be shown to anybody.
-    /// Two chunks of 2^20 blocks have the same hash with a probability of 2^-108 at most (McGrew and Viega 2004).
+    /// If a source changes between two attempts under one ticket, its chunks get other nonces. So no two different
+    /// chunks are encrypted with the same nonce.
+    ///
+    /// The nonce is a pseudorandom function (HMAC) of a universal hash of the bytes. The hash is GHASH, computed as
+    /// GMAC under a separate key with a constant nonce. The hash is many times faster than SHA-256. The hash never
+    /// leaves this function, because a GMAC with a constant nonce must stay secret. Two chunks of 2^20 blocks have the
+    /// same hash with a probability of at most 2^-108 (McGrew and Viega 2004).
     private func nonce(of plain: Data, at place: Data) throws -> Data {
         let digest = try AES.GCM.seal(
             Data(),
@@ -83,11 +87,11 @@ struct SealedFileKeys: Sendable {
         authenticating data: Data
     ) throws -> Data {
         let box = try AES.GCM.seal(plain, using: key, nonce: AES.GCM.Nonce(data: nonce), authenticating: data)
-        // There is a combined form whenever the nonce has 12 bytes.
+        // The combined form always exists for a nonce of 12 bytes.
         return box.combined ?? nonce + box.ciphertext + box.tag
     }
 
-    /// - Returns: nil where the box is not genuine.
+    /// - Returns: nil if the box is not authentic.
     static func open(_ box: Data, using key: SymmetricKey, authenticating data: Data) -> Data? {
         guard let box = try? AES.GCM.SealedBox(combined: box) else { return nil }
         return try? AES.GCM.open(box, using: key, authenticating: data)

@@ -1,31 +1,33 @@
 import Crypto
 public import Foundation
 
-/// What a sealed file says of itself in its first section.
+/// The header of an encrypted file: its first section, which describes the content.
 public struct SealedHeader: Hashable, Sendable {
-    /// When the content was made; kept to the millisecond.
+    /// The creation date of the content, with millisecond precision.
     public var createdAt: Date?
-    /// When the content was last changed; kept to the millisecond.
+    /// The date of the last change of the content, with millisecond precision.
     public var modifiedAt: Date?
-    /// What the application wants to have at hand before anything else is fetched.
+    /// The values that the application needs before it fetches other sections.
     public var application: [String: String]
-    /// How many bytes the other sections have, unsealed. Filled in by the sealer.
+    /// The decrypted sizes of the other sections in bytes. The sealer sets them.
     public internal(set) var sizes: [SealedSection: Int64] = [:]
-    /// What tells the other sections from other versions of them, as far as the writer knew: see ``digest(_:)``.
+    /// The digests that distinguish the other sections from other versions of them, if the writer knew them: see
+    /// ``digest(_:)``.
     var digests: [SealedSection: String] = [:]
 
-    /// How many bytes the encoded header may have: with the default chunk size, preamble and header then lie within the first
-    /// ``SealedFile/firstRead`` bytes.
+    /// The maximum size of the encoded header in bytes.
+    ///
+    /// With the default chunk size, the preamble and the header then fit into the first ``SealedFile/firstRead`` bytes.
     public static let maximumSize = 16_000
 
-    /// A header, without sizes.
+    /// Creates a header without sizes.
     public init(createdAt: Date? = nil, modifiedAt: Date? = nil, application: [String: String] = [:]) {
         self.createdAt = createdAt
         self.modifiedAt = modifiedAt
         self.application = application
     }
 
-    /// The JSON that is kept.
+    /// The JSON form of the header in the file.
     private struct Stored: Codable {
         var application: [String: String]?
         var created: Int64?
@@ -54,7 +56,8 @@ public struct SealedHeader: Hashable, Sendable {
         )
         var data = try encoder.encode(stored)
         if data.count > Self.maximumSize, !digests.isEmpty {
-            // They must not take the application's room.
+            // Digests must not take space from the application's values, so they are omitted if the header is too
+            // large.
             (stored.metadataDigest, stored.thumbnailDigest, stored.dataDigest) = (nil, nil, nil)
             data = try encoder.encode(stored)
         }
@@ -87,7 +90,7 @@ public struct SealedHeader: Hashable, Sendable {
         digests[.data] = stored.dataDigest
     }
 
-    /// Whether another one says the same, but for the sizes and digests.
+    /// Whether another header has the same values, except for sizes and digests.
     func says(_ other: SealedHeader) throws -> Bool {
         var other = other
         (other.sizes, other.digests) = (sizes, digests)
@@ -97,7 +100,7 @@ public struct SealedHeader: Hashable, Sendable {
     /// The digest of a section's bytes: the first 16 bytes of their SHA-256, as text.
     static func digest(_ print: ContentPrint) -> String { String(print.digest.prefix(32)) }
 
-    /// The digest of what the header itself says.
+    /// The digest of the header's own values.
     func ownDigest() throws -> String {
         var plain = self
         (plain.sizes, plain.digests) = ([:], [:])

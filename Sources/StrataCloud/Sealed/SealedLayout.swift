@@ -1,16 +1,16 @@
-/// Where everything lies in a sealed file of given sizes.
+/// The positions of all sections and chunks in an encrypted file with given sizes.
 struct SealedLayout: Hashable, Sendable {
-    /// What a box adds to the bytes in it: a nonce before them, and a tag behind them.
+    /// The number of bytes that a sealed box adds: a nonce before the encrypted bytes, and a tag after them.
     static let overhead: Int64 = 12 + 16
-    /// How large a section may be; no sum of sealed sizes leaves 64 bits then.
+    /// The maximum size of a section in bytes. Sums of encrypted sizes then fit into 64 bits.
     static let maximumSize: Int64 = 1 << 56
 
-    /// How many bytes a chunk has unsealed, the last one of a section apart.
+    /// The decrypted size of a chunk in bytes, except for the last chunk of a section.
     let chunkSize: Int64
-    /// Unsealed sizes, in the order of the sections.
+    /// The decrypted sizes, in the order of the sections.
     let sizes: [Int64]
 
-    /// Whether the format allows it.
+    /// Whether the format allows these sizes.
     var isValid: Bool { sizes.count == SealedSection.allCases.count && sizes.allSatisfy { 0...Self.maximumSize ~= $0 } }
 
     func size(of section: SealedSection) -> Int64 { sizes[section.index] }
@@ -24,27 +24,27 @@ struct SealedLayout: Hashable, Sendable {
         size(of: section) + chunkCount(of: section) * Self.overhead
     }
 
-    /// Where the section begins.
+    /// The offset of a section in the file.
     func offset(of section: SealedSection) -> Int64 {
         SealedSection.allCases.prefix(section.index).reduce(Int64(SealedFile.preambleSize)) { $0 + sealedSize(of: $1) }
     }
 
-    /// The bytes of the file that are the section.
+    /// The range of a section in the file.
     func sealedRange(of section: SealedSection) -> Range<Int64> {
         let start = offset(of: section)
         return start..<start + sealedSize(of: section)
     }
 
-    /// The size of the file.
+    /// The size of the file in bytes.
     var total: Int64 { sealedRange(of: .data).upperBound }
 
-    /// The numbers of the chunks that hold unsealed bytes of the section.
+    /// The indices of the chunks that contain a range of the section's decrypted bytes.
     func chunks(of section: SealedSection, holding range: Range<Int64>) -> Range<Int64> {
         guard !range.isEmpty else { return 0..<0 }
         return range.lowerBound / chunkSize..<(range.upperBound - 1) / chunkSize + 1
     }
 
-    /// The bytes of the file that are chunks of the section.
+    /// The range of some chunks of a section in the file.
     func sealedRange(of section: SealedSection, chunks: Range<Int64>) -> Range<Int64> {
         let whole = sealedRange(of: section)
         let step = chunkSize + Self.overhead
@@ -53,7 +53,7 @@ struct SealedLayout: Hashable, Sendable {
         return start..<min(whole.upperBound, whole.lowerBound + chunks.upperBound * step)
     }
 
-    /// The unsealed bytes that a chunk holds.
+    /// The range of decrypted bytes that a chunk contains.
     func range(of section: SealedSection, chunk: Int64) -> Range<Int64> {
         chunk * chunkSize..<min(size(of: section), (chunk + 1) * chunkSize)
     }

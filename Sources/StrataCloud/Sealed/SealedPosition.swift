@@ -1,11 +1,11 @@
 import Foundation
 
-/// Where a chunk belongs. It is authenticated with the chunk, so that none can take the place of another one.
+/// The position of a chunk. The position is authenticated with the chunk, so that no chunk can replace another one.
 struct SealedPosition: Hashable, Sendable {
     let section: SealedSection
-    /// From 0, within the section.
+    /// The index within the section, from 0.
     let chunk: Int64
-    /// Whether it is the last one of its section.
+    /// Whether the chunk is the last one of its section.
     let isLast: Bool
 
     /// The associated data of the chunk.
@@ -21,7 +21,7 @@ extension Data {
         for shift in stride(from: 56, through: 0, by: -8) { append(UInt8(truncatingIfNeeded: value >> UInt64(shift))) }
     }
 
-    /// The eight bytes from an offset on as a number; the caller has made sure that they are there.
+    /// The number in the eight bytes from an offset. The caller ensures that they exist.
     func bigEndian(at offset: Int) -> UInt64 {
         self[startIndex + offset..<startIndex + offset + 8].reduce(0) { $0 << 8 | UInt64($1) }
     }

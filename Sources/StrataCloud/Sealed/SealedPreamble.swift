@@ -1,29 +1,29 @@
 import Crypto
 import Foundation
 
-/// The first bytes of a sealed file, taken apart; nothing of it is checked yet but its form.
+/// The parsed first bytes of an encrypted file. Only their format is checked at this point.
 struct SealedPreamble: Hashable, Sendable {
     static let magic = Data([0x89, 0x53, 0x54, 0x52, 0x41, 0x54, 0x41, 0x0A])
     static let version: UInt8 = 1
     /// AES-256-GCM, with keys by HKDF-SHA256.
     static let algorithm: UInt8 = 1
-    /// The logarithms of the chunk sizes that are allowed: from 16 bytes to 16 MiB.
+    /// The binary logarithms of the allowed chunk sizes: from 16 bytes to 16 MiB.
     static let exponents: ClosedRange<UInt8> = 4...24
 
-    /// Two to the power of this is the chunk size.
+    /// The binary logarithm of the chunk size.
     var exponent: UInt8
     /// The id of the account key, 16 bytes.
     var accountKey: UUID
-    /// 32 bytes.
+    /// The salt, 32 bytes.
     var salt: Data
-    /// The box of the content key, 60 bytes.
+    /// The sealed box of the content key, 60 bytes.
     var wrappedKey: Data
-    /// The box of the section table, 92 bytes.
+    /// The sealed box of the section table, 92 bytes.
     var table: Data
 
     var chunkSize: Int64 { 1 << Int64(exponent) }
 
-    /// What the table and the wrapped key are authenticated with: the bytes before the id of the account key.
+    /// The authenticated data of the table and the wrapped key: the bytes before the id of the account key.
     var start: Data { Self.magic + Data([Self.version, Self.algorithm, exponent, 0]) }
 
     var bytes: Data { start + accountKey.data + salt + wrappedKey + table }
@@ -119,10 +119,10 @@ struct SealedPreamble: Hashable, Sendable {
 }
 
 extension UUID {
-    /// The 16 bytes.
+    /// The 16 bytes of the UUID.
     var data: Data { withUnsafeBytes(of: uuid) { Data($0) } }
 
-    /// A UUID of 16 bytes.
+    /// Creates a UUID from 16 bytes.
     init(data: Data) {
         var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         withUnsafeMutableBytes(of: &bytes) { $0.copyBytes(from: data.prefix(16)) }

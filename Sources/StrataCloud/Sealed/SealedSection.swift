@@ -1,17 +1,17 @@
-/// A part of a sealed file that is fetched and opened on its own.
+/// A section of an encrypted file, which can be fetched and decrypted separately.
 ///
-/// The raw values are those that stand for the sections in sealed files.
+/// The raw values identify the sections in encrypted files.
 public enum SealedSection: UInt8, CaseIterable, Sendable, Hashable, Codable {
-    /// Sizes, dates, and a small dictionary of the application's.
+    /// Sizes, dates, and a small dictionary of the application.
     case header = 1
-    /// What the application keeps of the content beside it.
+    /// Metadata that the application stores beside the content.
     case metadata = 2
     /// A small picture of the content.
     case thumbnail = 4
     /// The content.
     case data = 8
 
-    /// Where it stands among the sections.
+    /// The index of the section in the file.
     var index: Int {
         switch self {
         case .header: 0

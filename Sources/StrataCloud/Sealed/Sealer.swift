@@ -1,6 +1,6 @@
 import Foundation
 
-/// Seals the content of a node into one file, of which ``body`` gives the bytes.
+/// Encrypts the content of a node into one file, whose bytes ``body`` provides.
 ///
 /// ```swift
 /// let sealer = try Sealer(header, data: .file(video), key: contentKey, node: "alice/42", keys: keys)
@@ -8,37 +8,43 @@ import Foundation
 /// try await remote.put(sealer.body, at: key, if: .isAbsent)
 /// ```
 ///
-/// Sealing the same content under one ticket gives the same bytes each time, whichever ranges are asked for. So an upload in parts is
-/// resumed with the ticket alone:
+/// Encrypting the same content under one ticket gives the same bytes each time, for any ranges. So an upload in parts
+/// is resumed with the ticket alone:
 ///
 /// ```swift
 /// let sealer = try Sealer(resuming: ticket, data: .file(video), node: "alice/42", keys: keys)
 /// ```
 ///
-/// If a source has changed meanwhile, `sealSourceChanged` is thrown, by the initialiser or while its bytes are read. Even where a change
-/// is not noticed no two different chunks are encrypted with the same key and nonce.
+/// If a source has changed meanwhile, the initializer or the reading of its bytes throws `sealSourceChanged`. Even if a
+/// change is not noticed, no two different chunks are encrypted with the same key and nonce.
 ///
-/// Isolation: any. **Complexity**: memory for a few chunks, whatever the sizes; any range of the file costs what its chunks cost.
+/// Isolation: any. **Complexity**: memory for a few chunks, regardless of the sizes. A range of the file costs as much
+/// as its chunks.
 public struct Sealer: Sendable {
-    /// The size of chunks where none is given: 64 KiB.
+    /// The default size of chunks: 64 KiB.
     public static let chunkSize = 65_536
 
-    /// What has to be kept in order to go on in another process.
+    /// The state for resuming the upload in another process.
     public let ticket: SealTicket
-    /// The sealed file. Its size is known beforehand, and it can be read more than once, in any ranges.
+    /// The encrypted file. Its size is known in advance, and it can be read more than once, in any ranges.
     public let body: RemoteBody
 
-    /// Begins to seal a version of a node's content.
+    /// Begins to encrypt a version of a node's content.
     ///
     /// - Parameters:
-    ///   - header: what is opened first; its sizes are filled in.
+    ///   - header: the header of the file. The initializer sets its sizes.
+    ///   - metadata: the source of the metadata section.
+    ///   - thumbnail: the source of the thumbnail section.
+    ///   - data: the source of the data section.
     ///   - key: the key of the node.
-    ///   - node: what the file is bound to, a text by which the node is known wherever it is opened, and for ever: its account and number, say,
-    ///     and not its path if it may move. It cannot be read from the file.
-    ///   - keys: those of the account; the current one wraps `key`.
-    ///   - chunkSize: how many bytes are sealed together, a power of two from 16 to 16,777,216. A range is opened by whole chunks; each costs 28
-    ///     bytes.
-    /// - Throws: ``CloudError`` with `sealInvalid`; ``RemoteError`` with `unreadableBody` for files that cannot be read.
+    ///   - node: a text that the file is bound to. It must identify the node permanently, wherever the file is
+    ///     decrypted: for example account and id number, but not the path if the node may move. The text cannot be read
+    ///     from the file.
+    ///   - keys: the keys of the account. The current one wraps `key`.
+    ///   - chunkSize: the number of bytes that are encrypted together, a power of two from 16 to 16,777,216. A range is
+    ///     decrypted in whole chunks. Each chunk costs 28 additional bytes.
+    /// - Throws: ``CloudError`` with `sealInvalid`; ``RemoteError`` with `unreadableBody` for files that cannot be
+    ///   read.
     public init(
         _ header: SealedHeader = SealedHeader(),
         metadata: SealSource = .none,
@@ -60,7 +66,8 @@ public struct Sealer: Sendable {
         )
     }
 
-    /// - Parameter random: gives so many random bytes: for the salt, the nonce of the table and that of the wrapped key, in this order.
+    /// - Parameter random: returns the given number of random bytes. It is called for the salt, for the nonce of the
+    ///   table, and for the nonce of the wrapped key, in this order.
     init(
         _ header: SealedHeader,
         _ sources: [SealSource],
@@ -95,10 +102,11 @@ public struct Sealer: Sendable {
         self.init(ticket, sources, bodies, layout, fileKeys)
     }
 
-    /// Goes on with what was begun, with the same sources.
+    /// Resumes an encryption with the same sources.
     ///
-    /// - Throws: ``CloudError`` with `sealSourceChanged` for other sources; what ``SealedFile/init(_:node:keys:)`` throws for a ticket that is damaged,
-    ///   of another node, or of an account key that is not among `keys`.
+    /// - Throws: ``CloudError`` with `sealSourceChanged` for other sources; the errors of
+    ///   ``SealedFile/init(_:node:keys:)`` for a ticket that is damaged, belongs to another node, or names an account
+    ///   key that is not among `keys`.
     public init(
         resuming ticket: SealTicket,
         metadata: SealSource = .none,

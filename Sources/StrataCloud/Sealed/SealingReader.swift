@@ -1,15 +1,15 @@
 import Foundation
 
-/// Seals a range of a file, chunk by chunk, as it is read.
+/// Encrypts a range of a file, chunk by chunk, as it is read.
 actor SealingReader {
     private let ticket: SealTicket
     private let sources: [SealSource]
     private let bodies: [RemoteBody]
     private let layout: SealedLayout
     private let keys: SealedFileKeys
-    /// What of the sealed file is still to be given.
+    /// The remaining range of the encrypted file.
     private var range: Range<Int64>
-    /// The source of the section that is being read, from its next chunk on.
+    /// The current section, and the reader of its source, positioned at the next chunk.
     private var current: (section: SealedSection, reader: ByteReader)?
 
     init(
@@ -28,7 +28,7 @@ actor SealingReader {
         self.range = range
     }
 
-    /// The next bytes, at most a chunk of them; nil behind the last.
+    /// The next bytes, at most one chunk; nil after the last bytes.
     func next() async throws -> Data? {
         guard !range.isEmpty else { return nil }
         let head = Int64(ticket.head.count)
@@ -44,7 +44,7 @@ actor SealingReader {
         return give(box, at: layout.offset(of: section) + chunk * step)
     }
 
-    /// What of some bytes of the file belongs to the range, which then begins behind them.
+    /// Returns those of the given bytes that belong to the range, and moves the start of the range to their end.
     private func give(_ bytes: Data, at offset: Int64) -> Data {
         let start = Int(range.lowerBound - offset)
         let end = Int(min(range.upperBound - offset, Int64(bytes.count)))
@@ -61,7 +61,8 @@ actor SealingReader {
             throw RemoteError(.unreadableBody, "The section '\(section)' has fewer bytes than were announced.")
         }
         let isLast = chunk == count - 1
-        // Looked at after the bytes are read and before they are given away: what was read before a change is not sent.
+        // The check comes after the read and before the bytes are returned. So no bytes of a source are sent if a
+        // change of that source has been detected.
         try sources[section.index - 1].check(ticket.fingerprints[section.index - 1])
         if isLast, !(try await reader.isEmpty()) {
             throw RemoteError(.unreadableBody, "The section '\(section)' has more bytes than were announced.")
@@ -70,7 +71,7 @@ actor SealingReader {
     }
 
     private func reader(of section: SealedSection, from start: Int64) async throws -> ByteReader {
-        // Chunks are read one after the other, so a reader that is there stands where the next one begins.
+        // Chunks are read in order, so an existing reader of this section is at the beginning of the next chunk.
         if let current, current.section == section { return current.reader }
         let stream = try await bodies[section.index - 1].chunks(start..<layout.size(of: section))
         let reader = ByteReader(stream)
