@@ -26,7 +26,7 @@ struct Waiting: Sendable {
         case circumstance(String)
         /// A property of the operation itself. The text lacks the operation's name.
         case itself(String)
-        /// Nothing is in its way by now.
+        /// No obstacle remains.
         case soon
     }
 
