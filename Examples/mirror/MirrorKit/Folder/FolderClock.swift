@@ -11,9 +11,9 @@ struct FolderClock: Sendable {
 /// Records when files were first seen in their current state. Contains only files whose last change is so recent that
 /// another change may get the same time.
 ///
-/// The clock of this machine may be slow against the clock of the file system, because it was set back or the files are on a
-/// server. Then the time of the last change is in the future, and does not show the age of the change. But if two reads
-/// find the same file and are more than a clock tick apart, later writes get a new time.
+/// The clock of this machine may be slow compared with the clock of the file system, because it was set back or the
+/// files are on a server. Then the time of the last change is in the future, and does not show the age of the change.
+/// But if two reads find the same file and are more than a clock tick apart, later writes get a new time.
 final class Sightings: Sendable {
     private let seen = Mutex<[LocalPath: (stamp: FileStamp, at: ContinuousClock.Instant)]>([:])
 
