@@ -9,9 +9,9 @@ extension Mirror {
         if let reason = waits.note(try await waitReason()) { screen.note("still waiting: \(reason)") }
     }
 
-    /// The reason why the mirror waits, in words. Nil if an upload is running, or if no reason is known.
+    /// The reason why the mirror waits, in words. Nil if an operation is running, or if no reason is known.
     private func waitReason() async throws -> String? {
-        // During an upload, the progress line shows its state.
+        // While an operation runs, the progress line shows the state.
         guard try await operations(limit: 1, where: { $0.status == .active }).isEmpty else { return nil }
         let operations = try await operations(limit: Self.mostLines + 1) { _ in true }
         var lines = isOffline ? ["the remote cannot be reached"] : []

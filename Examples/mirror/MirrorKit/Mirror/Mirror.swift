@@ -36,7 +36,7 @@ public actor Mirror: Service {
         public var limit: Int?
         /// Advice for the user if the remote rejects the credentials.
         public var credentialsHint: String?
-        /// The number of days for which deleted or replaced files are kept. Nil keeps no files.
+        /// The number of days for which files are kept that other clients delete or replace. Nil keeps no files.
         public var trashDays: Int? = 30
         /// The clock for pauses between attempts.
         var now: @Sendable () -> ContinuousClock.Instant = { .now }

@@ -15,7 +15,7 @@ public struct MirrorOptions: Sendable {
     public var pullInterval = Duration.seconds(5)
     /// The maximum upload rate, in bytes per second.
     public var limit: Int?
-    /// The number of days for which deleted or replaced files are kept. Nil keeps no files.
+    /// The number of days for which files are kept that other clients delete or replace. Nil keeps no files.
     public var trashDays: Int? = 30
     /// A file with certificates that replace the system's trusted certificates.
     public var authorities: URL?

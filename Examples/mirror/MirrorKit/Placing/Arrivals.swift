@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import StrataCloud
 
-/// Downloads missing files and places them, several at a time.
+/// Downloads new and changed files and places them, several at a time.
 struct Arrivals: Sendable {
     private let placement: Placement
     private let entries: [ObjectID<MirrorEntry>: WantedTree.Entry]

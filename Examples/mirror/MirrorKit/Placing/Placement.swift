@@ -279,7 +279,7 @@ struct Placement: Sendable {
         tell("\(path) is \(other) now: another one has come")
     }
 
-    /// Reports once where deleted and replaced files are kept.
+    /// Reports once where files are kept that other clients delete or replace.
     func noteTrash() {
         guard let trash = folder.trash else { return }
         note("files that others delete or replace are kept for \(trash.days) days in \(trash.url.path)")
