@@ -12,7 +12,7 @@ enum ReservedNames {
         return objection(toTable: name)
     }
 
-    /// The reason why a table cannot have this name. Nil if the name is allowed.
+    /// The reason why a table or column cannot have this name. Nil if the name is allowed.
     static func objection(toTable name: String) -> String? {
         if name.isEmpty { return "it is empty" }
         let lower = asciiLowercased(name)

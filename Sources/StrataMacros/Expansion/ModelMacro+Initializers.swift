@@ -15,8 +15,11 @@ extension ModelMacro {
         return "\(raw: SourceText.block(head, superclassCheck(of: model) + ["self._$row = _$row"]))"
     }
 
-    /// A line that does not compile if the model has a superclass. The generated initialisers would leave out a
-    /// superclass's stored properties. A superclass is the first inherited type, and a class has at most one.
+    /// A line that does not compile if the model has a superclass, whose stored properties the generated initialisers
+    /// would leave out.
+    ///
+    /// A superclass is always the first inherited type. The line combines that type with the class
+    /// `ModelWithoutSuperclass`, and a composed type may contain at most one class.
     private static func superclassCheck(of model: ParsedModel) -> [String] {
         guard let type = model.declaration.inheritanceClause?.inheritedTypes.first?.type,
             !type.is(AttributedTypeSyntax.self)
