@@ -2,17 +2,23 @@ public import Strata
 public import StrataPipeline
 import Synchronization
 
-/// What goes wrong with an attempt that the handler itself knows nothing of.
+/// A fault that an attempt suffers, without any code in the handler.
 public enum AttemptFault: Sendable {
     /// The handler is not called, and the attempt fails with this error.
     case error(any Error)
-    /// The handler is not called, and the attempt goes on until it is cancelled: by its timeout, when the pipeline is closed, or by a person.
+    /// The handler is not called, and the attempt runs until it is cancelled: by its timeout, by closing the pipeline,
+    /// or by a person.
     case hang
-    /// The process dies before the handler is called. As with one that does, it is no failed attempt, but counts as a crash: the operation is tried
-    /// again at once, until it has lost its process too often.
+    /// The process dies before the handler is called.
+    ///
+    /// As after a real crash, the attempt does not count as failed but as a crash. The operation is tried again at
+    /// once, until its number of crashes reaches the limit.
     case crashBeforeHandler
-    /// The process dies when the handler has returned: what that has done outside of the store is done, what it says is lost, the changes of
-    /// ``StrataPipeline/Outcome/done(_:)`` included, and it is called once more. A handler that is fit for that does no harm by a second call.
+    /// The process dies after the handler has returned.
+    ///
+    /// The handler's effects outside of the store remain. Its outcome is lost, including the changes of
+    /// ``StrataPipeline/Outcome/done(_:)``, and the handler is called once more. A correct handler does no harm when it
+    /// is called twice.
     case crashAfterHandler
 }
 
@@ -30,7 +36,7 @@ extension AttemptFault {
     }
 }
 
-/// A fault that was ordered by ``StrataPipeline/OperationRunner/inject(_:times:into:)``.
+/// A fault that ``StrataPipeline/OperationRunner/inject(_:times:into:)`` has scheduled.
 public final class InjectedFault: Sendable {
     private let left: Mutex<Int>
     fileprivate let fault: AttemptFault
@@ -41,10 +47,10 @@ public final class InjectedFault: Sendable {
         (self.fault, self.operation) = (fault, operation)
     }
 
-    /// How many attempts it is still to befall.
+    /// The number of attempts that the fault will still affect.
     public var remaining: Int { left.withLock { $0 } }
 
-    /// Lets it befall no more attempts.
+    /// Cancels the fault, so that it affects no further attempts.
     public func cancel() { left.withLock { $0 = 0 } }
 }
 
@@ -64,25 +70,26 @@ extension InjectedFault: HandlerInterceptor {
 }
 
 extension OperationRunner {
-    /// Has something go wrong with the next attempts that are started here, without a word of it in the handler.
+    /// Injects a fault into the next attempts that this runner starts. The handler needs no code for it.
     ///
     /// ```swift
     /// let fault = uploads.inject(.crashAfterHandler)
     /// ```
     ///
-    /// Faults that were injected before come first.
+    /// Faults that were injected earlier take effect first.
     ///
     /// - Parameters:
-    ///   - times: how many attempts it befalls.
-    ///   - operation: the one whose attempts they are; nil for any. One of another store is never run here.
-    /// - Returns: the fault, which knows how many attempts it has yet to befall.
+    ///   - times: the number of attempts that the fault affects.
+    ///   - operation: the operation whose attempts the fault affects; nil for every operation. An operation of another
+    ///     store never runs here.
+    /// - Returns: the fault, which reports how many attempts it will still affect.
     @discardableResult
     public func inject(
         _ fault: AttemptFault,
         times: Int = 1,
         into operation: ObjectID<QueuedOperation>? = nil
     ) -> InjectedFault {
-        // No operation of this store has the number 0.
+        // No operation of this store has the id 0.
         let number = operation.map { stack.id($0.number, of: QueuedOperation.self) == $0 ? $0.number : 0 }
         let injected = InjectedFault(fault, times, number)
         intercept(injected)

@@ -2,7 +2,7 @@ public import Strata
 public import StrataPipeline
 import Synchronization
 
-/// Everything that happens to the operations of a pipeline or broker, in its order, for tests to look at and to wait for.
+/// Records all events of a pipeline or broker in their order, so that tests can inspect them and wait for them.
 public final class EventLog: Sendable {
     private struct Waiter {
         let isEnough: @Sendable ([PipelineEvent]) -> Bool
@@ -14,14 +14,14 @@ public final class EventLog: Sendable {
         var waiters: [Int: Waiter] = [:]
         var lastWaiter = 0
         var isClosed = false
-        /// By what the runner knows this log.
+        /// The id of this log's listener in the runner.
         var listener: Int?
     }
 
     private let state = Mutex(State())
     private let runner: any OperationRunner
 
-    /// Begins to write down what happens.
+    /// Creates a log that records all events from now on.
     public init(_ runner: any OperationRunner) {
         self.runner = runner
         let number = runner.listen { [weak self] in
@@ -60,23 +60,24 @@ public final class EventLog: Sendable {
         )
     }
 
-    /// What has happened so far.
+    /// All events so far.
     public var events: [PipelineEvent] { state.withLock { $0.events } }
 
-    /// The operations whose handlers were started, in order, each as often as it was.
+    /// The operations whose handlers were started, in order. An operation appears once for each start.
     public var started: [ObjectID<QueuedOperation>] {
         events.compactMap { if case .started(let id, _) = $0 { id } else { nil } }
     }
 
-    /// The operations that are done with, in order.
+    /// The finished operations, in order.
     public var finished: [ObjectID<QueuedOperation>] {
         events.compactMap { if case .finished(let id, _) = $0 { id } else { nil } }
     }
 
-    /// Waits until what has happened so far is enough.
+    /// Waits until the events so far satisfy a condition.
     ///
-    /// - Parameter isEnough: is given all events; it asks nothing else of this log.
-    /// - Throws: ``StrataPipeline/PipelineError`` with `closed` where the pipeline or broker is closed before that; `CancellationError`.
+    /// - Parameter isEnough: the condition, which receives all events. It must not use this log.
+    /// - Throws: ``StrataPipeline/PipelineError`` with `closed` if the pipeline or broker is closed earlier;
+    ///   `CancellationError`.
     public func wait(until isEnough: @escaping @Sendable ([PipelineEvent]) -> Bool) async throws {
         let number = state.withLock { state in
             state.lastWaiter += 1
@@ -100,7 +101,8 @@ public final class EventLog: Sendable {
         await runner.settle()
     }
 
-    /// Waits until so many attempts of an operation have ended, or it was left out or taken as done without one.
+    /// Waits until `count` attempts of an operation have ended, or until the operation was skipped or marked as done
+    /// without an attempt.
     ///
     /// - Throws: as ``wait(until:)``.
     public func waitForEnd(of id: ObjectID<QueuedOperation>, count: Int = 1) async throws {
@@ -109,7 +111,7 @@ public final class EventLog: Sendable {
 }
 
 extension PipelineEvent {
-    /// Whether an attempt of an operation has ended, in whichever way, or the operation without one.
+    /// Whether this event ends an attempt of the operation, with any outcome, or ends the operation without an attempt.
     public func isEnd(of id: ObjectID<QueuedOperation>) -> Bool {
         switch self {
         case .finished(id, _), .retrying(id, _, _), .waiting(id, _), .failed(id, _), .lost(id): true

@@ -1,7 +1,8 @@
 import Synchronization
 
-/// Faults that a test orders and a handler runs into, at the very place where it asks for them. Those that a handler knows nothing of are
-/// ordered by ``StrataPipeline/OperationRunner/inject(_:times:into:)``.
+/// Faults that a test schedules, and that a handler triggers where it calls ``next()``.
+///
+/// To inject a fault without code in the handler, use ``StrataPipeline/OperationRunner/inject(_:times:into:)``.
 ///
 /// ```swift
 /// let faults = Faults()
@@ -14,18 +15,18 @@ import Synchronization
 public final class Faults: Sendable {
     private let orders = Mutex<[any Error]>([])
 
-    /// No faults as yet.
+    /// Creates an empty list of faults.
     public init() {}
 
-    /// Has the next calls of ``next()`` throw, after those that were ordered before.
+    /// Makes the next `times` calls of ``next()`` throw `error`, after the faults that were scheduled earlier.
     public func fail(times: Int = 1, with error: any Error) {
         orders.withLock { $0 += Array(repeating: error, count: max(times, 0)) }
     }
 
-    /// How many faults are still to come.
+    /// The number of faults that are still scheduled.
     public var count: Int { orders.withLock { $0.count } }
 
-    /// Throws the next fault, if one was ordered.
+    /// Throws the next scheduled fault, if any.
     public func next() throws {
         let error = orders.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         if let error { throw error }

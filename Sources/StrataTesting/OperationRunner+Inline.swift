@@ -1,32 +1,36 @@
 public import Strata
 public import StrataPipeline
 
-/// An operation that was to be done in place, by ``StrataPipeline/OperationRunner/inline(isolation:_:)``, and was not done.
+/// An operation that ``StrataPipeline/OperationRunner/inline(isolation:_:)`` ran without success.
 public struct InlineFailure: Error, Sendable, CustomStringConvertible {
     /// The operation.
     public let operation: ObjectID<QueuedOperation>
-    /// What has come of its attempt: it has failed for good, is to be tried again, or was lost.
+    /// The outcome of its attempt: the operation has failed permanently, will be tried again, or was lost.
     public let event: PipelineEvent
 
-    /// What has come of the attempt, in words.
+    /// The outcome in words.
     public var description: String { "\(event)" }
 }
 
 extension OperationRunner {
-    /// Does something, and has all operations done that are queued here by then before it goes on, those too that handlers queue: as if they were
-    /// called in place.
+    /// Runs a block, and then all operations queued here, before it returns. This includes operations that handlers
+    /// queue. To the caller, the operations run as if they were called in place.
     ///
-    /// If it was suspended, it runs for as long, and does what was queued before as well. What is queued for a later moment, waits for a constraint or for a
-    /// person is left waiting, and so is what is another pipeline's, or waits for that. Where two pipelines play together, one call stands within another: the inner one
-    /// on the pipeline that makes work for the other, or has what that waits for. Calls beside each other are not for one pipeline.
+    /// If the runner is suspended, it runs during this call. It then also runs operations that were queued earlier. The
+    /// following operations keep waiting: operations for a later time, operations that wait for a constraint or a
+    /// person, operations of another pipeline, and operations that wait for those.
+    ///
+    /// If two pipelines interact, nest the calls. The inner call is on the pipeline that queues operations for the
+    /// other one, or on which the other one waits. Do not make concurrent calls for one pipeline.
     ///
     /// - Parameters:
-    ///   - isolation: where the block runs.
-    ///   - body: what queues, and commits.
-    /// - Returns: what the block returns.
-    /// - Throws: what the block throws; ``InlineFailure`` of the first operation that was not done by its attempt, since that has failed, is to be tried
-    ///   again, was postponed or lost; ``StrataPipeline/PipelineError`` with `invalidArgument` where the pipelines of the stack are suspended together, and with
-    ///   `closed` where this is closed; `CancellationError`; what the store reports.
+    ///   - isolation: the isolation of the block.
+    ///   - body: queues operations and commits.
+    /// - Returns: the result of the block.
+    /// - Throws: errors of the block; ``InlineFailure`` for the first operation whose attempt did not finish it,
+    ///   because the attempt failed, will be repeated, was postponed or was lost; ``StrataPipeline/PipelineError`` with
+    ///   `invalidArgument` if all pipelines of the stack are suspended together, and with `closed` if this runner is
+    ///   closed; `CancellationError`; errors of the store.
     @discardableResult
     public func inline<Value>(
         isolation: isolated (any Actor)? = #isolation,
@@ -52,7 +56,7 @@ extension OperationRunner {
 }
 
 extension PipelineEvent {
-    /// The operation of which this says that it was not done as it was to be.
+    /// The operation that this event reports as not finished.
     fileprivate var failedOperation: ObjectID<QueuedOperation>? {
         switch self {
         case .retrying(let id, _, _), .failed(let id, _), .lost(let id): id

@@ -2,17 +2,19 @@ public import Strata
 public import StrataPipeline
 
 extension OperationRunner {
-    /// Waits until everything that was committed and said so far has been looked at and written. Handlers may run still.
+    /// Waits until the runner has evaluated all commits and calls so far, and has written the results. Handlers may
+    /// still run.
     public func settled() async { await settle() }
 
-    /// Queues an operation, and waits for the end of its first attempt. It does not return while this is suspended, unlike ``inline(isolation:_:)``.
+    /// Queues an operation, and waits for the end of its first attempt. Unlike ``inline(isolation:_:)``, it does not
+    /// return while the runner is suspended.
     ///
     /// - Parameters:
-    ///   - payload: what it is about.
-    ///   - name: where it is queued: a pipeline or queue that this runs.
-    /// - Returns: what came of the attempt.
-    /// - Throws: ``StrataPipeline/PipelineError`` with `invalidArgument` where this does not run what is queued there; as ``EventLog/waitForEnd(of:count:)``; what the
-    ///   store reports.
+    ///   - payload: the operation's payload.
+    ///   - name: the pipeline or queue that receives the operation. This runner must run it.
+    /// - Returns: the outcome of the attempt.
+    /// - Throws: ``StrataPipeline/PipelineError`` with `invalidArgument` if this runner does not run the operations of
+    ///   `name`; as ``EventLog/waitForEnd(of:count:)``; errors of the store.
     @discardableResult
     public func perform<Payload: OperationPayload>(_ payload: Payload, in name: PipelineName) async throws
         -> PipelineEvent
@@ -35,14 +37,14 @@ extension OperationRunner {
 }
 
 extension ObjectContext {
-    /// The payloads of one type that are queued, as this context sees it, in the order in which they were.
+    /// The queued payloads of one type, as this context sees them, in the order in which they were queued.
     ///
     /// ```swift
     /// #expect(try context.enqueued(Upload.self) == [Upload(file: "a"), Upload(file: "b")])
     /// ```
     ///
-    /// - Parameter pipeline: only what is queued there; nil for all.
-    /// - Throws: ``StrataPipeline/PipelineError`` with `undecodablePayload`, what decoding throws, what the store reports.
+    /// - Parameter pipeline: restricts the result to one pipeline or queue; nil for all.
+    /// - Throws: ``StrataPipeline/PipelineError`` with `undecodablePayload`; errors of decoding; errors of the store.
     public func enqueued<Payload: OperationPayload>(
         _ type: Payload.Type,
         in pipeline: PipelineName? = nil
@@ -51,7 +53,7 @@ extension ObjectContext {
         var all = QueuedOperation.where { $0.type == name }
         if let pipeline { all = all.where { $0.pipeline == pipeline } }
         let operations = try fetch(all.sorted { [$0.commit.ascending, $0.id.ascending] })
-        // What no commit has queued yet comes last.
+        // Uncommitted operations come last.
         let queued = operations.filter { $0.commit > 0 } + operations.filter { $0.commit <= 0 }
         return try queued.map { try $0.payload(as: type) }
     }

@@ -7,7 +7,7 @@ import Synchronization
 /// ```swift
 /// let clock = VirtualClock()
 /// let pipeline = try await Pipeline.open(stack, named: .uploads, clock: clock) { … }
-/// clock.advance(by: .seconds(60))  // what is due by then happens now
+/// clock.advance(by: .seconds(60))  // runs everything due within the next 60 seconds
 /// ```
 public final class VirtualClock: PipelineClock {
     private struct State {
@@ -19,13 +19,13 @@ public final class VirtualClock: PipelineClock {
 
     private let state: Mutex<State>
 
-    /// A clock that stands at a moment.
+    /// Creates a clock that shows a given time.
     public init(_ now: Date = Date(timeIntervalSinceReferenceDate: 800_000_000)) { state = Mutex(State(now: now)) }
 
-    /// The moment at which the clock stands.
+    /// The time that the clock shows.
     public var now: Date { state.withLock { $0.now } }
 
-    /// Remembers what to do at a moment; at once, if that is past.
+    /// Schedules a call at a time, or calls at once if that time is not in the future.
     public func alarm(at date: Date, _ body: @escaping @Sendable () -> Void) -> any PipelineAlarm {
         let (number, woken) = state.withLock { state in
             guard date > state.now else { return (nil as Int?, [] as [CheckedContinuation<Void, Never>]) }
@@ -39,14 +39,14 @@ public final class VirtualClock: PipelineClock {
         return VirtualAlarm(clock: self, number: number)
     }
 
-    /// Moves the clock on.
+    /// Advances the clock by a duration.
     public func advance(by duration: Duration) {
         advance(to: now.addingTimeInterval(duration.seconds))
     }
 
-    /// Moves the clock to a moment that is not before the present one, and does what is due by then, the earliest first.
+    /// Advances the clock to a time that is not in the past, and makes all calls due by then, the earliest first.
     ///
-    /// All of it finds the clock at the new moment already: it jumps. Move it in steps to see what happens between.
+    /// The clock jumps: all calls already see the new time. To observe intermediate states, advance in steps.
     public func advance(to date: Date) {
         let due = state.withLock { state in
             state.now = max(state.now, date)
@@ -57,8 +57,10 @@ public final class VirtualClock: PipelineClock {
         for body in due { body() }
     }
 
-    /// Sets the clock to a moment, as somebody sets that of a machine, also back. What is to be done then is still as far away as it was: alarms of
-    /// a ``StrataPipeline/SystemClock`` count the time that passes.
+    /// Sets the clock forward or back, as a user sets the clock of a machine.
+    ///
+    /// Pending alarms keep their distance to the present, because the alarms of a ``StrataPipeline/SystemClock``
+    /// measure elapsed time.
     public func set(to date: Date) {
         state.withLock { state in
             let seconds = date.timeIntervalSince(state.now)
@@ -68,13 +70,13 @@ public final class VirtualClock: PipelineClock {
         }
     }
 
-    /// The moments at which something is to be done, in order.
+    /// The times of all pending alarms, in order.
     public var alarms: [Date] { state.withLock { $0.alarms.values.map(\.date).sorted() } }
 
-    /// Waits until something is to be done when so much time will have passed.
+    /// Waits until an alarm is pending at the present time plus a duration.
     ///
-    /// What waits by the clock is often begun by a task of its own; without this a test might move the clock before that has come
-    /// so far.
+    /// Often a separate task sets the alarm. Without this wait, a test could move the clock before that task has set
+    /// it.
     public func waitForAlarm(after duration: Duration) async {
         let date = now.addingTimeInterval(duration.seconds)
         await withCheckedContinuation { continuation in

@@ -3,9 +3,9 @@ import Dispatch
 import ExampleArguments
 import Foundation
 
-/// The server.
+/// The server program.
 @main struct Main {
-    /// Exit status: 1 for an error, 2 for a command line that makes no sense.
+    /// Exit status: 1 for an error, 2 for an invalid command line.
     static func main() async {
         do {
             let options = try ServerOptions(arguments: Array(CommandLine.arguments.dropFirst()))
@@ -15,7 +15,8 @@ import Foundation
             let signals = DispatchSource.makeSignalSource(signal: SIGUSR1, queue: .global())
             signals.setEventHandler { @Sendable in server.cutAll() }
             signals.activate()
-            // At once, also where this is no terminal: whoever has asked for any port waits for it.
+            // Written at once, even if standard output is not a terminal. A caller that asked for any free port waits
+            // for this line.
             try FileHandle.standardOutput.write(contentsOf: Data("listening on 127.0.0.1:\(server.port)\n".utf8))
             try await server.run()
             signals.cancel()

@@ -2,11 +2,11 @@ import ChatKit
 import ExampleArguments
 import Foundation
 
-/// The client.
+/// The client program.
 @main struct Chat {
-    /// Exit status: 0 when done, 1 for an error, 2 for a command line that makes no sense.
+    /// Exit status: 0 for success, 1 for an error, 2 for an invalid command line.
     static func main() async {
-        // A screen that is gone is an error of writing to it.
+        // If the output is closed, writing to it must fail with an error instead of a signal.
         signal(SIGPIPE, SIG_IGN)
         do {
             let options = try ClientOptions(arguments: Array(CommandLine.arguments.dropFirst()))

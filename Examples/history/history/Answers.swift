@@ -1,6 +1,6 @@
 import HistoryKit
 
-/// What a history says about itself.
+/// The answers to all questions about a history.
 struct Answers: Sendable {
     struct Author: Sendable {
         var name: String

@@ -3,9 +3,9 @@ import Foundation
 import HistoryKit
 import Strata
 
-/// The program: import what is new, then answer.
+/// The program: imports new commits, then answers questions.
 @main struct History {
-    /// Exit status: 0 when done, 1 for an error, 2 for a command line that makes no sense, 130 when stopped.
+    /// Exit status: 0 for success, 1 for an error, 2 for an invalid command line, 130 if stopped.
     static func main() async {
         do {
             let options = try Options(arguments: Array(CommandLine.arguments.dropFirst()))
@@ -20,10 +20,10 @@ import Strata
         }
     }
 
-    /// - Returns: false if it was stopped.
+    /// - Returns: false if the user stopped the import.
     private static func run(_ options: Options) async throws -> Bool {
         let git = Git(folder: options.repository)
-        // Asked before anything is made: what is no repository leaves no store behind.
+        // Asks git before it creates any file, so that a folder without a repository does not get a store.
         let identity = options.needsRepository ? try await git.identity() : nil
         let file = store(options, identity)
         if !options.imports, !FileManager.default.fileExists(atPath: file.path) {
@@ -88,7 +88,7 @@ import Strata
         return !summary.isStopped
     }
 
-    /// What to do about it, where the error alone does not say.
+    /// The error's message, with advice if the message alone is not enough.
     private static func explain(_ error: any Error) -> String {
         switch error {
         case let error as StrataError:
@@ -108,7 +108,7 @@ import Strata
     }
 }
 
-/// Questions about a history that was never imported.
+/// The store does not exist, because no history was imported into it.
 private struct NoStore: Error, CustomStringConvertible {
     let path: String
 

@@ -2,10 +2,10 @@ import Foundation
 import HistoryKit
 import Strata
 
-/// Brings commits into the store, batch by batch.
+/// Imports commits into the store, batch by batch.
 ///
-/// Each batch is one commit of Strata's, so the store always holds whole batches: however a run ends, the next one goes
-/// on after the last of them. What the store has already is recognised by its hash and left out.
+/// Each batch is one Strata commit, so the store always contains whole batches. However a run ends, the next run
+/// continues after the last batch. Commits that the store already contains are recognised by their hash and skipped.
 struct Importer {
     struct Summary {
         var imported = 0
@@ -17,8 +17,8 @@ struct Importer {
     let stack: ContextStack
     let batchSize: Int
 
-    /// - Parameter total: how many records the log has, if that is known.
-    /// - Throws: `GitError`, `MalformedRecord` under `.refuse`, `StrataError`. All batches before are in the store.
+    /// - Parameter total: the number of records in the log, if it is known.
+    /// - Throws: `GitError`, `MalformedRecord` under `.refuse`, `StrataError`. All earlier batches are in the store.
     func run(_ log: GitLog, total: Int?, until isStopped: () -> Bool) async throws -> Summary {
         var summary = Summary()
         var progress = ProgressBar("commits", total: total)
@@ -45,17 +45,17 @@ struct Importer {
                 }
             }
         } catch let error as GitError where isStopped() {
-            // Who stops this may have stopped git too, as service managers do. What came before is in the store.
+            // A service manager that stops this process may also stop git. The earlier batches are in the store.
             guard case .killed = error.code else { throw error }
             summary.isStopped = true
         }
         return summary
     }
 
-    /// Stores what is new in a batch and says how many that were.
+    /// Stores the new commits of a batch, and returns their number.
     ///
-    /// Another process may import into the same store. Where it was quicker with a commit, an author or a file, ours
-    /// would be a second one and is refused as a whole; made once more from what is there by then, it goes in.
+    /// Another process may import into the same store. If it stores the same commit, author or file first, this batch
+    /// violates a unique constraint and is refused as a whole. A new attempt reads the current state and succeeds.
     private func store(_ batch: [GitCommit]) async throws -> Int {
         var attempts = 1
         while true {
@@ -67,7 +67,7 @@ struct Importer {
         }
     }
 
-    /// One transaction.
+    /// Makes one attempt, in one transaction.
     private func storeOnce(_ batch: [GitCommit]) async throws -> Int {
         try await stack.background { context in
             let hashes = batch.map(\.hash)
@@ -106,7 +106,7 @@ struct Importer {
             do {
                 try context.commit()
             } catch {
-                // Given up here; `store` makes it anew.
+                // Discards the changes. `store` tries again.
                 context.rollback()
                 throw error
             }
@@ -114,7 +114,8 @@ struct Importer {
         }
     }
 
-    /// The authors of these commits: those in the store by one query, the others new. The newest name is the one shown.
+    /// The authors of these commits. One query fetches the known ones, and the others are inserted. A person's name is
+    /// that of the newest commit.
     private static func people(of commits: [GitCommit], in context: ObjectContext) throws -> [ExactText: Person] {
         let emails = Set(commits.map(\.authorKey)).map(\.text)
         var people: [ExactText: Person] = [:]
@@ -132,7 +133,8 @@ struct Importer {
         return people
     }
 
-    /// Likewise the files. The first commit of a large project may name more of them than one query should.
+    /// The files of these commits. Queries are split, because the first commit of a large project may name more files
+    /// than one query should.
     private static func files(of commits: [GitCommit], in context: ObjectContext) throws -> [ExactText: File] {
         let keys = Set(commits.flatMap { $0.changes.map { ExactText($0.path) } })
         let paths = keys.map(\.text)
@@ -147,12 +149,12 @@ struct Importer {
 }
 
 extension StrataError {
-    /// Whether somebody else has stored the same in the meantime.
+    /// Whether another process has stored the same object first.
     fileprivate var isOutrun: Bool { code == .notUnique || code == .conflict }
 }
 
 extension GitCommit {
-    /// What an author is known by: the address, or the name where git has no address.
+    /// The author's identity: the address, or the name if git has no address.
     fileprivate var authorKey: ExactText {
         ExactText(authorEmail.isEmpty ? "\(authorName) (no address)" : authorEmail)
     }

@@ -1,14 +1,14 @@
 import HistoryKit
 import Strata
 
-/// Which part of a repository's history is to be imported.
+/// The part of a repository's history to import.
 struct Plan {
     let log: GitLog
     let total: Int
-    /// What the user should know about it.
+    /// A note for the user.
     let note: String?
 
-    /// Nil if the store has everything.
+    /// Returns nil if the store already contains the whole history.
     static func make(for git: Git, stack: ContextStack, policy: MalformedPolicy) async throws -> Plan? {
         guard let head = try await git.head() else { return nil }
         let (stored, last, hasHead) = try await stack.background { context in
@@ -29,7 +29,7 @@ struct Plan {
             )
         }
         let all = try await git.count(upTo: head)
-        // Whatever is in the store has its ancestors there too, unless the clone was shallow then.
+        // The store contains all ancestors of a stored commit, unless it was imported from a shallow clone.
         if hasHead, all <= stored { return nil }
         switch try await git.ancestry(of: last, in: head) {
         case .ancestor where try await git.count(upTo: last) <= stored:

@@ -2,14 +2,14 @@ import Foundation
 import HistoryKit
 import Strata
 
-/// Asks the store.
+/// Queries the store for all answers.
 struct Questions {
     private static let pageSize = 2_000
 
     let stack: ContextStack
     let top: Int
 
-    /// All answers, from one state of the store.
+    /// Returns all answers, from one snapshot of the store.
     func answer() async throws -> Answers {
         let top = top
         return try await stack.background { context in
@@ -19,17 +19,18 @@ struct Questions {
             answers.files = try context.count(File.all)
             answers.added = try context.sum(Change.all, \.added)
             answers.deleted = try context.sum(Change.all, \.deleted)
-            // A column, not objects: a date per commit is all that this takes.
+            // Fetches a column instead of objects, because only the commits' dates are needed.
             answers.quiet = QuietPeriod.longest(top, between: try context.column(Commit.byDate, \.date))
             try Self.scan(context, top: top, into: &answers)
             return answers
         }
     }
 
-    /// What needs grouping is counted here, over rows that are fetched page by page.
+    /// Computes the grouped answers here, over rows that are fetched page by page.
     private static func scan(_ context: ObjectContext, top: Int, into answers: inout Answers) throws {
         var authors: [ObjectID<Person>: Answers.Author] = [:]
-        // Files by their rank among the paths: smaller than an id or a path, and in an order that the import has no part in.
+        // Identifies files by their rank among the sorted paths. Ranks are smaller than ids or paths, and do not depend
+        // on the order of import.
         let files = try context.ids(File.byPath)
         let ranks = Dictionary(uniqueKeysWithValues: files.enumerated().map { ($1, $0) })
         var companions = Companions<Int>()

@@ -1,7 +1,7 @@
 import Foundation
 import HistoryKit
 
-/// The answers as text for the terminal.
+/// Formats the answers as text for the terminal.
 struct Report {
     let answers: Answers
 

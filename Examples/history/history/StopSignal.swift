@@ -3,7 +3,7 @@ import Foundation
 import HistoryKit
 import Synchronization
 
-/// Turns SIGINT and SIGTERM into a wish to stop after the batch at hand. The second signal ends the program at once.
+/// Turns SIGINT and SIGTERM into a request to stop after the current batch. A second signal ends the program at once.
 struct StopSignal {
     private final class Wish: Sendable {
         let isMade = Atomic(false)
@@ -12,14 +12,14 @@ struct StopSignal {
     private let wish: Wish
     private let sources: [any DispatchSourceSignal]
 
-    /// Listens until ``end()``.
+    /// Handles the signals until ``end()``.
     static func listen() -> StopSignal {
         let wish = Wish()
         let sources = [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
-                // Every batch that is in the store is whole, so nothing is lost by leaving here and now.
+                // All stored batches are complete, so an exit at this point loses no data.
                 if wish.isMade.exchange(true, ordering: .relaxed) { exit(128 + number) }
                 Terminal.note("\nstopping after this batch; once more to stop at once")
             }
@@ -31,7 +31,7 @@ struct StopSignal {
 
     var isStopped: Bool { wish.isMade.load(ordering: .relaxed) }
 
-    /// From here on the signals end the program, as they do by default.
+    /// Restores the default: from now on, the signals end the program.
     func end() {
         for source in sources { source.cancel() }
         for number in [SIGINT, SIGTERM] { signal(number, SIG_DFL) }

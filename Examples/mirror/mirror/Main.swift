@@ -5,9 +5,9 @@ import ServiceLifecycle
 
 /// The program.
 @main struct Main {
-    /// Exit status: 0 when done or ended by a signal, 1 for an error, 2 for a command line that makes no sense.
+    /// Exit status: 0 if done or ended by a signal, 1 for an error, 2 for an invalid command line.
     static func main() async {
-        // A screen that is gone is an error of writing to it.
+        // If the output is closed, writing to it must fail with an error instead of a signal.
         signal(SIGPIPE, SIG_IGN)
         do {
             let options = try MirrorOptions(arguments: Array(CommandLine.arguments.dropFirst()))

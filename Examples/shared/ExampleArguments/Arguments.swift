@@ -1,12 +1,12 @@
-/// What a command line says: `--name value` or `--name=value`, flags, and words.
+/// A parsed command line: options with values (`--name value` or `--name=value`), flags, and words.
 package struct Arguments {
     package private(set) var words: [String] = []
     package private(set) var flags: Set<String> = []
     private var values: [String: String] = [:]
 
     /// - Parameters:
-    ///   - options: those with a value, with their dashes.
-    ///   - flags: those without, beside `--help` and `-h`.
+    ///   - options: the names of options with a value, including their dashes.
+    ///   - flags: the names of flags, in addition to `--help` and `-h`.
     /// - Throws: ``UsageError``.
     package init(_ arguments: [String], options: Set<String>, flags known: Set<String> = []) throws {
         var rest = arguments[...]
@@ -30,7 +30,7 @@ package struct Arguments {
 
     package func text(_ name: String) -> String? { values[name] }
 
-    /// Whether the program is only to say how it is called.
+    /// Whether the user asks only for the usage text.
     package var isHelp: Bool { !flags.isDisjoint(with: ["--help", "-h"]) }
 
     /// - Throws: ``UsageError``.
@@ -42,7 +42,7 @@ package struct Arguments {
         return number
     }
 
-    /// A length of time in seconds.
+    /// A duration in seconds.
     package func seconds(_ name: String) throws -> Duration? {
         guard let text = values[name] else { return nil }
         guard let seconds = Double(text), seconds >= 0.01, seconds <= 86_400 else {
@@ -51,7 +51,7 @@ package struct Arguments {
         return .seconds(seconds)
     }
 
-    /// A number of bytes: `500k`, `2M`, `1G`, in units of a thousand.
+    /// A number of bytes such as `500k`, `2M` or `1G`, in decimal units.
     package func bytes(_ name: String) throws -> Int? {
         guard let text = values[name] else { return nil }
         let factors: [Character: Int] = ["k": 1_000, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000]

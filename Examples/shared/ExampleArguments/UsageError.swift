@@ -1,8 +1,8 @@
-/// Why the command line cannot be understood.
+/// An error in the command line.
 package struct UsageError: Error, Equatable, Sendable, CustomStringConvertible {
     package let description: String
 
-    /// What comes from the command line is nobody's orders to a terminal.
+    /// Replaces control characters, so that text from the command line cannot control the terminal.
     package init(_ description: String) {
         let scalars = description.unicodeScalars.map { scalar -> Unicode.Scalar in
             switch scalar.properties.generalCategory {

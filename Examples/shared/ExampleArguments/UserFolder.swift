@@ -1,13 +1,13 @@
 package import Foundation
 
-/// Where programs keep what is their user's, by the XDG base directory specification.
+/// The folders for a user's files, according to the XDG base directory specification.
 package enum UserFolder: Sendable {
-    /// What is to be kept: `$XDG_DATA_HOME`, or `~/.local/share`.
+    /// Persistent user data: `$XDG_DATA_HOME`, or `~/.local/share`.
     case data
-    /// What can be done without, and is to outlive the program: `$XDG_STATE_HOME`, or `~/.local/state`.
+    /// Dispensable state that outlives the program: `$XDG_STATE_HOME`, or `~/.local/state`.
     case state
 
-    /// - Parameter home: the user's home, where `$HOME` says nothing.
+    /// - Parameter home: the user's home folder if `$HOME` is not set.
     package func url(environment: [String: String], home: String = NSHomeDirectory()) -> URL {
         let (variable, usual) =
             switch self {
@@ -15,22 +15,22 @@ package enum UserFolder: Sendable {
             case .state: ("XDG_STATE_HOME", ".local/state")
             }
         if let folder = Self.absolute(environment[variable]) { return URL(filePath: folder) }
-        // Foundation asks the system's list of users, where nobody can set it.
+        // Foundation reads the home folder from the system's user database, which a user cannot change.
         return URL(filePath: Self.absolute(environment["HOME"]) ?? home).appending(path: usual)
     }
 
-    /// By the specification a relative path is to be ignored.
+    /// The specification requires that relative paths are ignored.
     private static func absolute(_ path: String?) -> String? { path.flatMap { $0.hasPrefix("/") ? $0 : nil } }
 
-    /// A file name that says what it belongs to, and is another one for each key.
+    /// A file name that contains a readable name, and that differs for each key.
     ///
-    /// - Parameter fallback: what stands there when nothing of `name` can.
+    /// - Parameter fallback: replaces `name` if it has no usable characters.
     package static func fileName(_ name: some StringProtocol, or fallback: String, key: String) -> String {
         let letters = name.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }.prefix(40)
         return "\(letters.isEmpty ? fallback : String(letters))-\(hash(key)).sqlite"
     }
 
-    /// FNV-1a, 64 bits: `Hasher` gives another value in each run.
+    /// The 64-bit FNV-1a hash. `Hasher` is not usable here, because its values differ in each run.
     package static func hash(_ text: String) -> String {
         let value = text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         let digits = String(value, radix: 16)

@@ -1,10 +1,10 @@
-/// Where credentials of a server come from. They are asked for at each request, so that they may change.
+/// A source of credentials for a server. Every request asks it again, so the credentials may change.
 public protocol HTTPCredentialsProvider: Sendable {
-    /// The credentials as of now; nil for none.
+    /// Returns the current credentials, or nil for an unauthenticated request.
     func credentials() async throws -> HTTPCredentials?
 }
 
 extension HTTPCredentials: HTTPCredentialsProvider {
-    /// These, always.
+    /// Returns these credentials.
     public func credentials() async throws -> HTTPCredentials? { self }
 }

@@ -1,25 +1,25 @@
-/// What a request to S3 is signed with. Its descriptions show the access key at most.
+/// The keys that sign requests to S3. Their descriptions show at most the access key.
 public struct S3Credentials: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
-    /// Who asks. No secret.
+    /// The access key, which identifies the requester. It is not a secret.
     public var accessKey: String
-    /// What requests are signed with. It is never sent.
+    /// The key that signs requests. It is never sent.
     public var secretKey: String
-    /// What comes with credentials that end after some time.
+    /// The token that belongs to temporary credentials.
     public var sessionToken: String?
 
-    /// Credentials by their parts.
+    /// Creates credentials from their parts.
     public init(accessKey: String, secretKey: String, sessionToken: String? = nil) {
         self.accessKey = accessKey
         self.secretKey = secretKey
         self.sessionToken = sessionToken
     }
 
-    /// The access key, which is no secret.
+    /// The access key, which is not a secret.
     public var description: String { "S3Credentials(\(accessKey))" }
     /// The same as ``description``.
     public var debugDescription: String { description }
-    /// No more than ``description``, so that `dump` shows no secret either.
+    /// Only the access key, so that `dump` does not show secrets.
     public var customMirror: Mirror { Mirror(self, children: ["accessKey": accessKey]) }
 }

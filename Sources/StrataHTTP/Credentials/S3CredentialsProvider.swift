@@ -1,12 +1,12 @@
-/// Where credentials of S3 come from. They are asked for at each request, so that they may change.
+/// A source of S3 credentials. Every request asks it again, so the credentials may change.
 public protocol S3CredentialsProvider: Sendable {
-    /// The credentials as of now; nil where there are none here, and others may be asked.
+    /// Returns the current credentials. Nil means that this source has none and another provider may be asked.
     ///
-    /// - Throws: ``RemoteError`` with `misconfigured` where what is there cannot be understood.
+    /// - Throws: ``RemoteError`` with `misconfigured` if credentials exist but are malformed.
     func credentials() async throws -> S3Credentials?
 }
 
 extension S3Credentials: S3CredentialsProvider {
-    /// These, always.
+    /// Returns these credentials.
     public func credentials() async throws -> S3Credentials? { self }
 }

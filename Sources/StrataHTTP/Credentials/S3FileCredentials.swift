@@ -1,23 +1,25 @@
 public import Foundation
 import StrataCloud
 
-/// Credentials in the files that the tools of AWS share, read at each request: `~/.aws/credentials` and `~/.aws/config`, or where
-/// `AWS_SHARED_CREDENTIALS_FILE` and `AWS_CONFIG_FILE` say. Only keys that stand there, no roles and no programs that are to be run.
+/// Credentials from the shared AWS files, read at each request.
+///
+/// The files are `~/.aws/credentials` and `~/.aws/config`, or the paths in `AWS_SHARED_CREDENTIALS_FILE` and
+/// `AWS_CONFIG_FILE`. Only keys written in the files are used. Roles and credential programs are not supported.
 public struct S3FileCredentials: S3CredentialsProvider {
     private let profile: String?
     private let environment: [String: String]
 
-    /// Those of a profile.
+    /// Reads the credentials of one profile.
     ///
-    /// - Parameter profile: by default what `AWS_PROFILE` says, else `default`.
+    /// - Parameter profile: by default the value of `AWS_PROFILE`, otherwise `default`.
     public init(profile: String? = nil, environment: [String: String] = ProcessInfo.processInfo.environment) {
         self.profile = profile
         self.environment = environment
     }
 
-    /// What the files say; nil where there is no such profile, or no key in it.
+    /// Returns the profile's credentials. Nil if the profile does not exist or contains no keys.
     ///
-    /// - Throws: ``RemoteError`` with `misconfigured` where there is only one of the two keys.
+    /// - Throws: ``RemoteError`` with `misconfigured` if only one of the two keys exists.
     public func credentials() async throws -> S3Credentials? {
         let profile = S3Profile(profile, environment: environment)
         switch (profile["aws_access_key_id"], profile["aws_secret_access_key"]) {

@@ -2,10 +2,13 @@ import Foundation
 import Strata
 import StrataCloud
 
-/// A profile of the files that the tools of AWS share: `~/.aws/credentials` and `~/.aws/config`, or where `AWS_SHARED_CREDENTIALS_FILE`
-/// and `AWS_CONFIG_FILE` say. The format is that of the chapter "Configuration and credential file settings" of the CLI's User Guide.
+/// A profile of the shared AWS files.
+///
+/// The files are `~/.aws/credentials` and `~/.aws/config`, or the paths in `AWS_SHARED_CREDENTIALS_FILE` and
+/// `AWS_CONFIG_FILE`. The chapter "Configuration and credential file settings" of the AWS CLI User Guide defines the
+/// format.
 struct S3Profile {
-    /// What both files say of it; the first wins.
+    /// The profile's settings in both files. The credentials file takes precedence.
     private let values: [UTF8Text: String]
 
     init(_ name: String?, environment: [String: String]) {
@@ -24,14 +27,14 @@ struct S3Profile {
 
     subscript(name: String) -> String? { values[UTF8Text(name)].flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// What the sections of a file say; nothing where it cannot be read.
+    /// Returns the settings of all sections of a file. Empty if the file cannot be read.
     private static func sections(of file: URL) -> [UTF8Text: [UTF8Text: String]] {
         guard let data = try? Data(contentsOf: file) else { return [:] }
         var sections: [UTF8Text: [UTF8Text: String]] = [:]
         var current: String?
         let lines = String(decoding: data, as: UTF8.self).split(atBytes: "\n").flatMap { $0.split(atBytes: "\r") }
         for line in lines {
-            // Indented lines belong to a setting that has others below it, none of which is of interest here.
+            // Indented lines are nested settings, and none of them is needed here.
             guard let first = line.unicodeScalars.first, !first.properties.isWhitespace, first != "#", first != ";"
             else { continue }
             if first == "[" {

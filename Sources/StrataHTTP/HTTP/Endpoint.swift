@@ -2,15 +2,16 @@ import Foundation
 import Strata
 import StrataCloud
 
-/// Where a server is: what stands before the paths of its objects.
+/// The address of a server: scheme, host, port, and the path prefix of all its objects.
 struct Endpoint: Sendable, Hashable {
     let scheme: String
     let host: String
     let port: Int?
-    /// What all paths begin with, encoded, without a slash at its end: empty or `/dav/files`.
+    /// The percent-encoded prefix of all paths, without a trailing slash: empty, or for example `/dav/files`.
     let basePath: String
 
-    /// - Throws: `misconfigured` where it is no URL of a server, or has credentials in it.
+    /// - Throws: `misconfigured` if the URL does not name a server, or if it contains credentials, a query or a
+    ///   fragment.
     init(_ url: URL) throws {
         guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true),
             let scheme = parts.scheme?.lowercased(),
@@ -38,19 +39,19 @@ struct Endpoint: Sendable, Hashable {
 
     var isSecure: Bool { scheme == "https" }
 
-    /// Host and port as the header `Host` has them: without the port where it is the usual one.
+    /// Host and port in the form of the `Host` header, which omits the scheme's default port.
     var authority: String {
         guard let port, port != (isSecure ? 443 : 80) else { return host }
         return "\(host):\(port)"
     }
 
-    /// Whether it is on this very machine.
+    /// Whether the server runs on this machine.
     var isLoopback: Bool {
         host == "localhost" || host == "::1" || host == "[::1]"
             || host.hasBytePrefix("127.") && host.wholeMatch(of: /[0-9.]+/) != nil
     }
 
-    /// The same server under a name below its own.
+    /// The same server under a subdomain of its host name.
     func subdomain(_ name: String) -> Endpoint {
         Endpoint(scheme: scheme, host: "\(name).\(host)", port: port, basePath: basePath)
     }

@@ -7,12 +7,12 @@ import Strata
 import StrataCloud
 import Synchronization
 
-/// What a server has answered. Its body is still on its way.
+/// The head of a server's answer. The body may not have arrived yet.
 struct HTTPAnswer: Sendable {
     let status: Int
     private let response: HTTPClientResponse
     private let request: HTTPRequest
-    /// Holds the place among the requests that are under way.
+    /// Occupies a place among the running requests.
     private let ticket: RequestGate.Ticket
     private let reading = Reading()
 
@@ -28,23 +28,23 @@ struct HTTPAnswer: Sendable {
 
     subscript(name: String) -> String? { response.headers.first(name: name) }
 
-    /// The version that it names.
+    /// The object's version as the answer states it.
     var eTag: ETag? { self["etag"].flatMap { $0.isEmpty ? nil : ETag(header: $0) } }
-    /// How long the body is.
+    /// The length of the body in bytes.
     var contentLength: Int64? { self["content-length"].flatMap { Int64($0) } }
-    /// When the object was last written.
+    /// The time of the object's last modification.
     var modifiedAt: Date? { self["last-modified"].flatMap(HTTPDate.parse) }
-    /// How the body is encoded, against the request's wish; nil for a body that is as it is stored.
+    /// The content coding of the body, which the request did not ask for. Nil if the body is sent as it is stored.
     var encoding: String? {
         let codings = (self["content-encoding"] ?? "").split(atBytes: ",").flatMap { $0.split(atBytes: " ") }
             .map { $0.lowercased() }
-        // The second one says how a body was sent to the server, and stays behind as a property of the object.
+        // `aws-chunked` describes how a body was sent to the server. Some servers keep it as a property of the object.
         let foreign = codings.filter { $0 != "identity" && $0 != "aws-chunked" }
         return foreign.isEmpty ? nil : foreign.joined(separator: ", ")
     }
 
-    /// Whether a write has been answered in a way that servers do not: with another status than those of a write, or with 200 and a web page,
-    /// as login pages and proxies answer everything.
+    /// Whether the answer to a write is one that servers do not give: a status other than 200, 201 and 204, or 200 with
+    /// a web page. Login pages and proxies answer every request with a web page.
     var isOdd: Bool {
         switch status {
         case 201, 204: false
@@ -53,22 +53,22 @@ struct HTTPAnswer: Sendable {
         }
     }
 
-    /// The server's clock.
+    /// The server's time when it sent the answer.
     var date: Date? { self["date"].flatMap(HTTPDate.parse) }
 
-    /// How long the server asks to wait: in seconds, or up to a moment (RFC 9110, 10.2.3).
+    /// The time that the server asks the client to wait, given in seconds or as a date (RFC 9110, 10.2.3).
     var retryAfter: Duration? {
         guard let text = self["retry-after"]?.trimmingCharacters(in: .whitespaces) else { return nil }
         if let seconds = Int64(text) { return seconds >= 0 ? .seconds(min(seconds, 366 * 86400)) : nil }
         guard let moment = HTTPDate.parse(text) else { return nil }
-        // By the server's own clock where it tells it, since ours may be wrong.
+        // Uses the server's clock if the answer has a date, because the local clock may be wrong.
         let wait = moment.timeIntervalSince(date ?? Date())
         return .seconds(max(0, min(wait, 366 * 86400)))
     }
 
-    /// The whole body, in memory; nothing where it has been read before.
+    /// Reads the whole body into memory. Returns empty data if the body was read before.
     ///
-    /// - Throws: `malformedAnswer` where it is longer than the limit, or encoded; what the connection throws.
+    /// - Throws: `malformedAnswer` if the body is longer than `limit` or encoded; errors of the connection.
     func data(limit: Int) async throws -> Data {
         if encoding != nil {
             await discard()
@@ -77,7 +77,7 @@ struct HTTPAnswer: Sendable {
         return try await read(limit: limit)
     }
 
-    /// That the body is encoded although the request asked for none.
+    /// The error for a body that is encoded although the request asked for no encoding.
     var encodingError: RemoteError {
         RemoteError(
             .malformedAnswer,
@@ -89,7 +89,7 @@ struct HTTPAnswer: Sendable {
 
     private func read(limit: Int) async throws -> Data {
         guard reading.begin() else { return Data() }
-        // Whoever has the answer may ask more, which must not wait for itself.
+        // The caller may send further requests after this one, and they must not wait for this request's place.
         defer { ticket.giveBack() }
         do {
             return Data(buffer: try await response.body.collect(upTo: limit))
@@ -106,14 +106,15 @@ struct HTTPAnswer: Sendable {
         }
     }
 
-    /// Reads a body of no interest to its end where it is short, so that the connection can be used again.
+    /// Discards the body. A body of up to 64 KiB is read to its end, so that the connection can be reused.
     func discard() async { _ = try? await read(limit: 64 * 1024) }
 
-    /// The body as it arrives.
+    /// The body as a stream of chunks.
     ///
     /// - Parameters:
-    ///   - skipped: how many bytes in front are left out.
-    ///   - length: how many are given behind these. Fewer throw `damagedContent`; what comes behind them is not read.
+    ///   - skipped: the number of bytes to leave out at the start.
+    ///   - length: the number of bytes to return after the skipped ones. Fewer bytes throw `damagedContent`. Further
+    ///     bytes are not read.
     func chunks(skipping skipped: Int64 = 0, length: Int64) -> AsyncThrowingStream<Data, any Error> {
         guard reading.begin() else { return AsyncThrowingStream { $0.finish() } }
         let chunks = IncomingChunks(
@@ -127,11 +128,11 @@ struct HTTPAnswer: Sendable {
         return AsyncThrowingStream(unfolding: { try await chunks.next() })
     }
 
-    /// Whether the body has been read: the client traps where it is read twice.
+    /// Records whether the body has been read. The client traps if a body is read twice.
     private final class Reading: Sendable {
         private let hasBegun = Atomic(false)
 
-        /// Whether this is the first time.
+        /// Returns whether this is the first read.
         func begin() -> Bool { !hasBegun.exchange(true, ordering: .relaxed) }
     }
 }

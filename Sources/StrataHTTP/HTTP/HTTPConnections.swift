@@ -4,17 +4,18 @@ internal import NIOCore
 internal import NIOSSL
 import StrataCloud
 
-/// The connections of one or several remotes, which are kept open between requests.
+/// The pooled connections of one or more remotes. They stay open between requests.
 ///
-/// Isolation: any. ``close()`` ends them; those that are forgotten are closed when nobody uses them any more.
+/// Isolation: any. ``close()`` closes the connections. Otherwise they close when the last reference to this object is
+/// released.
 public final class HTTPConnections: Sendable {
     let options: HTTPOptions
     private let client: HTTPClient
     private let gate: RequestGate
 
-    /// Connections as options say. None is opened yet.
+    /// Creates a connection pool with these options. It does not open a connection yet.
     ///
-    /// - Throws: ``RemoteError`` with `misconfigured` where the certificate authorities cannot be read.
+    /// - Throws: ``RemoteError`` with `misconfigured` if the file of certificate authorities cannot be read.
     public init(_ options: HTTPOptions = HTTPOptions()) throws {
         self.options = options
         gate = RequestGate(limit: options.maximumConnections)
@@ -22,21 +23,22 @@ public final class HTTPConnections: Sendable {
     }
 
     deinit {
-        // A client must be shut down, and may be twice. The task holds it, not this.
+        // The client requires a shutdown, and a second one is harmless. The task retains the client, not this object.
         let client = client
         Task { try? await client.shutdown() }
     }
 
-    /// Ends all connections. Requests that are under way fail, later ones throw `misconfigured`. May be called more than once.
+    /// Closes all connections. Running requests fail, and later requests throw `misconfigured`. May be called more than
+    /// once.
     public func close() async {
-        // All that it throws is that it is closed already.
+        // The client throws here only if it is closed already.
         try? await client.shutdown()
     }
 
-    /// Sends a request, and gives the answer as soon as its head is there.
+    /// Sends a request, and returns the answer as soon as its head has arrived.
     ///
-    /// - Parameter complete: what is done to it last, when it has its turn.
-    /// - Throws: `RemoteError`, `CancellationError`. A status is never an error here.
+    /// - Parameter complete: changes the request once a place is free, directly before it is sent.
+    /// - Throws: `RemoteError`, `CancellationError`. An HTTP status never throws here.
     func send(
         _ request: HTTPRequest,
         completing complete: (inout HTTPRequest) -> Void = { _ in }
@@ -73,23 +75,25 @@ public final class HTTPConnections: Sendable {
         }
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: tls,
-            // A redirect would send credentials and bodies to somebody whom nobody has named.
+            // Following a redirect would send credentials and bodies to a server that the caller has not named.
             redirectConfiguration: .disallow,
             timeout: .init(
                 connect: TimeAmount(options.connectTimeout),
                 read: TimeAmount(options.idleTimeout),
                 write: TimeAmount(options.idleTimeout)
             ),
-            // Shorter than the five seconds after which many servers close an idle connection, which a request would meet.
+            // Many servers close an idle connection after five seconds. A shorter time here avoids requests on a
+            // connection that the server is closing.
             connectionPool: .init(
                 idleTimeout: .seconds(4),
-                // The gate is what limits. Waiting in the client counts as connecting.
+                // The gate limits requests. The client's own limit is higher, because a request that waits inside the
+                // client would count as connecting.
                 concurrentHTTP1ConnectionsPerHostSoftLimit: max(options.maximumConnections, 1) * 4
             ),
             proxy: options.proxy.map { .server(host: $0.host, port: $0.port) },
             decompression: .disabled
         )
-        // Whoever asked decides when to ask again.
+        // The caller decides when to retry.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.httpVersion = .http1Only
         return configuration

@@ -1,17 +1,18 @@
 import Foundation
 import Strata
 
-/// Dates as HTTP has them (RFC 9110, 5.6.7) and as S3 has them in XML (ISO 8601).
+/// Parses dates in the format of HTTP (RFC 9110, 5.6.7) and of S3's XML (ISO 8601).
 enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// The moment of `Sun, 06 Nov 1994 08:49:37 GMT`, or of the two old forms that servers may still send; nil for others.
+    /// Parses `Sun, 06 Nov 1994 08:49:37 GMT` and the two obsolete formats that servers may still send. Returns nil for
+    /// other texts.
     static func parse(_ text: String) -> Date? {
         let words = text.utf8.split { " ,-".utf8.contains($0) }.map { String(decoding: $0, as: UTF8.self) }
         if words.count == 6, let day = Int(words[1]), let month = months.firstIndex(of: words[2]),
             let year = Int(words[3])
         {
-            // Two digits: the nearest such year that is not more than fifty years ahead.
+            // A year of two digits is in this century if it is below 70, otherwise in the previous century.
             let century = year < 100 ? (year < 70 ? 2000 : 1900) : 0
             return moment(year: year + century, month: month + 1, day: day, time: words[4])
         }
@@ -23,7 +24,7 @@ enum HTTPDate {
         return nil
     }
 
-    /// The moment of `2026-01-02T03:04:05.678Z`; nil for others.
+    /// Parses `2026-01-02T03:04:05.678Z`. Returns nil for other texts.
     static func parseISO8601(_ text: String) -> Date? {
         (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
             ?? (try? Date(text, strategy: .iso8601))
@@ -33,7 +34,8 @@ enum HTTPDate {
         let parts = time.split(atBytes: ":").compactMap { Int($0) }
         guard parts.count == 3, (1...31).contains(day), (1...9999).contains(year) else { return nil }
         guard (0..<24).contains(parts[0]), (0..<60).contains(parts[1]), (0...60).contains(parts[2]) else { return nil }
-        // Days since 1970 in the Gregorian calendar, from Hinnant, "chrono-compatible low-level date algorithms" (2014).
+        // Days since 1970 in the Gregorian calendar, from Hinnant, "chrono-compatible low-level date algorithms"
+        // (2014).
         let shifted = month <= 2 ? year - 1 : year
         let yearOfEra = shifted % 400
         let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1

@@ -1,37 +1,41 @@
 public import Foundation
 public import Logging
 
-/// How a remote speaks to its server.
+/// Timeouts, limits and trust settings of the connections to a server.
 public struct HTTPOptions: Sendable {
-    /// A proxy that requests go through.
+    /// An HTTP proxy that carries all requests.
     public struct Proxy: Hashable, Sendable {
-        /// Its name or address.
+        /// The proxy's name or address.
         public var host: String
-        /// Where it listens.
+        /// The port that the proxy listens on.
         public var port: Int
 
-        /// A proxy that is asked by `CONNECT`, for HTTP too.
+        /// Creates a proxy. Requests ask it for a tunnel by `CONNECT`, also for plain HTTP.
         public init(host: String, port: Int) {
             self.host = host
             self.port = port
         }
     }
 
-    /// How long making a connection may take, TLS included. Behind that the server is `unreachable`.
+    /// The longest time that opening a connection may take, including the TLS handshake. After that time the request
+    /// fails with `unreachable`.
     public var connectTimeout: Duration
-    /// How long nothing may come, or go, while an answer or the rest of a body is waited for. Behind that the answer is lost.
+    /// The longest time without any byte received or sent while a request waits for its answer or for the rest of a
+    /// body. After that time the answer counts as lost.
     public var idleTimeout: Duration
-    /// How many requests are on their way at once, a download until its last byte; others wait. One of the places is kept for those that
-    /// send no content, which an upload may read from. At least 2.
+    /// The number of requests that may run at the same time, at least 2. Further requests wait.
+    ///
+    /// A download counts until its last byte. One place is reserved for requests that send no content, because an
+    /// upload may have to read from the same server.
     public var maximumConnections: Int
-    /// A PEM file of certificates that are trusted in place of those of the system.
+    /// A PEM file with certificates that replace the system's trusted certificates.
     public var certificateAuthorities: URL?
-    /// The proxy; none by default, whatever the environment says.
+    /// The proxy. By default no proxy is used, even if the environment names one.
     public var proxy: Proxy?
-    /// Where requests are logged, at the level `trace`: method, place and status, no headers and no credentials.
+    /// Logs the method, location and status of each request at level `trace`. Headers and credentials are not logged.
     public var logger: Logger?
 
-    /// Ten seconds for a connection, sixty for silence, 16 at once.
+    /// Creates options. The defaults are 10 seconds to connect, 60 seconds of silence, and 16 requests at a time.
     public init(
         connectTimeout: Duration = .seconds(10),
         idleTimeout: Duration = .seconds(60),

@@ -7,13 +7,13 @@ import StrataCloud
 
 /// A request to a server.
 struct HTTPRequest: Sendable {
-    /// Where a request goes.
+    /// The address that a request is sent to.
     struct Target: Sendable {
         var scheme: String
         var authority: String
-        /// Encoded, from the root of the server.
+        /// The path from the server's root, percent-encoded.
         var path: String
-        /// Names and values, not encoded.
+        /// Names and values, not percent-encoded.
         var query: [(name: String, value: String)] = []
 
         var url: String {
@@ -22,13 +22,13 @@ struct HTTPRequest: Sendable {
         }
     }
 
-    /// What is sent behind the head.
+    /// The body of a request.
     enum Body: Sendable {
         case none
         case data(Data)
         case stream(RemoteBody)
 
-        /// Whether it is read while it is sent.
+        /// Whether the body is read while the request sends it.
         var isStream: Bool {
             if case .stream = self { true } else { false }
         }
@@ -38,20 +38,20 @@ struct HTTPRequest: Sendable {
     var target: Target
     var headers: [(name: String, value: String)] = []
     var body = Body.none
-    /// What it is about, for errors.
+    /// The object that the request concerns, for error messages.
     var key: RemoteKey?
 
     func forClient() throws -> HTTPClientRequest {
         var request = HTTPClientRequest(url: target.url)
         request.method = HTTPMethod(rawValue: method)
         for (name, value) in headers {
-            // The client would refuse it too, and name the value, which may be a secret.
+            // The client would reject the header too, but its message contains the value, which may be a secret.
             guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
                 throw RemoteError(.misconfigured, "The header \(name) cannot hold control characters.", key: key)
             }
             request.headers.add(name: name, value: value)
         }
-        // Sizes and ranges are those of the objects, not of what compression makes of them.
+        // Sizes and ranges describe the stored object, not a compressed form of it.
         if !request.headers.contains(name: "accept-encoding") {
             request.headers.add(name: "accept-encoding", value: "identity")
         }
@@ -65,7 +65,7 @@ struct HTTPRequest: Sendable {
     }
 }
 
-/// The bytes of a body as the client takes them, which are exactly as many as were announced.
+/// The chunks of a body for the client. Throws unless their total size equals the announced size.
 private struct OutgoingChunks: AsyncSequence, Sendable {
     let body: RemoteBody
 

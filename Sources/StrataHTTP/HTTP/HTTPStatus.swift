@@ -1,6 +1,7 @@
 import StrataCloud
 
-/// What statuses mean where nothing else does (RFC 9110, 15; RFC 4918, 11; RFC 6585).
+/// Maps HTTP status codes to error codes, if the answer says nothing more specific (RFC 9110, 15; RFC 4918, 11; RFC
+/// 6585).
 enum HTTPStatus {
     static func kind(_ status: Int, hasRetryAfter: Bool) -> RemoteError.Code {
         switch status {

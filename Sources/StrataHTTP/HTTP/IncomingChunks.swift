@@ -4,9 +4,9 @@ internal import NIOCore
 internal import NIOFoundationCompat
 import StrataCloud
 
-/// Reads the body of an answer chunk by chunk. What is not asked for is not read, so that the server waits.
+/// Reads the body of an answer chunk by chunk. It reads only on demand, so the server waits for a slow reader.
 actor IncomingChunks {
-    /// Gone while somebody reads, and when all is read: with it the transfer ends.
+    /// Nil while a call reads, and after the last byte. Releasing it ends the transfer.
     private var source: (iterator: HTTPClientResponse.Body.AsyncIterator, ticket: RequestGate.Ticket)?
     private let host: String
     private let key: RemoteKey?
@@ -48,7 +48,8 @@ actor IncomingChunks {
         guard let (iterator, ticket) = source else { return nil }
         source = nil
         do {
-            // It has been taken out of the actor, which nobody finds it in until it is put back: one call at a time uses it.
+            // The iterator was removed from the actor's state above and is stored back only after this read. So only
+            // one call uses it at a time.
             nonisolated(unsafe) var reader = iterator
             let buffer = try await reader.next()
             source = (reader, ticket)

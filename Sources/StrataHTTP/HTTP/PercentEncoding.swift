@@ -1,10 +1,10 @@
 import StrataCloud
 
-/// Percent-encoding of all but the characters that RFC 3986, 2.3 calls unreserved, which is what signatures of S3 want too.
+/// Percent-encodes all characters except the unreserved ones of RFC 3986, 2.3. S3 signatures require the same rule.
 enum PercentEncoding {
     private static let digits = Array("0123456789ABCDEF".utf8)
 
-    /// A text with everything encoded that is not unreserved; slashes too, unless they are kept.
+    /// Encodes all characters that are not unreserved. Slashes are encoded too, unless `keepingSlashes` is true.
     static func encode(_ text: String, keepingSlashes: Bool = false) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
@@ -23,10 +23,10 @@ enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// What an encoded text stands for.
+    /// Decodes a percent-encoded text.
     ///
-    /// - Parameter plusIsSpace: as in forms, and in listings of S3.
-    /// - Returns: nil where a `%` has no two digits behind it, or the bytes are no UTF-8.
+    /// - Parameter plusIsSpace: whether `+` means a space, as in forms and S3 listings.
+    /// - Returns: nil if two hexadecimal digits do not follow a `%`, or if the bytes are not valid UTF-8.
     static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

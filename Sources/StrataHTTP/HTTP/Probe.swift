@@ -1,14 +1,14 @@
 import Strata
 import StrataCloud
 
-/// Asks a server once what it does, and remembers that.
+/// Tests a server's capabilities once, and remembers the result.
 actor Probe {
-    /// What was found.
+    /// The result of a probe.
     struct Findings: Sendable {
         var capabilities: RemoteCapabilities
-        /// Whether versions stand in `If-Match` without quotes, as some servers want them.
+        /// Whether the server expects versions in `If-Match` without quotes.
         var hasBareTags = false
-        /// Whether `If-Match` is looked at, even if two versions of one moment have the same tag.
+        /// Whether the server evaluates `If-Match`, even if two versions of the same moment have the same tag.
         var checksTags = false
     }
 
@@ -26,12 +26,12 @@ actor Probe {
         self.ask = ask
     }
 
-    /// What is known already; nil where nobody has asked.
+    /// The known result. Nil if no probe has completed.
     var known: Findings? {
         if case .known(let findings) = state { findings } else { nil }
     }
 
-    /// What is known, or comes of asking.
+    /// Returns the known result, or probes the server.
     func findings() async throws -> Findings {
         try Task.checkCancellation()
         let task: Task<Findings, any Error>
@@ -48,15 +48,16 @@ actor Probe {
             state = .known(findings)
             return findings
         } catch {
-            // The next one asks again, unless somebody does already.
+            // The next call probes again, unless another call has started a new probe already.
             if case .asking(let current) = state, current == task { state = .unknown }
             throw error
         }
     }
 
-    /// A name that nothing of the user's is escaped to: a `%` with a letter behind it that is no digit (``RemoteKey``).
+    /// The prefix of probe objects. No escaped user name begins with it, because an escape has a hexadecimal digit
+    /// after `%` (``RemoteKey``).
     static let prefix = "%probe-"
 
-    /// Whether a name in a listing is that of what was asked with.
+    /// Whether a name in a listing belongs to a probe object.
     static func owns(_ segment: String) -> Bool { segment.hasBytePrefix(prefix) }
 }

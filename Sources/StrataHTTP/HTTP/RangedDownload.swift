@@ -1,7 +1,7 @@
 import Foundation
 import StrataCloud
 
-/// A `GET` of an object or a range of it, with what servers make of ranges and conditions put right.
+/// A `GET` of an object or of a byte range. It compensates for servers that ignore ranges or conditions.
 struct RangedDownload {
     let range: Range<Int64>?
     let condition: RemoteCondition
@@ -9,10 +9,10 @@ struct RangedDownload {
     let remote: String
 
     /// - Parameters:
-    ///   - send: sends the request with these headers too.
-    ///   - head: what is known of the object.
-    ///   - object: what an answer tells of it, its size apart.
-    ///   - error: what an answer that is no success means.
+    ///   - send: sends the request with these additional headers.
+    ///   - head: returns the object's properties.
+    ///   - object: returns the object that an answer describes, without its size.
+    ///   - error: converts an unsuccessful answer into an error.
     func run(
         send: ([(name: String, value: String)]) async throws -> HTTPAnswer,
         head: () async throws -> RemoteObject?,
@@ -23,12 +23,13 @@ struct RangedDownload {
             throw RemoteError(.rangeNotSatisfiable, "Ranges begin at 0.", key: key)
         }
         if condition == .isAbsent { throw RemoteError(.unsupported, "What is absent cannot be read.", key: key) }
-        // There is no header for a range without bytes.
+        // The header `Range` cannot express an empty range.
         if range?.isEmpty == true { return try await nothing(head) }
         let headers = range.map { [(name: "range", value: "bytes=\($0.lowerBound)-\($0.upperBound - 1)")] } ?? []
         var answer = try await send(headers)
         if answer.isSuccess, answer.encoding != nil {
-            // Objects may be stored so, and HEAD says the same of them then. Other answers are encoded on their way, and are of no use.
+            // An object may be stored encoded, and then `HEAD` reports the same size and version. Otherwise the answer
+            // was encoded in transit and is useless.
             let told = told(by: answer, object)
             await answer.discard()
             guard let stored = try await head(), let size = told.size, stored.size == size,
@@ -58,7 +59,7 @@ struct RangedDownload {
                 status: answer.status
             )
         }
-        // The whole object, because the server knows no ranges or none was asked for.
+        // The answer is the whole object, because the server does not support ranges or the caller did not ask for one.
         guard (range?.lowerBound ?? 0) <= size else { throw behindEnd(size) }
         let wanted = range?.clamped(to: 0..<size) ?? 0..<size
         return RemoteDownload(
@@ -68,7 +69,7 @@ struct RangedDownload {
         )
     }
 
-    /// The object as an answer describes it, with its size.
+    /// The object as an answer describes it, including its size.
     private func told(by answer: HTTPAnswer, _ object: (HTTPAnswer) -> RemoteObject) -> RemoteObject {
         var found = object(answer)
         found.size =
@@ -80,7 +81,7 @@ struct RangedDownload {
         return found.versioned
     }
 
-    /// No bytes, at a place inside of the object or at its end.
+    /// A download without bytes, at an offset within the object or at its end.
     private func nothing(_ head: () async throws -> RemoteObject?) async throws -> RemoteDownload {
         let start = range?.lowerBound ?? 0
         guard let object = try await head(), !object.isFolder else {
@@ -100,7 +101,7 @@ struct RangedDownload {
         )
     }
 
-    /// `bytes 0-4/10`; nil for others, those of unknown size among them.
+    /// Parses `bytes 0-4/10`. Returns nil for other texts, and if the size is unknown.
     private static func contentRange(_ text: String) -> (Range<Int64>, size: Int64)? {
         guard let match = text.wholeMatch(of: /\s*bytes\s+([0-9]+)-([0-9]+)\/([0-9]+)\s*/),
             let first = Int64(match.1), let last = Int64(match.2), let size = Int64(match.3), first <= last, last < size

@@ -1,7 +1,7 @@
 import StrataCloud
 
 extension Remote {
-    /// Confirms a write whose answer does not prove it.
+    /// Confirms a write whose answer does not prove that it succeeded.
     ///
     /// - Throws: as ``StrataCloud/Remote/confirmWrite(at:size:body:replacing:status:isOddAnswer:)``.
     func confirm(

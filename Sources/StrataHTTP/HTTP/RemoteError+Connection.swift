@@ -7,7 +7,8 @@ internal import NIOSSL
 import StrataCloud
 
 extension RemoteError {
-    /// What an error of the connection means to whoever has asked: a `RemoteError`, or that the task was cancelled.
+    /// Converts an error of the connection into a `RemoteError`, or into a `CancellationError` if the task was
+    /// cancelled.
     static func ofConnection(_ error: any Error, host: String, key: RemoteKey?) -> any Error {
         switch error {
         case is CancellationError, is RemoteError: return error
@@ -32,7 +33,7 @@ extension RemoteError {
         }
     }
 
-    /// Whether the connection has ended before the two sides could agree: that says nothing of certificates.
+    /// Whether the connection ended before the TLS handshake was complete. Such an error does not concern certificates.
     private static func isCutHandshake(_ error: any Error) -> Bool {
         let reason: BoringSSLError?
         if case .handshakeFailed(let handshake)? = error as? NIOSSLError {
@@ -83,7 +84,8 @@ extension RemoteError {
         )
     }
 
-    /// What an error says. NIO closes a bracket in front of the number of a system error that it has not opened.
+    /// The error's description. NIO prints a closing bracket before the number of a system error without an opening
+    /// one.
     private static func words(of error: any Error) -> String {
         "\(error)".replacing(") (errno: ", with: " (errno: ")
     }

@@ -1,10 +1,11 @@
 import Synchronization
 
-/// Lets so many requests in at a time, first come, first served.
+/// Limits the number of concurrent requests, in the order of arrival.
 ///
-/// Those that send may read from the same server meanwhile. So they leave one place to those that do not, without which all of them could wait for each other.
+/// A request that sends a body may have to read from the same server meanwhile. So such requests leave one place free
+/// for requests without a body. Otherwise all of them could wait for each other.
 final class RequestGate: Sendable {
-    /// A place inside, which is free again when it is given back, or when nobody holds this any more.
+    /// A place in the gate. It becomes free when ``giveBack()`` is called, or when the last reference is released.
     final class Ticket: Sendable {
         private let gate: RequestGate
         private let isSending: Bool
@@ -14,7 +15,7 @@ final class RequestGate: Sendable {
 
         deinit { giveBack() }
 
-        /// Lets somebody else in. Once is enough.
+        /// Frees the place for the next request. Further calls have no effect.
         func giveBack() {
             if !isOver.exchange(true, ordering: .relaxed) { gate.leave(isSending) }
         }
@@ -25,7 +26,7 @@ final class RequestGate: Sendable {
         var freeForSending: Int
         var next: UInt64 = 0
         var waiting: [(id: UInt64, isSending: Bool, continuation: CheckedContinuation<Void, any Error>)] = []
-        /// Those that were cancelled before they came to wait.
+        /// The ids of requests that were cancelled before they started to wait.
         var cancelled: Set<UInt64> = []
 
         func hasPlace(_ isSending: Bool) -> Bool { free > 0 && (!isSending || freeForSending > 0) }
@@ -38,12 +39,12 @@ final class RequestGate: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter limit: how many at a time, two at least.
+    /// - Parameter limit: the number of concurrent requests, at least 2.
     init(limit: Int) { state = Mutex(State(free: max(limit, 2), freeForSending: max(limit - 1, 1))) }
 
-    /// Waits for a place.
+    /// Waits for a free place.
     ///
-    /// - Parameter isSending: whether others of its requests may have to come in before it can end.
+    /// - Parameter isSending: whether the request may depend on further requests that must enter before it can end.
     /// - Throws: `CancellationError`.
     func enter(isSending: Bool = false) async throws -> Ticket {
         try Task.checkCancellation()
@@ -67,7 +68,7 @@ final class RequestGate: Sendable {
         } onCancel: {
             cancel(id)
         }
-        // What was cancelled too late to keep it from its place has left a trace.
+        // A cancellation that arrived after the place was granted has left its id in the set.
         state.withLock { _ = $0.cancelled.remove(id) }
         return Ticket(self, isSending: isSending)
     }

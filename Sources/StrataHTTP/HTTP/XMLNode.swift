@@ -9,22 +9,22 @@ import StrataCloud
 /// An element of an XML document, with namespaces resolved.
 struct XMLNode: Sendable {
     var name: String
-    /// What its prefix stands for; empty where it has none and there is no default.
+    /// The namespace that the element's prefix refers to. Empty if there is neither a prefix nor a default namespace.
     var namespace: String
     var text = ""
     var children: [XMLNode] = []
 
-    /// The first child of a name, in any namespace.
+    /// The first child with this name, in any namespace.
     func child(_ name: String) -> XMLNode? { children.first { $0.name == name } }
 
-    /// The text of the first child of a name, without space around it; nil where there is none.
+    /// The trimmed text of the first child with this name. Nil if the child does not exist.
     func text(of name: String) -> String? { child(name)?.trimmed }
 
     var trimmed: String { text.trimmingCharacters(in: .whitespacesAndNewlines) }
 
-    /// The root of a document. External entities are not looked for.
+    /// Parses a document and returns its root. External entities are not loaded.
     ///
-    /// - Returns: nil where it is no XML.
+    /// - Returns: nil if the data is not XML, or if it is nested more than 64 levels deep.
     static func parse(_ data: Data) -> XMLNode? {
         let parser = XMLParser(data: data)
         parser.shouldProcessNamespaces = true
@@ -35,9 +35,10 @@ struct XMLNode: Sendable {
         return builder.root
     }
 
-    /// Whether a document has begun and has no end: the connection was lost on the way.
+    /// Whether an XML document has begun but does not end, because the connection was lost.
     ///
-    /// An answer without a length ends with its connection, whatever has ended that. Pages for people, which often have no end, do not count.
+    /// An answer without a length ends when the connection ends, for whatever reason. HTML pages, which often lack an
+    /// end, do not count.
     static func isCut(_ data: Data) -> Bool {
         let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard text.hasBytePrefix("<?xml") else { return false }
@@ -57,7 +58,8 @@ struct XMLNode: Sendable {
             qualifiedName: String?,
             attributes: [String: String]
         ) {
-            // No answer of these protocols is that deep, and whoever walks a tree needs the stack for it.
+            // No answer of these protocols is nested that deeply, and a caller that walks the tree recursively needs
+            // stack for each level.
             guard open.count < 64 else {
                 isTooDeep = true
                 return parser.abortParsing()

@@ -2,36 +2,40 @@ public import Foundation
 import Strata
 public import StrataCloud
 
-/// Where in which server objects are kept: a bucket, and what all keys in it begin with.
+/// A location in an S3 server: a bucket, and a prefix of all keys in it.
 public struct S3Location: Sendable, Hashable {
-    /// Where the name of the bucket stands in a URL.
+    /// The position of the bucket's name in URLs.
     public enum Addressing: Sendable, Hashable {
-        /// In the path: `https://server/bucket/key`. Every server takes it, AWS for the time being.
+        /// In the path: `https://server/bucket/key`. Every server supports this form; AWS supports it for the time
+        /// being.
         case path
-        /// In front of the host: `https://bucket.server/key`, which wants certificates and names to match.
+        /// In front of the host: `https://bucket.server/key`. The server's certificate and DNS must cover that name.
         case virtualHost
     }
 
-    /// The name of the bucket, which must be there.
+    /// The name of the bucket, which must exist.
     public var bucket: String
-    /// The key below which everything lies; the root for the whole bucket.
+    /// The key that contains all objects of the remote. The root means the whole bucket.
     public var prefix: RemoteKey
     /// The region that requests are signed for.
     public var region: String
     /// The URL of the server, without the bucket.
     public var endpoint: URL
-    /// Where the bucket stands in URLs.
+    /// The position of the bucket's name in URLs.
     public var addressing: Addressing
 
-    /// A place in a server.
+    /// Creates a location in a server.
     ///
     /// - Parameters:
-    ///   - endpoint: by default what `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL` says, then the profile's `endpoint_url`, else that of AWS in the
-    ///     region.
-    ///   - region: by default what `AWS_REGION`, `AWS_DEFAULT_REGION` or the profile says, else `us-east-1`.
-    ///   - addressing: by default by host at AWS, where the bucket has no dot in it, and by path elsewhere.
-    ///   - environment: where these variables are looked for.
-    /// - Throws: ``RemoteError`` with `misconfigured` for a bucket that cannot be one, and a URL that is none of a server.
+    ///   - endpoint: by default the value of `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL`, then the profile's
+    ///     `endpoint_url`, otherwise the AWS endpoint of the region.
+    ///   - region: by default the value of `AWS_REGION` or `AWS_DEFAULT_REGION`, then the profile's region, otherwise
+    ///     `us-east-1`.
+    ///   - addressing: by default ``Addressing/virtualHost`` at AWS if the bucket's name has no dot, otherwise
+    ///     ``Addressing/path``.
+    ///   - environment: the environment variables to read.
+    /// - Throws: ``RemoteError`` with `misconfigured` if the name of the bucket or of the region is invalid, or if the
+    ///   URL does not name a server.
     public init(
         bucket: String,
         prefix: RemoteKey = .root,
@@ -40,7 +44,7 @@ public struct S3Location: Sendable, Hashable {
         addressing: Addressing? = nil,
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws {
-        // Names of AWS have 3 to 63; older ones, and those of other servers, up to 255 and capitals too.
+        // AWS allows 3 to 63 characters. Older AWS buckets and other servers allow up to 255, and capital letters too.
         guard (1...255).contains(bucket.utf8.count), bucket.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]*/) != nil else {
             throw RemoteError(.misconfigured, "'\(bucket)' is no name of a bucket.")
         }
@@ -66,7 +70,7 @@ public struct S3Location: Sendable, Hashable {
 
     private static func isAmazon(_ url: URL) -> Bool { url.host()?.hasByteSuffix(".amazonaws.com") == true }
 
-    /// What tells the place from others: at AWS nobody else has a bucket of this name, elsewhere another server may.
+    /// The location's unique name. AWS has one bucket of each name; elsewhere the server's address is part of the name.
     var name: String {
         let name = "s3://\(bucket)/\(prefix.path)"
         guard !Self.isAmazon(endpoint), let server = try? Endpoint(endpoint) else { return name }

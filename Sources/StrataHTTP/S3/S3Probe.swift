@@ -1,7 +1,7 @@
 import Foundation
 import StrataCloud
 
-/// Finds out what a server makes of conditions, by a little object that is deleted again.
+/// Tests how a server treats conditional requests, with a small object that is deleted afterwards.
 struct S3Probe {
     let service: S3Service
     private let key = RemoteKey(found: [Probe.prefix + UUID().uuidString])
@@ -28,9 +28,9 @@ struct S3Probe {
         do {
             try await ask(&findings)
         } catch let error as RemoteError where error.code == .forbidden {
-            // Who may only read has no use for conditions.
+            // A user without write permission does not need conditions.
         } catch {
-            // What is left of it is not listed.
+            // Listings leave out probe objects, so a leftover object is harmless.
             _ = try? await request("DELETE", [])
             throw error
         }
@@ -51,7 +51,7 @@ struct S3Probe {
                 func header(_ tag: ETag) -> [(name: String, value: String)] {
                     [("if-match", isBare ? tag.value : tag.header)]
                 }
-                // Refused for another version, and only then.
+                // A correct server refuses only the other version.
                 guard try await isRefused("PUT", header(other)), try await !isRefused("PUT", header(own)) else {
                     continue
                 }
@@ -64,7 +64,8 @@ struct S3Probe {
         try await request("DELETE", [], allows: [404])
     }
 
-    /// Whether a request is refused for its condition, and not since the server takes no conditions at all (501).
+    /// Whether the server refuses a request because of its condition. Status 501 means that the server does not support
+    /// conditions.
     private func isRefused(_ method: String, _ headers: [(name: String, value: String)]) async throws -> Bool {
         [409, 412].contains(try await request(method, headers, allows: [404, 409, 412, 501]).status)
     }

@@ -1,9 +1,10 @@
 import StrataCloud
 
 extension S3Remote {
-    /// Puts a condition to the server, where it looks at such; else looks by itself, at a moment before the request.
+    /// Returns the headers for a condition if the server enforces it. Otherwise checks the condition now, before the
+    /// request.
     ///
-    /// - Returns: the headers that say it.
+    /// - Returns: the headers that express the condition; empty if the condition was checked here.
     func headers(of condition: RemoteCondition, for key: RemoteKey) async throws -> [(name: String, value: String)] {
         if condition == .none { return [] }
         let findings = try await findings()
@@ -18,7 +19,8 @@ extension S3Remote {
         return []
     }
 
-    /// Carries out a request that depends on a condition. An object that is to be of a version and is not there at all is 404 in S3.
+    /// Performs a request that depends on a condition. S3 answers 404 if the condition names a version and the object
+    /// does not exist; this becomes `conditionFailed`.
     func refusing<T>(_ condition: RemoteCondition, _ request: () async throws -> T) async throws -> T {
         do {
             return try await request()
@@ -28,9 +30,9 @@ extension S3Remote {
         }
     }
 
-    /// Looks whether a condition holds now.
+    /// Checks whether a condition holds now.
     ///
-    /// - Returns: the object; nil where there is none.
+    /// - Returns: the object, or nil if it does not exist.
     /// - Throws: `conditionFailed`.
     @discardableResult
     func check(_ condition: RemoteCondition, of key: RemoteKey) async throws -> RemoteObject? {
@@ -41,6 +43,6 @@ extension S3Remote {
 }
 
 extension S3Service {
-    /// A version as the server wants it in a condition.
+    /// A version in the form that the server expects in a condition.
     func header(_ tag: ETag, _ findings: Probe.Findings) -> String { findings.hasBareTags ? tag.value : tag.header }
 }

@@ -1,8 +1,10 @@
 public import StrataCloud
 
 extension S3Remote {
-    /// Copies in the server, in parts where it is more than 5 GiB. The target is looked at first, and servers that check conditions of
-    /// copies check it again at the moment of writing; at others somebody may write there in between.
+    /// Copies an object within the server, in parts if it is larger than 5 GiB.
+    ///
+    /// The remote first checks that the target is free. Servers that enforce conditions on copies check again when they
+    /// write. On other servers, another client may write to the target in between.
     public func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject {
         let findings = try await findings()
         try await check(.isAbsent, of: target)
@@ -59,8 +61,8 @@ extension S3Remote {
             }
             return try await completeUpload(upload, parts: parts, at: target, if: .isAbsent)
         } catch {
-            // What was copied would be kept, and paid for. Its failure says nothing that the first does not.
-            // Whoever has cancelled it has not cancelled this.
+            // The bucket would keep and bill the copied parts. An error of the abort is ignored, because the first
+            // error says more. The abort runs in a separate task, because a cancelled task could not send it.
             await Task { try? await abortUpload(upload, at: target) }.value
             throw error
         }

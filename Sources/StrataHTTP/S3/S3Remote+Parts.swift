@@ -2,7 +2,7 @@ import Foundation
 public import StrataCloud
 
 extension S3Remote {
-    /// Begins an upload in parts.
+    /// Starts a multipart upload.
     public func beginUpload(_ key: RemoteKey, mark: String?, mediaType: String?) async throws -> String {
         let request = service.request(
             "POST",
@@ -17,9 +17,9 @@ extension S3Remote {
         return id
     }
 
-    /// Sends a part, of 5 GiB at most and number 10,000 at most.
+    /// Uploads a part of at most 5 GiB. The highest part number is 10,000.
     ///
-    /// - Returns: its ETag.
+    /// - Returns: the part's ETag.
     public func uploadPart(_ body: RemoteBody, number: Int, of upload: String, at key: RemoteKey) async throws -> String
     {
         let request = service.request(
@@ -42,7 +42,7 @@ extension S3Remote {
         return tag.value
     }
 
-    /// Makes an object of all parts.
+    /// Assembles all parts into the object.
     public func completeUpload(
         _ upload: String,
         parts: [String],
@@ -50,7 +50,7 @@ extension S3Remote {
         if condition: RemoteCondition
     ) async throws -> RemoteObject {
         let conditions = try await headers(of: condition, for: key)
-        // Some servers check conditions of writes, and not this one's.
+        // Some servers enforce conditions of simple writes but not of this request.
         if condition != .none, !conditions.isEmpty { try await check(condition, of: key) }
         let request = service.request(
             "POST",
@@ -63,15 +63,15 @@ extension S3Remote {
         let root = try await missing(upload, at: key) {
             try await refusing(condition) { try await service.document(request) }
         }
-        // Some servers leave it empty, and tell it of the object.
+        // Some servers leave the ETag empty here, and report it only for the object.
         let eTag = root.text(of: "ETag").flatMap { $0.isEmpty ? nil : ETag(header: $0) }
-        // Size and mark are told by none of the answers to an upload in parts.
+        // No answer to a multipart upload contains the size or the mark.
         guard let eTag else { return try await confirmWrite(at: key, size: nil, replacing: condition) }
         if let object = try await head(key), object.eTag == eTag { return object }
         return RemoteObject(key: key, eTag: eTag)
     }
 
-    /// Forgets an upload.
+    /// Aborts an upload and discards its parts.
     public func abortUpload(_ upload: String, at key: RemoteKey) async throws {
         let request = service.request("DELETE", try service.objectName(key), query: [("uploadId", upload)], key: key)
         let answer = try await service.send(request)
@@ -80,15 +80,15 @@ extension S3Remote {
         await answer.discard()
     }
 
-    /// Carries out a request to an upload. Where it fails within the server it is looked whether there is such an upload: some answer so
-    /// where there is none.
+    /// Performs a request of an upload. After a status 500, checks whether the upload exists, because some servers
+    /// answer 500 if it does not.
     private func missing<T>(_ upload: String, at key: RemoteKey, _ request: () async throws -> T) async throws -> T {
         do {
             return try await request()
         } catch let error as RemoteError where error.status == 500 {
             let query = [(name: "uploadId", value: upload), (name: "max-parts", value: "1")]
             let question = service.request("GET", try service.objectName(key), query: query, key: key)
-            // Whatever goes wrong here, the first error says more.
+            // If this check fails, the first error says more.
             guard let answer = try? await service.send(question) else { throw error }
             await answer.discard()
             guard answer.status == 404 else { throw error }
@@ -102,7 +102,7 @@ extension S3Remote {
         }
     }
 
-    /// The parts of an upload in XML.
+    /// The XML document that lists an upload's parts.
     static func document(of parts: [String]) -> Data {
         let parts = parts.enumerated().map { index, tag in
             let tag = ETag(header: tag).header.replacing("&", with: "&amp;").replacing("<", with: "&lt;")

@@ -2,9 +2,10 @@ import Strata
 public import StrataCloud
 
 extension S3Remote {
-    /// What is known of an object, by one request. Where the bucket is missing nothing is known either: `HEAD` does not tell.
+    /// Returns an object's properties, by one request. Returns nil if the object does not exist, and also if the bucket
+    /// does not exist: an answer to `HEAD` does not distinguish the two.
     ///
-    /// - Throws: `forbidden` also where it is missing and the server does not let this user know.
+    /// - Throws: `forbidden` also if the object does not exist and the server hides this from the user.
     public func head(_ key: RemoteKey) async throws -> RemoteObject? {
         if key == .root { return RemoteObject(key: key, isFolder: true) }
         let answer = try await service.send(service.request("HEAD", try service.objectName(key), key: key))
@@ -13,7 +14,8 @@ extension S3Remote {
         return object(key, answer, size: answer.contentLength)
     }
 
-    /// Why a `HEAD` was refused. Its answer has no body that says so: whether credentials have expired, or may not do this, is learnt by reading a byte.
+    /// Finds out why the server refused a `HEAD`. The answer has no body with an error code. A `GET` of one byte shows
+    /// whether the credentials have expired or lack the permission.
     private func error(ofHead answer: HTTPAnswer, _ key: RemoteKey) async throws -> RemoteError {
         let error = await service.error(answer)
         guard [400, 401, 403].contains(answer.status) else { return error }
@@ -26,14 +28,14 @@ extension S3Remote {
         return await service.error(read)
     }
 
-    /// The content, by one request.
+    /// Downloads the content, by one request.
     ///
     /// - Throws: as ``Remote/get(_:range:if:)`` says.
     public func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws
         -> RemoteDownload
     {
         var headers: [(name: String, value: String)] = []
-        // The version of the answer is looked at in any case; the header saves the server from sending another one.
+        // The answer's version is always checked. The header saves the server from sending another version.
         if case .matches(let tag) = condition, let findings = await knownFindings() {
             headers.append(("if-match", service.header(tag, findings)))
         }
@@ -51,7 +53,7 @@ extension S3Remote {
         }
     }
 
-    /// What the headers of an answer tell of an object.
+    /// The object that an answer's headers describe.
     func object(_ key: RemoteKey, _ answer: HTTPAnswer, size: Int64?) -> RemoteObject {
         RemoteObject(
             key: key,
@@ -64,10 +66,10 @@ extension S3Remote {
 
     static let markHeader = "x-amz-meta-strata-mark"
 
-    /// What lies below a folder, a thousand at a time. A folder that is not there is empty. Listed at once with everything below, only
-    /// folders are among it that have been made.
+    /// Lists the contents of a folder, 1,000 entries at a time. A folder that does not exist is empty. A recursive
+    /// listing contains only folders that were created explicitly.
     ///
-    /// - Throws: `misconfigured` where there is no such bucket.
+    /// - Throws: `misconfigured` if the bucket does not exist.
     public func list(_ folder: RemoteKey, isRecursive: Bool, after next: String?) async throws -> RemoteListing {
         var query: [(name: String, value: String)] = [
             ("list-type", "2"), ("encoding-type", "url"), ("max-keys", "1000"),
@@ -82,7 +84,7 @@ extension S3Remote {
         }
         let isEncoded = root.text(of: "EncodingType") == "url"
         var objects: [RemoteObject] = []
-        // Each listing of S3 says whether there is another part.
+        // Every S3 listing states whether a further page exists.
         let isTruncated = root.text(of: "IsTruncated")
         var isComplete = isTruncated != nil
         for child in root.children where child.name == "Contents" || child.name == "CommonPrefixes" {
@@ -113,17 +115,18 @@ extension S3Remote {
         )
     }
 
-    /// A name in a listing without what all begin with; nil for one that cannot be decoded, or begins otherwise.
+    /// A name in a listing without the common prefix. Nil if the name cannot be decoded or lacks the prefix.
     private func name(_ text: String?, _ isEncoded: Bool, prefix: String) -> Substring.UTF8View? {
         guard let text, let name = isEncoded ? PercentEncoding.decode(text, plusIsSpace: true) : text else {
             return nil
         }
-        // Byte by byte: a slash and an accent behind it are one character of Swift's.
+        // Compares bytes, because Swift treats a slash and a following combining accent as one character.
         guard name.hasBytePrefix(prefix) else { return nil }
         return name.utf8.dropFirst(prefix.utf8.count)
     }
 
-    /// What a name in a listing is below a folder; nil for the folder itself, for names that no key has, and for what a probe has left.
+    /// The key of a name in a listing. Nil for the folder itself, for names that no key can express, and for leftovers
+    /// of a probe.
     private func key(_ name: Substring.UTF8View, below folder: RemoteKey) -> (key: RemoteKey, isFolder: Bool)? {
         guard !name.isEmpty else { return nil }
         var segments =
@@ -142,7 +145,7 @@ extension S3Remote {
 }
 
 extension S3Service {
-    /// What the names of everything below a folder begin with.
+    /// The common prefix of all names below a folder.
     func prefix(of folder: RemoteKey) -> String {
         let segments = location.prefix.segments + folder.segments
         return segments.isEmpty ? "" : segments.joined(separator: "/") + "/"

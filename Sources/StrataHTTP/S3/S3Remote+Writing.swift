@@ -1,7 +1,7 @@
 public import StrataCloud
 
 extension S3Remote {
-    /// Writes an object by one request, of 5 GiB at most.
+    /// Writes an object of at most 5 GiB, by one request.
     ///
     /// - Throws: as ``Remote/put(_:at:if:)`` says.
     public func put(_ body: RemoteBody, at key: RemoteKey, if condition: RemoteCondition) async throws -> RemoteObject {
@@ -22,7 +22,7 @@ extension S3Remote {
         return try await confirm(answer, of: body, at: key, replacing: condition)
     }
 
-    /// Leaves an empty object behind whose name ends in a slash, so that an empty folder is listed.
+    /// Writes an empty object whose name ends in a slash, so that listings contain an empty folder.
     @discardableResult
     public func createFolder(_ key: RemoteKey) async throws -> Bool {
         if key == .root { return false }
@@ -49,9 +49,10 @@ extension S3Remote {
         }
     }
 
-    /// Deletes an object, or the marker of a folder that is empty. Costs two requests, since the server does not say whether there was one.
+    /// Deletes an object, or the marker of an empty folder. Costs two requests, because the server does not report
+    /// whether the object existed.
     ///
-    /// - Returns: false also where a version was to be deleted that is gone already.
+    /// - Returns: false if the object did not exist, even if `condition` names a version.
     @discardableResult
     public func delete(_ key: RemoteKey, isFolder: Bool, if condition: RemoteCondition) async throws -> Bool {
         if isFolder { return try await deleteFolder(key) }
@@ -91,7 +92,7 @@ extension S3Service {
     /// The headers that describe a body.
     func metadata(mark: String?, mediaType: String?) -> [(name: String, value: String)] {
         var headers = [(name: "content-type", value: mediaType ?? "application/octet-stream")]
-        // Headers hold little more than ASCII for certain.
+        // Headers can reliably hold only ASCII.
         if let mark { headers.append((S3Remote.markHeader, PercentEncoding.encode(mark))) }
         return headers
     }

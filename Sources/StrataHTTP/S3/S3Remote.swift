@@ -1,16 +1,18 @@
 public import Foundation
 public import StrataCloud
 
-/// A bucket of a server that speaks S3, or a part of one.
+/// A bucket of an S3-compatible server, or a part of one.
 ///
-/// - Objects have their version in the ETag, and their mark in the metadata `x-amz-meta-strata-mark`.
-/// - Folders are what keys have in common. ``createFolder(_:)`` leaves an empty object `folder/` behind, as other tools do.
-/// - Whether the server enforces conditions it is asked once, by an object that is deleted again (``capabilities()``). Where it does not
-///   they are looked at before writing, and somebody else may write in between.
-/// - An ETag is that of the content: what is written once more is the same version.
-/// - Parts of uploads have 5 MiB at least, the last one apart. An upload that is neither completed nor aborted is kept, and paid for,
-///   until the bucket's rules end it.
-/// - Bodies are sent with their hash over plain HTTP, and where they are small. Over TLS larger ones are not hashed, since TLS protects them.
+/// - The ETag is an object's version. The metadata `x-amz-meta-strata-mark` is its mark.
+/// - Folders are common prefixes of keys. ``createFolder(_:)`` writes an empty object `folder/`, as other tools do.
+/// - The first call of ``capabilities()`` tests whether the server enforces conditions, with an object that is deleted
+///   afterwards. If the server does not enforce them, the remote checks conditions before a write. Another client may
+///   then write between the check and the write.
+/// - An ETag identifies content: writing the same content again results in the same version.
+/// - Parts of an upload have at least 5 MiB, except the last part. The bucket keeps and bills an upload that is neither
+///   completed nor aborted, until the bucket's lifecycle rules end it.
+/// - Bodies are sent with their hash over plain HTTP, and if they are small. Over TLS, larger bodies are not hashed,
+///   because TLS protects them.
 ///
 /// Isolation: any.
 public final class S3Remote: Remote {
@@ -20,15 +22,16 @@ public final class S3Remote: Remote {
     private let ownConnections: HTTPConnections?
     private let probe: Probe
 
-    /// A remote in a bucket.
+    /// Creates a remote for a location in a bucket.
     ///
     /// - Parameters:
-    ///   - location: where.
-    ///   - credentials: who asks; by default what the environment says, then the usual files.
-    ///   - connections: those of other remotes, to share them; by default it makes its own as the options say.
-    ///   - capabilities: what the server does, where that is known and it need not be asked.
-    ///   - now: the clock that requests are signed by.
-    /// - Throws: ``RemoteError`` with `misconfigured` where options cannot be carried out.
+    ///   - location: the server, the bucket and the prefix.
+    ///   - credentials: the keys that sign requests. By default they come from the environment, then from the default
+    ///     files.
+    ///   - connections: connections to share with other remotes. By default the remote opens its own, as `options` say.
+    ///   - capabilities: the server's capabilities, if they are known and need no test.
+    ///   - now: the clock that gives signatures their time.
+    /// - Throws: ``RemoteError`` with `misconfigured` if an option is invalid.
     public convenience init(
         _ location: S3Location,
         credentials: any S3CredentialsProvider = S3CredentialsChain.standard,
@@ -38,7 +41,7 @@ public final class S3Remote: Remote {
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws {
         let own = connections == nil ? try HTTPConnections(options) : nil
-        // One of the two is there.
+        // Exactly one of the two is not nil.
         let used = try connections ?? own ?? HTTPConnections(options)
         let service = try S3Service(location, credentials: credentials, connections: used, now: now)
         self.init(service, own: own, capabilities: capabilities)
@@ -52,17 +55,19 @@ public final class S3Remote: Remote {
         probe = Probe(known: capabilities) { try await S3Probe(service: service).run() }
     }
 
-    /// Ends its connections, where they are its own. Requests after that throw `misconfigured`.
+    /// Closes the remote's connections, unless they are shared. Later requests throw `misconfigured`.
     public func close() async { await ownConnections?.close() }
 
-    /// What the server does. The first call asks it, by a little object that is deleted again, unless it was said at the beginning.
+    /// Returns the server's capabilities. The first call tests them with a small object that is deleted afterwards,
+    /// unless the initializer received them.
     ///
-    /// - Throws: `misconfigured` where there is no such bucket; what requests throw. The next call asks again then.
+    /// - Throws: `misconfigured` if the bucket does not exist; errors of requests. After an error, the next call tests
+    ///   again.
     public func capabilities() async throws -> RemoteCapabilities { try await probe.findings().capabilities }
 
-    /// How conditions are put to the server.
+    /// The server's treatment of conditions.
     func findings() async throws -> Probe.Findings { try await probe.findings() }
 
-    /// The same, as far as it is known. Who only reads is not asked to write.
+    /// The known treatment of conditions. A caller that only reads does not start a test, which would have to write.
     func knownFindings() async -> Probe.Findings? { await probe.known }
 }

@@ -1,13 +1,13 @@
 import Foundation
 import StrataCloud
 
-/// Codes of errors are those of the chapter "Error responses" of the S3 API Reference.
+/// Error codes are those of the chapter "Error responses" of the S3 API Reference.
 extension S3Service {
-    /// What an answer that is no success means.
+    /// Converts an unsuccessful answer into an error.
     func error(_ answer: HTTPAnswer) async -> RemoteError {
         let data: Data
         do { data = try await answer.data(limit: 1 << 20) } catch {
-            // Its status says most of it.
+            // The status alone says most of it.
             data = Data()
         }
         return error(answer, document: XMLNode.parse(data))
@@ -43,7 +43,7 @@ extension S3Service {
         case "AccessDenied", "AllAccessDisabled", "AccountProblem": .forbidden
         case "SlowDown", "RequestLimitExceeded", "Throttling", "ThrottlingException", "TooManyRequests": .throttled
         case "InternalError", "ServiceUnavailable", "OperationTimedOut": .unavailable
-        // The request body has not arrived, or not completely.
+        // The request body has not arrived, or only partly.
         case "RequestTimeout", "IncompleteBody": .answerLost
         case "EntityTooLarge", "QuotaExceeded", "XMinioStorageFull", "InsufficientStorage": .outOfSpace
         case "KeyTooLongError", "KeyTooLong", "XMinioInvalidObjectName", "InvalidURI": .invalidKey

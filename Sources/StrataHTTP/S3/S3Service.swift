@@ -1,22 +1,23 @@
 import Foundation
 import StrataCloud
 
-/// Sends signed requests to a bucket, and reads its errors.
+/// Sends signed requests to a bucket, and interprets its errors.
 struct S3Service: Sendable {
     let location: S3Location
     let endpoint: Endpoint
     let credentials: any S3CredentialsProvider
     let connections: HTTPConnections
     let now: @Sendable () -> Date
-    /// How much one request copies (S3 API Reference, CopyObject), and how much is copied at a time of what is larger.
+    /// The largest size in bytes that one request copies (S3 API Reference, CopyObject), and the part size of larger
+    /// copies.
     var copyLimit: Int64 = 5 << 30
     var copiedPart: Int64 = 1 << 30
 
-    /// Up to here bodies are read into memory, to hash them before they are sent.
+    /// Bodies of up to this size, in bytes, are read into memory and hashed before they are sent.
     static let smallBody: Int64 = 1 << 20
-    /// How long documents of the server may be.
+    /// The maximum size of the server's XML documents, in bytes.
     static let documentLimit = 64 << 20
-    /// How long a key may be, in bytes of UTF-8 (S3 User Guide, "Naming Amazon S3 objects").
+    /// The maximum length of a key, in bytes of UTF-8 (S3 User Guide, "Naming Amazon S3 objects").
     static let keyLimit = 1024
 
     init(
@@ -33,7 +34,7 @@ struct S3Service: Sendable {
         self.now = now
     }
 
-    /// The name of an object in its bucket.
+    /// The full name of an object in its bucket.
     ///
     /// - Throws: `invalidKey`.
     func objectName(_ key: RemoteKey, isFolder: Bool = false) throws -> String {
@@ -48,7 +49,7 @@ struct S3Service: Sendable {
         return name
     }
 
-    /// A request to an object, or to the bucket where `object` is nil.
+    /// A request for an object, or for the bucket if `object` is nil.
     func request(
         _ method: String,
         _ object: String?,
@@ -74,7 +75,7 @@ struct S3Service: Sendable {
         )
     }
 
-    /// Signs a request and sends it. A status is never an error here.
+    /// Signs and sends a request. An HTTP status never throws here.
     func send(_ request: HTTPRequest) async throws -> HTTPAnswer {
         guard let credentials = try await credentials.credentials() else {
             throw RemoteError(
@@ -93,14 +94,14 @@ struct S3Service: Sendable {
             request.body = .data(data)
             hash = SignatureV4.hash(data)
         case .stream where endpoint.isSecure: hash = SignatureV4.unsignedPayload
-        // Read twice: what travels in the open is vouched for by its hash.
+        // The body is read twice: first to hash it, then to send it. Without TLS, only the hash protects the content.
         case .stream(let body): hash = try await SignatureV4.hash(try await body.chunks())
         }
         try Task.checkCancellation()
         request.headers += [("host", request.target.authority), ("x-amz-content-sha256", hash)]
         let now = now
         return try await connections.send(request) { [region = location.region] request in
-            // Servers take a signature for some minutes, and there may be more to wait for others.
+            // Signs after the wait for a free connection, because servers accept a signature for only a few minutes.
             request.headers += SignatureV4(region: region).headers(
                 method: request.method,
                 path: request.target.path,
@@ -120,8 +121,8 @@ struct S3Service: Sendable {
         return answer
     }
 
-    /// Sends a request, and gives the document that is the answer. Some requests are answered with 200 before they are carried out, and
-    /// tell errors in the document.
+    /// Sends a request, and returns the XML document of its answer. The server answers some requests with 200 before it
+    /// performs them, and reports errors in the document.
     func document(_ request: HTTPRequest) async throws -> XMLNode {
         let answer = try await succeed(request)
         let data = try await answer.data(limit: Self.documentLimit)

@@ -3,22 +3,22 @@ import Foundation
 import Strata
 import StrataCloud
 
-/// Signs requests in the way of AWS Signature Version 4, as the "Create a signed AWS API request" chapter of the IAM User Guide has it,
-/// with the rules of S3: paths are encoded once and not normalised.
+/// Signs requests with AWS Signature Version 4, as the chapter "Create a signed AWS API request" of the IAM User Guide
+/// specifies. The rules of S3 apply: paths are encoded once and not normalised.
 struct SignatureV4: Sendable {
     var region: String
     var service = "s3"
-    /// The hash of no bytes at all.
+    /// The hash of an empty body.
     static let emptyHash = hash(Data())
-    /// Stands in for the hash of bytes that pass by, which TLS protects.
+    /// Replaces the hash of a streamed body that TLS protects.
     static let unsignedPayload = "UNSIGNED-PAYLOAD"
 
-    /// The headers that make a request a signed one: the date, the session and the signature.
+    /// The headers that sign a request: the date, the session token and the signature.
     ///
     /// - Parameters:
-    ///   - path: encoded, as it is sent.
-    ///   - headers: what is signed, `Host` among it.
-    ///   - payloadHash: hexadecimal SHA-256 of the body, or ``unsignedPayload``.
+    ///   - path: the encoded path, as it is sent.
+    ///   - headers: the headers to sign, including `Host`.
+    ///   - payloadHash: the hexadecimal SHA-256 of the body, or ``unsignedPayload``.
     func headers(
         method: String,
         path: String,
@@ -48,10 +48,10 @@ struct SignatureV4: Sendable {
         return (added + [("authorization", authorization)]).map { (name: $0.0, value: $0.1) }
     }
 
-    /// The hexadecimal SHA-256 of bytes.
+    /// The hexadecimal SHA-256 of the data.
     static func hash(_ data: Data) -> String { Hexadecimal.text(SHA256.hash(data: data)) }
 
-    /// The hexadecimal SHA-256 of bytes that come one after the other.
+    /// The hexadecimal SHA-256 of all chunks together.
     static func hash(_ chunks: AsyncThrowingStream<Data, any Error>) async throws -> String {
         var hash = SHA256()
         for try await chunk in chunks { hash.update(data: chunk) }
@@ -62,7 +62,8 @@ struct SignatureV4: Sendable {
         Data(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key))
     }
 
-    /// Names in lower case and sorted, values without space around them and with single spaces in them; several of one name in one.
+    /// Canonical headers: lowercase names in sorted order, with trimmed values, single spaces, and equal names joined
+    /// by commas.
     private static func canonical(_ headers: [(name: String, value: String)]) -> [(name: String, value: String)] {
         var values: [UTF8Text: [String]] = [:]
         for (name, value) in headers {
@@ -79,7 +80,7 @@ struct SignatureV4: Sendable {
             .joined(separator: "&")
     }
 
-    /// `20130524T000000Z`.
+    /// A timestamp of the form `20130524T000000Z`.
     private static func timestamp(_ date: Date) -> String {
         let seconds = Date(timeIntervalSince1970: date.timeIntervalSince1970.rounded(.down))
         return seconds.formatted(

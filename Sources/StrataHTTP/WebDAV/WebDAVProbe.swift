@@ -1,7 +1,7 @@
 import Foundation
 import StrataCloud
 
-/// Finds out what a server makes of conditions, by a little object that is deleted again.
+/// Tests how a server treats conditional requests, with a small object that is deleted afterwards.
 struct WebDAVProbe {
     let service: WebDAVService
     private let key = RemoteKey(found: [Probe.prefix + UUID().uuidString])
@@ -23,7 +23,8 @@ struct WebDAVProbe {
             capabilities.checksAbsence = try await isRefused("PUT", absent)
             let other = [(name: "if-match", value: "\"strata-no-such-version\"")]
             if let tag = try await eTag(), !tag.isWeak {
-                // Refused for another version, and only then; and another content of the same size, written at once, is another version.
+                // A correct server refuses only the other version. It also gives different versions to two contents of
+                // the same size that are written in quick succession.
                 let refusesOthers = try await isRefused("PUT", other)
                 let refusesOwn = try await isRefused("PUT", [("if-match", tag.header)])
                 let isFine = try await eTag() != tag
@@ -33,9 +34,9 @@ struct WebDAVProbe {
             capabilities.checksVersionsOfDeletes = try await isRefused("DELETE", other)
             try await request("DELETE", [])
         } catch let error as RemoteError where error.code == .forbidden || error.code == .unsupported {
-            // Who may only read has no use for conditions.
+            // A user without write permission does not need conditions.
         } catch {
-            // What is left of it is not listed.
+            // Listings leave out probe objects, so a leftover object is harmless.
             _ = try? await request("DELETE", [])
             throw error
         }
@@ -43,9 +44,9 @@ struct WebDAVProbe {
         return findings
     }
 
-    /// Checks that there is something by which changes are noticed.
+    /// Checks that the server reports a property from which changes can be detected.
     ///
-    /// - Throws: `misconfigured`; `malformedAnswer` where the object is not there that was just written.
+    /// - Throws: `misconfigured`; `malformedAnswer` if the object that was just written does not exist.
     private func checkVersions(_ status: Int) async throws {
         guard let key else { return }
         guard let there = try await service.head(key) else {

@@ -1,7 +1,8 @@
 public import StrataCloud
 
 extension WebDAVRemote {
-    /// Copies in the server. The version is looked at before: there is no condition for the source.
+    /// Copies an object within the server. The version is checked before the request, because the protocol has no
+    /// condition for the source.
     public func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject {
         guard let object = try await head(source), !object.isFolder else {
             throw RemoteError(.notFound, "There is no such object in \(name).", key: source)
@@ -11,7 +12,7 @@ extension WebDAVRemote {
         return try await confirmWrite(at: target, size: object.size)
     }
 
-    /// Moves in the server, a folder with everything in it.
+    /// Moves an object within the server, or a folder with all its contents.
     public func move(_ source: RemoteKey, to target: RemoteKey, isFolder: Bool) async throws {
         guard !target.isWithin(source), source != .root else {
             throw RemoteError(.occupied, "Nothing is moved into itself.", key: target)
@@ -23,7 +24,7 @@ extension WebDAVRemote {
     }
 
     private func transfer(_ method: String, _ source: RemoteKey, to target: RemoteKey, isFolder: Bool) async throws {
-        // Not left to `Overwrite` alone, which some servers read otherwise for folders.
+        // The header `Overwrite` alone does not suffice, because some servers interpret it differently for folders.
         if try await head(target) != nil {
             throw RemoteError(.conditionFailed, "There is something of this name already.", key: target)
         }
@@ -36,7 +37,7 @@ extension WebDAVRemote {
         if answer.isSuccess, answer.status != 207 {
             await answer.discard()
             guard answer.isOdd || answer.status == 200 else { return }
-            // Neither of the two is answered with 200 (RFC 4918, 9.8.5, 9.9.4).
+            // The specification does not allow 200 for either method (RFC 4918, 9.8.5, 9.9.4).
             var isDone = try await head(target)?.isFolder == isFolder
             if isDone, method == "MOVE" { isDone = try await head(source) == nil }
             guard isDone else {

@@ -3,12 +3,14 @@ import Strata
 public import StrataCloud
 
 extension WebDAVRemote {
-    /// What is known of an object or a folder, by `PROPFIND`, and `HEAD` at servers that do not know that or do not tell versions by it.
+    /// Returns the properties of an object or a folder. Uses `PROPFIND`, and `HEAD` at servers that do not support
+    /// `PROPFIND` or omit versions from its answers.
     public func head(_ key: RemoteKey) async throws -> RemoteObject? {
         try await service.head(key)
     }
 
-    /// The content, by one request. The version of the answer is looked at here too, since many servers do not look at conditions of reading.
+    /// Downloads the content, by one request. The answer's version is checked here too, because many servers ignore
+    /// conditions of reads.
     ///
     /// - Throws: as ``Remote/get(_:range:if:)`` says; `notFound` for a folder.
     public func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws
@@ -27,7 +29,7 @@ extension WebDAVRemote {
             service.object(key, answer, size: nil)
         } error: { answer in
             let error = await service.error(answer)
-            // Folders are answered in many ways: with a redirect, with 403, 404 or 405.
+            // Servers answer requests for a folder in different ways: with a redirect, or with 403, 404 or 405.
             guard ![401, 404, 412].contains(answer.status), (try? await head(key))?.isFolder == true else {
                 return error
             }
@@ -35,9 +37,9 @@ extension WebDAVRemote {
         }
     }
 
-    /// What lies in a folder, in one part.
+    /// Lists the contents of a folder in one page.
     ///
-    /// - Throws: `notFound` where there is no such folder; `unsupported` for `isRecursive`, which many servers refuse.
+    /// - Throws: `notFound` if the folder does not exist; `unsupported` for `isRecursive`, which many servers refuse.
     public func list(_ folder: RemoteKey, isRecursive: Bool, after next: String?) async throws -> RemoteListing {
         guard !isRecursive else { throw RemoteError(.unsupported, "\(name) lists one folder at a time.", key: folder) }
         let missing = RemoteError(.notFound, "There is no such folder in \(name).", key: folder)
@@ -47,14 +49,17 @@ extension WebDAVRemote {
             else { throw missing }
             return RemoteListing(objects: try await withVersions(found.children), isComplete: found.isComplete)
         } catch let error as RemoteError where [400, 403, 409].contains(error.status) {
-            // A file with a slash behind its name.
+            // The URL of a file with a trailing slash.
             guard try await head(folder)?.isFolder == false else { throw error }
             throw missing
         }
     }
 
-    /// The same objects with their versions. Servers that do not tell them in lists are asked for them one by one; those that do not tell the version
-    /// of one file are not asked for others whose names end alike, since some servers tell versions by types of files.
+    /// Adds missing versions to the objects. If a server omits versions from listings, this asks for each file
+    /// separately.
+    ///
+    /// Some servers report versions only for certain file types. So this first asks for one file per file extension. If
+    /// the server does not report its version, the other files with that extension are skipped.
     private func withVersions(_ objects: [RemoteObject]) async throws -> [RemoteObject] {
         var objects = objects
         let missing = objects.indices.filter { !objects[$0].isFolder && objects[$0].eTag == nil }
@@ -67,13 +72,13 @@ extension WebDAVRemote {
         return objects.map(\.versioned)
     }
 
-    /// The end of a name from its last dot on; nil for a name without one.
+    /// The file extension with its dot. Nil for a name without one.
     private static func ending(of name: String) -> String? {
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else { return nil }
         return String(name[dot...])
     }
 
-    /// Asks the server for the versions of some of the objects, at most eight at once.
+    /// Asks the server for the versions of some of the objects, at most eight at a time.
     private func ask(_ indices: [Int], _ objects: inout [RemoteObject]) async throws {
         let asked = indices.map { ($0, objects[$0]) }
         try await withThrowingTaskGroup(of: (Int, RemoteObject).self) { group in

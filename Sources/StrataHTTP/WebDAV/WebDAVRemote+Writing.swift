@@ -1,9 +1,11 @@
 public import StrataCloud
 
 extension WebDAVRemote {
-    /// Writes an object. If the answer does not name its version, or is not one that servers give to a write, a `HEAD` confirms the object.
+    /// Writes an object. A `HEAD` confirms the object if the answer does not contain its version, or if the answer is
+    /// unusual for a write.
     ///
-    /// - Throws: as ``Remote/put(_:at:if:)`` says; `malformedAnswer` if the server does not have the object, whatever it has answered.
+    /// - Throws: as ``Remote/put(_:at:if:)`` says; `malformedAnswer` if the server does not have the object, whatever
+    ///   it answered.
     public func put(_ body: RemoteBody, at key: RemoteKey, if condition: RemoteCondition) async throws -> RemoteObject {
         if key == .root { throw RemoteError(.occupied, "The root is a folder.", key: key) }
         var headers = try await headers(of: condition, for: key)
@@ -17,7 +19,8 @@ extension WebDAVRemote {
         return try await confirm(answer, of: body, at: key, replacing: condition)
     }
 
-    /// What it means that a write was refused. Servers differ in what they answer where a folder is in the way, or none is there.
+    /// Determines why the server refused a write. Servers answer differently if a folder has the object's name, or if
+    /// the parent folder is missing.
     private func refusal(_ answer: HTTPAnswer, at key: RemoteKey, _ condition: RemoteCondition) async -> RemoteError {
         let refused = await service.error(answer, writes: true)
         if service.isRedirectToCollection(answer) {
@@ -27,7 +30,7 @@ extension WebDAVRemote {
         case 400, 403, 404, 405, 409, 412, 500, 501: break
         default: return refused
         }
-        // Only what is known for certain is said in place of the server's own answer.
+        // Replaces the server's own error only if the cause is certain.
         do {
             if let there = try await head(key) {
                 guard there.isFolder else { return refused }
@@ -35,7 +38,7 @@ extension WebDAVRemote {
             }
             guard answer.status != 412, let parent = key.parent else { return refused }
             let above = try await head(parent)
-            // 400 is what Apache answers where a file is in place of the folder, and much else.
+            // Apache answers 400 if a file is in the place of the folder, but it answers 400 in many other cases too.
             guard above?.isFolder != true, answer.status != 400 || above != nil else { return refused }
             return RemoteError(
                 .parentMissing,
@@ -48,7 +51,7 @@ extension WebDAVRemote {
         }
     }
 
-    /// Makes a folder by `MKCOL`.
+    /// Creates a folder by `MKCOL`.
     @discardableResult
     public func createFolder(_ key: RemoteKey) async throws -> Bool {
         if key == .root { return false }
@@ -59,7 +62,8 @@ extension WebDAVRemote {
             throw RemoteError.notThere("The making of the folder '\(key)'", name, key: key, status: answer.status)
         }
         let error = await service.error(answer, writes: true)
-        // 405 says that something is there (RFC 4918, 9.3.1). What, and what others mean, is asked.
+        // Status 405 means that the name is in use (RFC 4918, 9.3.1). Further requests find out by what, and what the
+        // other statuses mean.
         guard [400, 403, 404, 405, 409, 500].contains(answer.status) else { throw error }
         if let there = try await head(key) {
             if there.isFolder { return false }
@@ -76,9 +80,10 @@ extension WebDAVRemote {
         throw error
     }
 
-    /// Deletes an object, or a folder that was empty when it was looked at: the server deletes with it what was put there since.
+    /// Deletes an object, or a folder that is empty when this method checks it. The server also deletes objects that
+    /// were added to the folder after the check.
     ///
-    /// - Returns: false also where a version was to be deleted that is gone already.
+    /// - Returns: false if the object did not exist, even if `condition` names a version.
     @discardableResult
     public func delete(_ key: RemoteKey, isFolder: Bool, if condition: RemoteCondition) async throws -> Bool {
         if key == .root { throw RemoteError(.notEmpty, "The root is not deleted.", key: key) }
@@ -105,7 +110,7 @@ extension WebDAVRemote {
             await answer.discard()
             return false
         }
-        // Of a folder a multistatus tells what could not be deleted (RFC 4918, 9.6.1).
+        // For a folder, a multistatus lists what could not be deleted (RFC 4918, 9.6.1).
         guard answer.isSuccess, answer.status != 207 else {
             let error = await service.error(answer)
             if answer.status != 207 { throw error }
@@ -117,7 +122,8 @@ extension WebDAVRemote {
         throw RemoteError.notThere(request, name, found: "still has it", key: key, status: answer.status)
     }
 
-    /// Puts a condition to the server, where it looks at such; else looks by itself, at a moment before the request.
+    /// Returns the headers for a condition if the server enforces it. Otherwise checks the condition now, before the
+    /// request.
     private func headers(of condition: RemoteCondition, for key: RemoteKey) async throws -> [(
         name: String, value: String
     )] {
@@ -133,7 +139,7 @@ extension WebDAVRemote {
         let object = try await head(key)
         if object?.isFolder == true { throw RemoteError(.occupied, "There is a folder of this name.", key: key) }
         try condition.check(object, key: key, remote: name)
-        // Weak when it was read, and strong now.
+        // The version was weak when the caller read it, and is strong now.
         if case .matches = condition, findings.checksTags, let tag = object?.eTag, !tag.isWeak {
             return [("if-match", tag.header)]
         }

@@ -1,15 +1,18 @@
 public import Foundation
 public import StrataCloud
 
-/// A collection of a WebDAV server (RFC 4918), and what is in it.
+/// A collection of a WebDAV server (RFC 4918), with its contents.
 ///
-/// - Objects have their version in the ETag, for as far as the server gives one. Marks are not kept.
-/// - Whether the server enforces conditions it is asked once, by an object that is deleted again (``capabilities()``). Where it does not
-///   they are looked at before writing, and somebody else may write in between.
-/// - WebDAV deletes collections with everything in them. Before a folder is deleted it is looked whether it is empty; **what somebody puts
-///   there in between is deleted too**, since the protocol has no request that would not.
-/// - Of servers whose versions are no finer than a second, `checksVersions` is false: a second write of the same size goes unnoticed.
-/// - There are no uploads in parts: what breaks off begins anew.
+/// - The ETag is an object's version, if the server sends one. Marks are not stored.
+/// - The first call of ``capabilities()`` tests whether the server enforces conditions, with an object that is deleted
+///   afterwards. If the server does not enforce them, the remote checks conditions before a write. Another client may
+///   then write between the check and the write.
+/// - WebDAV deletes a collection with all its contents. The remote checks that a folder is empty before it deletes it.
+///   **An object that another client adds in between is deleted too**, because the protocol has no conditional request
+///   for this.
+/// - If a server's versions are not finer than a second, `checksVersions` is false: a second write of the same size
+///   within a second is not noticed.
+/// - Multipart uploads do not exist: an interrupted upload starts again from the beginning.
 ///
 /// Isolation: any.
 public final class WebDAVRemote: Remote {
@@ -18,14 +21,14 @@ public final class WebDAVRemote: Remote {
     private let ownConnections: HTTPConnections?
     private let probe: Probe
 
-    /// A remote at a collection, which must be there.
+    /// Creates a remote for a collection, which must exist.
     ///
     /// - Parameters:
     ///   - url: the collection's URL, without credentials.
-    ///   - credentials: who asks; nobody by default.
-    ///   - connections: those of other remotes, to share them; by default it makes its own as the options say.
-    ///   - capabilities: what the server does, where that is known and it need not be asked.
-    /// - Throws: ``RemoteError`` with `misconfigured` for a URL that is none of a server, and options that cannot be carried out.
+    ///   - credentials: the credentials of requests. By default requests are unauthenticated.
+    ///   - connections: connections to share with other remotes. By default the remote opens its own, as `options` say.
+    ///   - capabilities: the server's capabilities, if they are known and need no test.
+    /// - Throws: ``RemoteError`` with `misconfigured` if the URL does not name a server, or if an option is invalid.
     public init(
         _ url: URL,
         credentials: (any HTTPCredentialsProvider)? = nil,
@@ -42,14 +45,16 @@ public final class WebDAVRemote: Remote {
         probe = Probe(known: capabilities) { try await WebDAVProbe(service: service).run() }
     }
 
-    /// Ends its connections, where they are its own. Requests after that throw `misconfigured`.
+    /// Closes the remote's connections, unless they are shared. Later requests throw `misconfigured`.
     public func close() async { await ownConnections?.close() }
 
-    /// What the server does. The first call asks it, by a little object that is deleted again, unless it was said at the beginning.
+    /// Returns the server's capabilities. The first call tests them with a small object that is deleted afterwards,
+    /// unless the initializer received them.
     ///
-    /// - Throws: `misconfigured` where there is no such collection; what requests throw. The next call asks again then.
+    /// - Throws: `misconfigured` if the collection does not exist; errors of requests. After an error, the next call
+    ///   tests again.
     public func capabilities() async throws -> RemoteCapabilities { try await probe.findings().capabilities }
 
-    /// How conditions are put to the server.
+    /// The server's treatment of conditions.
     func findings() async throws -> Probe.Findings { try await probe.findings() }
 }

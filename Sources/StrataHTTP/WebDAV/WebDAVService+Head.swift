@@ -1,8 +1,8 @@
 import StrataCloud
 
 extension WebDAVService {
-    /// The properties of an object or a folder, by `PROPFIND`, and by `HEAD` at servers that do not support `PROPFIND`
-    /// or leave properties out.
+    /// Returns the properties of an object or a folder. Uses `PROPFIND`, and `HEAD` at servers that do not support
+    /// `PROPFIND` or omit properties.
     func head(_ key: RemoteKey) async throws -> RemoteObject? {
         do {
             guard let own = try await properties(key, isFolder: key == .root, depth: 0)?.own else { return nil }
@@ -14,15 +14,16 @@ extension WebDAVService {
             guard answer.isSuccess else { throw await self.error(answer) }
             return object(key, answer, size: answer.contentLength).versioned
         } catch let error as RemoteError where error.status == 400 || error.status == 403 {
-            // Apache and lighttpd answer so for a path below a file, where nothing can be.
+            // Apache and lighttpd answer with these statuses for a path below a file, where no object can exist.
             guard let parent = key.parent, try await head(parent)?.isFolder != true else { throw error }
             return nil
         }
     }
 
-    /// The same file with its version and size, which some servers tell only to who reads it.
+    /// Adds the version and size to a file, because some servers report them only for a request to the file itself.
     ///
-    /// - Throws: what the server says, unless that is that it does not tell. A version that is not told just now is not none.
+    /// - Throws: the server's error, unless the status means that the server does not report these properties. A
+    ///   version that is only temporarily unavailable must not count as missing.
     func completed(_ object: RemoteObject) async throws -> RemoteObject {
         guard !object.isFolder, object.eTag == nil || object.size == nil else { return object }
         let answer = try await send("HEAD", object.key)
@@ -37,7 +38,7 @@ extension WebDAVService {
         return object
     }
 
-    /// The properties of an object, from the headers of an answer.
+    /// The object that an answer's headers describe.
     func object(_ key: RemoteKey, _ answer: HTTPAnswer, size: Int64?) -> RemoteObject {
         RemoteObject(key: key, eTag: answer.eTag, size: size, modifiedAt: answer.modifiedAt)
     }

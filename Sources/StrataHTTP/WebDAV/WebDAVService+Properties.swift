@@ -12,22 +12,21 @@ extension WebDAVService {
         """.utf8
     )
 
-    /// What a multistatus says of a resource, and of those directly in it.
+    /// The properties of a resource and of its direct children, from a multistatus.
     struct Properties {
-        /// The resource itself; nil if the server does not mention it, or says that it is gone.
+        /// The resource itself. Nil if the server does not mention it, or reports it as gone.
         var own: RemoteObject?
         var children: [RemoteObject] = []
-        /// Whether the children are certainly all that there are. Not if the server has named anything that has no key here, or that does not lie in
-        /// the resource, nor if it has said nothing at all.
+        /// Whether `children` is certainly complete. False if the answer contains a name that no key can express or
+        /// that lies outside the resource, and if the answer is empty.
         var isComplete = true
     }
 
-    /// What the server says of a resource, and of those directly in it.
+    /// Requests the properties of a resource and of its direct children.
     ///
     /// - Returns: nil if the resource does not exist.
-    /// - Throws: `unsupported` if the server does not know the request, as with WebDAV for writing only;
-    ///   `malformedAnswer` for an answer that is not a multistatus, or one of another resource; what the server says
-    ///   instead of a resource.
+    /// - Throws: `unsupported` if the server does not support `PROPFIND`, as with write-only WebDAV; `malformedAnswer`
+    ///   if the answer is not a multistatus, or is about another resource; the server's error for the resource.
     func properties(_ key: RemoteKey, isFolder: Bool = false, depth: Int) async throws -> Properties? {
         let answer = try await send(
             "PROPFIND",
@@ -68,7 +67,7 @@ extension WebDAVService {
                 isNamed = true
                 properties.own = try object(response, key)
             } else if !found.isWithin(key) {
-                // Also the same folder under another name, and what lies in that.
+                // This includes the same folder under another name, and that folder's contents.
                 properties.isComplete = false
             } else if depth > 0, found.parent == key, let last = found.last, !Probe.owns(last),
                 let object = try object(response, found)
@@ -77,7 +76,7 @@ extension WebDAVService {
             }
         }
         if depth == 0, !isNamed, responses.isEmpty || hasUnreadable {
-            // Not a sign that the resource is gone.
+            // An unrelated answer does not prove that the resource is gone.
             throw malformed(
                 "What \(endpoint.authority) answers to PROPFIND of '\(key)' is about something else.",
                 key,
@@ -85,7 +84,7 @@ extension WebDAVService {
             )
         }
         if hasUnreadable { properties.isComplete = false }
-        // An empty answer says nothing, not even that the folder is empty.
+        // An empty answer proves nothing, not even that the folder is empty.
         if !isNamed, properties.children.isEmpty { properties.isComplete = false }
         return properties
     }
@@ -94,7 +93,8 @@ extension WebDAVService {
         RemoteError(.malformedAnswer, message, key: key, status: answer.status)
     }
 
-    /// The names below the collection of this remote that a reference leads to: a path, or a whole URL. Nil for one that lies elsewhere.
+    /// The path segments of a reference below this remote's collection. The reference is a path or a whole URL. Nil if
+    /// it lies outside the collection.
     func segments(href: String) -> [String]? {
         guard let all = Self.names(in: Self.path(of: href)), let base = Self.names(in: endpoint.basePath[...]),
             all.starts(with: base)
@@ -104,7 +104,8 @@ extension WebDAVService {
 
     /// The path of a reference, which may be a whole URL.
     static func path(of reference: String) -> Substring {
-        // By bytes: a slash and a mark that combines with it are one character. A name below a path may look like a scheme.
+        // Compares bytes, because a slash and a following combining mark are one character. A path may contain a name
+        // that looks like a scheme.
         let (bytes, slash) = (reference.utf8, UInt8(ascii: "/"))
         guard bytes.first != slash, let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
             bytes[colon...].starts(with: "://".utf8)
@@ -113,16 +114,16 @@ extension WebDAVService {
         return bytes[host...].firstIndex(of: slash).map { reference[$0...] } ?? "/"
     }
 
-    /// The names in a path, decoded; nil if one of them cannot be.
+    /// The decoded segments of a path. Nil if one of them cannot be decoded.
     static func names(in path: Substring) -> [String]? {
         let parts = path.utf8.split(separator: UInt8(ascii: "/"))
         let decoded = parts.compactMap { PercentEncoding.decode(Substring($0)) }
         return decoded.count == parts.count ? decoded : nil
     }
 
-    /// What a response tells of a resource; nil where its status is that it is not there.
+    /// The object that a response describes. Nil if the response's status says that it does not exist.
     ///
-    /// - Throws: what another status means. What the server has and cannot tell of just now is not gone.
+    /// - Throws: the error for another status. An object whose properties are unavailable at the moment is not gone.
     private func object(_ response: XMLNode, _ key: RemoteKey) throws -> RemoteObject? {
         if let text = response.text(of: "status"), !Self.isSuccess(text) {
             let status = Self.status(text) ?? 500
@@ -138,7 +139,7 @@ extension WebDAVService {
         let parts = response.children.filter { $0.name == "propstat" }
         let readable = parts.filter { $0.text(of: "status").map(Self.isSuccess) ?? true }
         if readable.isEmpty, let status = parts.first?.text(of: "status").flatMap(Self.status), status != 404 {
-            // Not even whether it is a folder is known.
+            // Not even the resource type is known.
             throw RemoteError(
                 HTTPStatus.kind(status, hasRetryAfter: false),
                 "\(endpoint.authority) answers \(status) for the properties of \(key).",
@@ -163,10 +164,10 @@ extension WebDAVService {
         return object
     }
 
-    /// Whether `HTTP/1.1 200 OK` is a success.
+    /// Whether a status line such as `HTTP/1.1 200 OK` reports success.
     private static func isSuccess(_ status: String) -> Bool { self.status(status).map { $0 / 100 == 2 } ?? false }
 
-    /// The number in `HTTP/1.1 200 OK`.
+    /// The status code of a status line such as `HTTP/1.1 200 OK`.
     private static func status(_ text: String) -> Int? {
         text.split(atBytes: " ").dropFirst().first.flatMap { Int($0) }
     }

@@ -2,27 +2,27 @@ import Foundation
 import Strata
 import StrataCloud
 
-/// Sends requests to a WebDAV server, and reads its errors.
+/// Sends requests to a WebDAV server, and interprets its errors.
 struct WebDAVService: Sendable {
     let endpoint: Endpoint
     let credentials: (any HTTPCredentialsProvider)?
     let connections: HTTPConnections
 
-    /// How long a listing may be.
+    /// The maximum size of a listing, in bytes.
     static let documentLimit = 64 << 20
 
-    /// The encoded path of an object, or of a folder, which has a slash at its end: some servers insist on it.
+    /// The encoded path of an object or folder. The path of a folder ends in a slash, because some servers require it.
     func path(_ key: RemoteKey, isFolder: Bool = false) -> String {
         let path = endpoint.basePath + key.segments.map { "/" + PercentEncoding.encode($0) }.joined()
         return isFolder || path.isEmpty ? path + "/" : path
     }
 
-    /// The whole URL, as `Destination` has it.
+    /// The whole URL, as the `Destination` header requires it.
     func url(_ key: RemoteKey, isFolder: Bool = false) -> String {
         "\(endpoint.scheme)://\(endpoint.authority)\(path(key, isFolder: isFolder))"
     }
 
-    /// Sends a request. A status is never an error here.
+    /// Sends a request. An HTTP status never throws here.
     func send(
         _ method: String,
         _ key: RemoteKey,
@@ -50,7 +50,8 @@ struct WebDAVService: Sendable {
         )
     }
 
-    /// Whether an answer redirects to the same path with a slash at its end, at whatever host: so a server says that there is a collection.
+    /// Whether an answer redirects to the same path with a trailing slash, at any host. Servers redirect in this way if
+    /// the path is a collection.
     func isRedirectToCollection(_ answer: HTTPAnswer) -> Bool {
         guard [301, 302, 307, 308].contains(answer.status), let key = answer.key, let location = answer["location"],
             location.hasByteSuffix("/"), let names = Self.names(in: Self.path(of: location))
@@ -58,12 +59,12 @@ struct WebDAVService: Sendable {
         return names.hasSameBytes(as: Self.names(in: path(key)[...]) ?? [])
     }
 
-    /// What to do about a redirect.
+    /// The advice in an error message about a redirect.
     private func advice(onRedirect answer: HTTPAnswer) -> String {
         guard let key = answer.key, let location = answer["location"] else {
             return "Redirects are not followed, and this one leads nowhere: see whether the URL is the right one."
         }
-        // The rest may hold a secret.
+        // The query and the fragment may contain a secret.
         let place = String(location.prefix { $0 != "?" && $0 != "#" })
         let path = path(key)
         if place.utf8.firstRange(of: "://".utf8) != nil, place.hasByteSuffix(path) || place.hasByteSuffix(path + "/") {
@@ -75,11 +76,11 @@ struct WebDAVService: Sendable {
             "It leads to \(place), and redirects are not followed. If that is a login page, log in to the network first; else set the URL to that of the collection itself."
     }
 
-    /// What an answer that is no success means.
+    /// Converts an unsuccessful answer into an error.
     ///
-    /// - Parameter writes: whether 409 says that the folder above is missing (RFC 4918, 9.7.1, 9.3.1, 9.8.5).
+    /// - Parameter writes: whether 409 means that the parent folder is missing (RFC 4918, 9.7.1, 9.3.1, 9.8.5).
     func error(_ answer: HTTPAnswer, writes: Bool = false) async -> RemoteError {
-        // Some servers say more in text, some in HTML, which nobody wants to read in a log.
+        // Only XML contains an error condition. Text and HTML bodies are not useful in a log.
         let isXML = answer["content-type"]?.contains("xml") == true
         let data = isXML ? try? await answer.data(limit: 64 * 1024) : nil
         if data == nil { await answer.discard() }

@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// Finds what keeps a property from being calculated from the columns of its object.
+/// Checks that a derived property can be calculated from the columns of its object.
 struct DerivedChecks {
     let declaration: VariableDeclSyntax
     let model: ParsedModel
@@ -44,7 +44,8 @@ struct DerivedChecks {
         }
     }
 
-    /// Why the getter cannot use a member of the model: it is compiled for rows as well, which have columns only.
+    /// The reason why the getter cannot use a member of the model. The getter is also compiled for rows, which have
+    /// only columns.
     private func objection(to name: String) -> String? {
         if let property = model.properties.first(where: { $0.name == name }) {
             if property.isExternal {
@@ -78,7 +79,7 @@ struct DerivedChecks {
     }
 }
 
-/// The names that code uses of whatever it stands in: bare ones, and those after `self`.
+/// The members that code refers to implicitly: bare names, and names after `self`.
 private final class References: SyntaxVisitor {
     private(set) var names: [TokenSyntax] = []
     private var locals: Set<String> = []

@@ -2,13 +2,13 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// Finds methods that have the name of a hook and would never be called. In extensions, which no macro sees, the compiler
-/// finds them by `ObjectHook`.
+/// Reports methods that have the name of a hook but would never be called. Macros do not see extensions; there, the
+/// compiler finds such methods by `ObjectHook`.
 struct HookChecks {
     let function: FunctionDeclSyntax
     let context: any MacroExpansionContext
 
-    /// By name, whether the hook may throw.
+    /// For each hook, whether it may throw.
     private static let hooks = ["willInsert": true, "willUpdate": true, "willDelete": false, "didFetch": false]
 
     func run() {

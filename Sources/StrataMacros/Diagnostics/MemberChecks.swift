@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// Finds what is wrong with the members of a model: initialisers, names, and each property by ``PropertyChecks``.
+/// Checks the members of a model: initialisers, names, and each property by ``PropertyChecks``.
 struct MemberChecks {
     let model: ParsedModel
     let context: any MacroExpansionContext
@@ -25,7 +25,7 @@ struct MemberChecks {
         checkCount()
     }
 
-    /// Storage is one row, which only the generated initialisers can fill.
+    /// The model's storage is one row, which only the generated initialisers can fill.
     private func check(_ initializer: InitializerDeclSyntax) {
         guard !initializer.modifiers.contains(where: { $0.name.tokenKind == .keyword(.convenience) }) else { return }
         context.report(
@@ -37,7 +37,7 @@ struct MemberChecks {
         )
     }
 
-    /// The macro sees text and cannot know which of the branches is compiled.
+    /// The macro sees only source text, and cannot know which branch is compiled.
     private func check(_ clause: IfConfigDeclSyntax) {
         for case .decls(let members)? in clause.clauses.map(\.elements) {
             for member in members {
@@ -90,6 +90,6 @@ struct MemberChecks {
         )
     }
 
-    /// `ColumnSet.limit`, which a compiler plug-in cannot ask for.
+    /// Must equal `ColumnSet.limit`, which a compiler plug-in cannot access.
     static let columnLimit = 128
 }

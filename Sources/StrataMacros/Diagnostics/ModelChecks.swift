@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// Finds what is wrong with a declaration that `@Model` is attached to, and with everything in it.
+/// Checks a declaration that `@Model` is attached to, with all its members.
 struct ModelChecks {
     let node: AttributeSyntax
     let declaration: any DeclGroupSyntax
@@ -107,8 +107,8 @@ struct ModelChecks {
         }
     }
 
-    /// A macro cannot tell a superclass from a protocol by its name alone, so it looks for the one that everybody
-    /// knows, and for overrides. Of others the compiler tells: see ``ModelMacro/superclassCheck(of:)``.
+    /// A macro cannot distinguish a superclass from a protocol by its name alone. So this looks for `NSObject` and for
+    /// overrides. The compiler reports other superclasses: see ``ModelMacro/superclassCheck(of:)``.
     private func checkInheritance(_ declaration: ClassDeclSyntax) {
         for inherited in declaration.inheritanceClause?.inheritedTypes ?? [] {
             if inherited.type.trimmedDescription.hasSuffix("NSObject") {

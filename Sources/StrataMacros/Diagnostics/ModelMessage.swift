@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// What is wrong with a declaration, and what to write instead.
+/// An error message that names the mistake in a declaration, and what to write instead.
 struct ModelMessage: DiagnosticMessage {
     let id: String
     let message: String
@@ -11,7 +11,7 @@ struct ModelMessage: DiagnosticMessage {
     var severity: DiagnosticSeverity { .error }
 }
 
-/// An edit that puts it right.
+/// An edit that fixes the error.
 struct ModelFixIt: FixItMessage {
     let message: String
 
@@ -19,7 +19,7 @@ struct ModelFixIt: FixItMessage {
 }
 
 extension MacroExpansionContext {
-    /// Reports an error at a place of the user's code.
+    /// Reports an error at a location in the user's code.
     func report(_ id: String, at node: some SyntaxProtocol, _ message: String, fixIt: FixIt? = nil) {
         diagnose(
             Diagnostic(
@@ -32,7 +32,7 @@ extension MacroExpansionContext {
 }
 
 extension FixIt {
-    /// Replaces a keyword by words, which may be more than one.
+    /// Replaces a keyword by one or more words.
     static func replace(_ token: TokenSyntax, with text: String, _ message: String) -> FixIt {
         let new = TokenSyntax(
             .identifier(text),
@@ -46,7 +46,7 @@ extension FixIt {
         )
     }
 
-    /// Replaces a type and keeps the blanks around it.
+    /// Replaces a type, and keeps the whitespace around it.
     static func replace(_ type: TypeSyntax, with text: String) -> FixIt {
         var new: TypeSyntax = "\(raw: text)"
         new.leadingTrivia = type.leadingTrivia
@@ -57,9 +57,9 @@ extension FixIt {
         )
     }
 
-    /// Takes a type away from those that a declaration inherits from.
+    /// Removes a type from an inheritance clause.
     static func remove(_ inherited: InheritedTypeSyntax, from clause: InheritanceClauseSyntax) -> FixIt {
-        // Not by `filter`, which makes a list of copies with other ids.
+        // `filter` would create a list of copies with other ids.
         let others = clause.inheritedTypes.compactMap { $0.id == inherited.id ? nil : $0.type.trimmedDescription }
         let rest = TokenSyntax(
             .identifier(others.isEmpty ? "" : ": " + others.joined(separator: ", ")),
@@ -73,9 +73,9 @@ extension FixIt {
         )
     }
 
-    /// Takes an attribute away.
+    /// Removes an attribute.
     static func remove(_ attribute: AttributeSyntax) -> FixIt {
-        // What follows on the same line moves to where the attribute began.
+        // Text that follows on the same line moves to the attribute's position.
         let next = attribute.nextToken(viewMode: .sourceAccurate)
         let isAlone = next?.leadingTrivia.contains(where: \.isNewline) ?? false
         let rest = TokenSyntax(

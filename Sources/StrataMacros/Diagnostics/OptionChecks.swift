@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// Finds what is wrong with the arguments of `@Model`.
+/// Checks the arguments of `@Model`.
 struct OptionChecks {
     let model: ParsedModel
     let node: AttributeSyntax

@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// Finds what keeps a property from being one of a model's, or makes it a wrong one.
+/// Checks that a property is a valid property of a model.
 struct PropertyChecks {
     let declaration: VariableDeclSyntax
     let model: ParsedModel
@@ -22,7 +22,7 @@ struct PropertyChecks {
         RelationshipChecks(property: property, context: context).run()
     }
 
-    /// What is outside of the row has to have a value from somewhere else.
+    /// A transient property is not part of the row, so its value must come from another source.
     private func checkTransient() {
         guard declaration.attributes.attribute(named: "Transient") != nil else { return }
         for binding in declaration.bindings where binding.initializer == nil && binding.accessorBlock == nil {
@@ -117,7 +117,7 @@ struct PropertyChecks {
         )
     }
 
-    /// The type that a literal gets by default, or that an initialiser of a well-known type makes.
+    /// The default type of a literal, or the type of an initialiser call of a well-known type.
     private static func type(of value: ExprSyntax) -> String? {
         if let negative = value.as(PrefixOperatorExprSyntax.self), negative.operator.text == "-" {
             return type(of: negative.expression)

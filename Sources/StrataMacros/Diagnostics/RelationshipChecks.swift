@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// Finds what `@Attribute` and `@Relationship` say and the property's type contradicts.
+/// Reports options of `@Attribute` and `@Relationship` that contradict the property's type.
 struct RelationshipChecks {
     let property: Property
     let context: any MacroExpansionContext
@@ -128,7 +128,7 @@ struct RelationshipChecks {
         }
     }
 
-    /// Checks of texts say nothing about numbers, nor the other way round.
+    /// Reports text checks on numbers, and number checks on texts.
     private func checkSubjects(_ options: PropertyOptions) {
         guard property.transformer == nil, let content = property.type.content else { return }
         for (name, subject) in [("notEmpty", TypeContent.texts), ("length", .texts), ("range", .numbers)]
@@ -143,7 +143,7 @@ struct RelationshipChecks {
         }
     }
 
-    /// The transformer is part of generated types, so the macro has to see it.
+    /// The transformer is part of generated types, so the macro must be able to read it.
     private func checkTransformer(_ attribute: PropertyOptions) {
         guard let option = attribute.option(named: "transformed") else { return }
         guard property.transformer != nil else {
@@ -160,7 +160,7 @@ struct RelationshipChecks {
         }
     }
 
-    /// Bytes outside of the row are neither looked at nor looked for.
+    /// Bytes outside of the row can be neither validated nor queried.
     private func checkExternalStorage(_ attribute: PropertyOptions) {
         guard let external = attribute.option(named: "externalStorage") else { return }
         guard property.isExternal else {
@@ -181,7 +181,7 @@ struct RelationshipChecks {
         }
     }
 
-    /// A to-many relationship is a handle, made at each access.
+    /// A to-many relationship is a handle that is created at each access.
     private func checkMany() {
         if let value = property.declaration.bindings.first?.initializer {
             context.report(

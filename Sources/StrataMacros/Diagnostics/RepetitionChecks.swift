@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// Finds macros that are attached to a property twice: only the first one is read.
+/// Reports macros that are attached to a property twice. Only the first one is read.
 struct RepetitionChecks {
     let declaration: VariableDeclSyntax
     let context: any MacroExpansionContext
@@ -10,7 +10,7 @@ struct RepetitionChecks {
     func run() {
         for name in ["Attribute", "Relationship", "Derived"] {
             guard let first = declaration.attributes.attribute(named: name) else { continue }
-            // Not by `filter`, which makes a list of copies: a diagnostic at a copy has no place in the source.
+            // `filter` would create a list of copies, and a diagnostic at a copy has no location in the source.
             for element in declaration.attributes {
                 guard let other = element.as(AttributeSyntax.self), other != first, other.isNamed(name) else {
                     continue
@@ -23,13 +23,13 @@ struct RepetitionChecks {
                         + (merged.map { "write '\($0)'" } ?? "move these options to the first one"),
                     fixIt: merged.map { .merge(other, into: first, as: $0) }
                 )
-                // One fix at a time, since each of them rewrites the first one.
+                // Offers one fix at a time, because each fix rewrites the first attribute.
                 break
             }
         }
     }
 
-    /// One attribute with the arguments of two; nil if both have an argument of one label.
+    /// One attribute with the arguments of both. Nil if both have an argument with the same label.
     private static func merged(_ first: AttributeSyntax, _ other: AttributeSyntax) -> String? {
         let arguments = [first, other].flatMap { attribute in
             attribute.arguments?.as(LabeledExprListSyntax.self)?.map {
@@ -39,7 +39,7 @@ struct RepetitionChecks {
         }
         let labels = arguments.compactMap(\.0)
         guard Set(labels).count == labels.count else { return nil }
-        // In the order of the parameters.
+        // Arguments in the order of the parameters.
         let order = [nil, "deleteRule", "inverse", "ordered", "originalName"]
         let texts = order.flatMap { label in
             arguments.filter { $0.0 == label }.map { (label.map { "\($0): " } ?? "") + $0.1 }
@@ -50,7 +50,7 @@ struct RepetitionChecks {
 }
 
 extension FixIt {
-    /// Takes an attribute away, and puts another text in the place of the one that it repeats.
+    /// Removes an attribute, and replaces the attribute that it repeats by `text`.
     fileprivate static func merge(_ attribute: AttributeSyntax, into first: AttributeSyntax, as text: String) -> FixIt {
         let merged = TokenSyntax(
             .identifier(text),

@@ -1,6 +1,6 @@
-/// Names that a model cannot use, each for a reason that the message gives.
+/// Names that a model cannot use. Error messages give the reasons.
 enum ReservedNames {
-    /// Why a property cannot have this name; nil where it can.
+    /// The reason why a property cannot have this name. Nil if the name is allowed.
     static func objection(toProperty name: String) -> String? {
         let lower = asciiLowercased(name)
         if lower == "id" { return "every object has one already: its ObjectID" }
@@ -12,7 +12,7 @@ enum ReservedNames {
         return objection(toTable: name)
     }
 
-    /// Why nothing in the store can have this name.
+    /// The reason why a table or column cannot have this name. Nil if the name is allowed.
     static func objection(toTable name: String) -> String? {
         if name.isEmpty { return "it is empty" }
         let lower = asciiLowercased(name)
@@ -21,15 +21,15 @@ enum ReservedNames {
         return nil
     }
 
-    /// What the framework adds to every object.
+    /// The members that the framework adds to every object.
     private static let members: Set<String> = [
         "isDeleted", "isInserted", "hasChanges", "context", "in", "changedColumns",
     ]
 
-    /// Types that generated code declares or refers to inside of the class, which hide others of the same name there.
+    /// Types that generated code declares or uses inside the class. There they hide other types of the same name.
     static let types: Set<String> = ["Row", "Columns", "Object", "Stored", "OptionalStored"]
 
-    /// The name as SQLite compares it: only the letters of ASCII lose their case.
+    /// The name in the form that SQLite compares: only ASCII letters are lowercased.
     static func asciiLowercased(_ name: String) -> String {
         String(decoding: name.utf8.map { (65...90).contains($0) ? $0 + 32 : $0 }, as: UTF8.self)
     }

@@ -2,11 +2,11 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// Finds types that no property of a model can have, as far as their spelling tells.
+/// Reports types that a model's property cannot have, as far as their spelling shows.
 struct TypeChecks {
     let context: any MacroExpansionContext
 
-    /// - Returns: whether nothing was found.
+    /// - Returns: true if the type is valid.
     func run(_ type: TypeSyntax) -> Bool {
         if let implicit = type.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
             let text = implicit.wrappedType.trimmedDescription + "?"
@@ -68,7 +68,7 @@ struct TypeChecks {
         return nil
     }
 
-    /// A type in parentheses is that type.
+    /// The type without enclosing parentheses.
     private static func unwrapped(_ type: TypeSyntax) -> TypeSyntax {
         guard let tuple = type.as(TupleTypeSyntax.self), tuple.elements.count == 1, let only = tuple.elements.first,
             only.firstName == nil
@@ -76,7 +76,7 @@ struct TypeChecks {
         return unwrapped(only.type)
     }
 
-    /// Generated code repeats the type inside of `Row` and `Columns`, where some names mean something else.
+    /// Generated code repeats the type inside `Row` and `Columns`, where some names have another meaning.
     private func checkNames(in type: TypeSyntax) -> Bool {
         for token in type.tokens(viewMode: .sourceAccurate) {
             if token.tokenKind == .keyword(.Self) {

@@ -1,7 +1,7 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// A macro that only marks a property for `@Model` to read, and expands to nothing.
+/// A macro that marks a property for `@Model`, and expands to nothing.
 protocol MarkerMacro: PeerMacro {}
 
 extension MarkerMacro {

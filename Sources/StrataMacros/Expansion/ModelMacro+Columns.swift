@@ -2,7 +2,7 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 
 extension ModelMacro {
-    /// `Columns`: what query closures are given, an expression for each property.
+    /// Generates `Columns`: the argument of query closures, with one expression for each property.
     static func columnsType(of model: ParsedModel) -> DeclSyntax {
         let access = model.memberAccess.prefix
         var members = ["\(access)let id = \(model.text)._$expression(id: ())"]

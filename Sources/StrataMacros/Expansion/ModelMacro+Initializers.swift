@@ -2,21 +2,24 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 
 extension ModelMacro {
-    /// The values of the object, with what is kept outside of the row.
+    /// Generates `snapshot`: the values of the object, including external data.
     static func snapshot(of model: ParsedModel) -> DeclSyntax {
         let reads = model.externals.map { "_ = self.\($0.text)" }
         let head = "\(model.memberAccess.prefix)var snapshot: Row"
         return "\(raw: SourceText.block(head, ["_$willReadAll()"] + reads + ["return _$row"]))"
     }
 
-    /// The initialiser that the framework makes objects with.
+    /// Generates the initialiser with which the framework creates objects.
     static func rowInitializer(of model: ParsedModel) -> DeclSyntax {
         let head = "\(model.memberAccess.prefix)init(_$row: Row)"
         return "\(raw: SourceText.block(head, superclassCheck(of: model) + ["self._$row = _$row"]))"
     }
 
-    /// A line that does not compile if the model has a superclass, whose stored properties the generated initialisers would
-    /// leave out. A class stands first among the types that are inherited from, and a type is of one class at most.
+    /// A line that does not compile if the model has a superclass, whose stored properties the generated initialisers
+    /// would leave out.
+    ///
+    /// A superclass is always the first inherited type. The line combines that type with the class
+    /// `ModelWithoutSuperclass`, and a composed type may contain at most one class.
     private static func superclassCheck(of model: ParsedModel) -> [String] {
         guard let type = model.declaration.inheritanceClause?.inheritedTypes.first?.type,
             !type.is(AttributedTypeSyntax.self)
@@ -24,7 +27,8 @@ extension ModelMacro {
         return ["typealias _$Superclass = any Strata.ModelWithoutSuperclass & \(type.trimmedDescription)"]
     }
 
-    /// The memberwise initialiser. Storage is one `Row`, so this is the only designated one for users.
+    /// Generates the memberwise initialiser. The storage is one `Row`, so this is the only designated initialiser for
+    /// users.
     static func memberwiseInitializer(of model: ParsedModel) -> DeclSyntax {
         let ordered = model.storedColumns + model.properties.filter { $0.kind == .derived }
         let parameters = ordered.filter(\.isParameter)
@@ -39,7 +43,7 @@ extension ModelMacro {
             "\(raw: SourceText.block(head, ["self._$row = Row(.unassigned\(values))"] + ordered.compactMap(setting)))"
     }
 
-    /// What goes into the row at once.
+    /// The value that the row is initialised with.
     private static func initialValue(of property: Property) -> String {
         if property.isSetByAccessor { return "nil" }
         let value =
@@ -47,7 +51,7 @@ extension ModelMacro {
         return property.isExternal ? "Strata.ExternalData._$wrap(\(value))" : value
     }
 
-    /// What is set when the row is there.
+    /// The assignment that follows after the row is initialised.
     private static func setting(_ property: Property) -> String? {
         guard property.isSetByAccessor else { return nil }
         guard property.isParameter else {

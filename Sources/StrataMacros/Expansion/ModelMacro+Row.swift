@@ -2,10 +2,10 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 
 extension ModelMacro {
-    /// `Row`: the values of an object as a struct.
+    /// Generates `Row`: a struct with the values of an object.
     ///
-    /// It is `nonisolated` in so many words, since a nested type does not follow its class where a module's default
-    /// isolation is the main actor.
+    /// `Row` is declared `nonisolated`, because a nested type does not inherit its class's isolation if the module's
+    /// default isolation is the main actor.
     static func rowType(of model: ParsedModel) -> DeclSyntax {
         let access = model.memberAccess.prefix
         let columns = model.columns
@@ -20,20 +20,21 @@ extension ModelMacro {
         return "\(raw: SourceText.block("\(access)nonisolated struct Row: Strata.ModelRow", members))"
     }
 
-    /// A column, with the getter of one that is calculated: the names that it uses are those of the row's columns too.
+    /// The declaration of a column. A derived column has the getter of the user's property, because the getter's names
+    /// are also columns of the row.
     private static func declaration(of column: Property, _ model: ParsedModel) -> String {
         let declaration = "\(model.access(of: column).prefix)var \(column.text): \(column.stored)"
         let getter = column.isDerived ? column.declaration.bindings.first?.accessorBlock : nil
         return declaration + (getter.map { " \($0.trimmedDescription)" } ?? "")
     }
 
-    /// What a column holds of a row: the value, or the value with its transformer.
+    /// The value of a column in a row, wrapped with its transformer if there is one.
     private static func held(_ column: Property, of row: String) -> String {
         let value = "\(row).\(column.text)"
         return column.transformer.map { "Strata.RowSupport.transformed(\(value), by: \($0).self)" } ?? value
     }
 
-    /// Without labels, so that no call has to ask which keywords need their backticks as a label.
+    /// The parameters have no labels, because some keywords need backticks as a label.
     private static func valuesInitializer(of model: ParsedModel) -> String {
         let access = model.storedColumns.map { model.access(of: $0) }.reduce(.internal, min)
         let parameters = model.storedColumns.map { ", _ \($0.text): \($0.stored)" }.joined()
@@ -60,7 +61,8 @@ extension ModelMacro {
         return SourceText.block("\(model.memberAccess.prefix)init(_$from reader: Strata.RowReader) throws", lines)
     }
 
-    // These take the row by its place and read single columns of it: a method of the row would be called with a copy.
+    // These functions take a pointer to the row and read single columns. A method of the row would be called with a
+    // copy.
     private static func binding(of model: ParsedModel) -> String {
         SourceText.block(
             "\(model.memberAccess.prefix)static func _$bind("
@@ -72,7 +74,7 @@ extension ModelMacro {
         )
     }
 
-    /// The columns that an update sets, one after the other from the first parameter on.
+    /// Binds the columns that an update sets to consecutive parameters, starting with the first one.
     private static func partialBinding(of model: ParsedModel) -> String {
         let bindings = model.columns.enumerated().map { index, column in
             SourceText.block(
@@ -101,7 +103,7 @@ extension ModelMacro {
 
     private static func setting(of model: ParsedModel) -> String {
         let cases = model.columns.enumerated().map { index, column in
-            // What is calculated is not set.
+            // A derived column cannot be set.
             if column.isDerived { return "case \(index): return" }
             let read = "Strata.RowSupport.value(value, as: \(column.columnType).self, at: \(index), of: self.id)"
             let value =

@@ -2,7 +2,8 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 
 extension ModelMacro {
-    /// `_$schema`: names, types and options. Made once, since ids ask it for the model's name.
+    /// Generates `_$schema`: names, types and options. The schema is created once, because every id reads the model's
+    /// name from it.
     static func schema(of model: ParsedModel, _ node: AttributeSyntax) -> DeclSyntax {
         let arguments = node.arguments?.as(LabeledExprListSyntax.self) ?? []
         let options = arguments.filter { $0.label == nil }.map { $0.expression.trimmedDescription }
@@ -23,7 +24,7 @@ extension ModelMacro {
         return "\(raw: model.memberAccess.prefix)static let _$schema = Strata.ModelSchema(\n\(raw: text)\n)"
     }
 
-    /// References to the methods that are hooks, the model's own or those that stand for none; which, the compiler tells.
+    /// References to the model's hooks, or to the default hooks. The compiler resolves which of them exist.
     private static func hooks(of model: ParsedModel) -> String {
         let hooks = ["willInsert", "willUpdate"].map { "\($0): ._$hook(\(model.text).\($0))" }
         let calm = ["willDelete", "didFetch"].map { "\($0): ._$calm(\(model.text).\($0))" }

@@ -2,7 +2,8 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@Model`: marks the properties, adds storage, column expressions, schema and initialisers, and conforms the class.
+/// Implements `@Model`: marks the properties, adds storage, column expressions, schema and initialisers, and conforms
+/// the class.
 enum ModelMacro {}
 
 extension ModelMacro: MemberMacro {
@@ -12,7 +13,7 @@ extension ModelMacro: MemberMacro {
         conformingTo protocols: [TypeSyntax],
         in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
-        // Diagnoses for all roles, since this one is asked once and sees everything.
+        // Reports errors for all roles, because this role is expanded once and sees the whole class.
         ModelChecks(node: node, declaration: declaration, context: context).run()
         guard let model = ParsedModel(declaration) else { return [] }
         return [
@@ -20,8 +21,9 @@ extension ModelMacro: MemberMacro {
             columnsType(of: model),
             "\(raw: model.memberAccess.prefix)static let columns = Columns()",
             schema(of: model, node),
-            // Read and written at every use of a property: by one executor at a time, and by accesses that call nothing which
-            // could come back here. To have that checked would cost more than the accesses themselves.
+            // Every access to a property reads or writes these. Only one executor at a time accesses them, and the
+            // accesses make no calls that could reenter. A dynamic exclusivity check would cost more than the accesses
+            // themselves.
             "@safe @exclusivity(unchecked) \(raw: model.memberAccess.prefix)var _$row: Row",
             "@safe @exclusivity(unchecked) \(raw: model.memberAccess.prefix)var _$link = Strata.ObjectLink()",
             "@safe @exclusivity(unchecked) \(raw: model.memberAccess.prefix)var _$state = Strata.ObjectState()",

@@ -2,7 +2,7 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@_ModelProperty`: the accessors of one property.
+/// Implements `@_ModelProperty`: the accessors of one property.
 enum PropertyMacro: AccessorMacro {
     static func expansion(
         of node: AttributeSyntax,
@@ -23,7 +23,7 @@ enum PropertyMacro: AccessorMacro {
         }
     }
 
-    /// A value that stands in the row as it is.
+    /// Accessors of a value that the row stores as it is.
     private static func scalar(_ property: Property, _ index: String) -> [AccessorDeclSyntax] {
         let values = "_$row.\(property.text), newValue"
         let isSame =
@@ -46,7 +46,7 @@ enum PropertyMacro: AccessorMacro {
         ]
     }
 
-    /// Bytes that are kept outside of the row, and read at first use.
+    /// Accessors of bytes that are stored outside of the row and read at first use.
     private static func external(_ property: Property, _ index: String) -> [AccessorDeclSyntax] {
         [
             """
@@ -65,7 +65,7 @@ enum PropertyMacro: AccessorMacro {
         ]
     }
 
-    /// A value that its type turns into what stands in the row.
+    /// Accessors of a value whose type converts it to the stored form.
     private static func column(_ property: Property, _ index: String) -> [AccessorDeclSyntax] {
         let type = property.type.expression
         return [

@@ -1,12 +1,12 @@
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// Text of generated code.
+/// Builds text of generated code.
 enum SourceText {
-    /// The text as a string literal, with whatever it takes to quote it.
+    /// The text as a string literal, with the delimiters and escapes that it needs.
     static func literal(_ text: String) -> String { StringLiteralExprSyntax(content: text).description }
 
-    /// A declaration with a body of one statement a line.
+    /// A declaration whose body has one statement per line.
     static func block(_ head: String, _ lines: [String]) -> String {
         guard !lines.isEmpty else { return head + " {\n}" }
         return "\(head) {\n" + lines.map { indented($0) }.joined(separator: "\n") + "\n}"

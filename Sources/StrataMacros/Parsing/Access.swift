@@ -1,14 +1,14 @@
 import SwiftSyntax
 
-/// How far a declaration can be seen.
+/// The access level of a declaration.
 ///
-/// `private` counts as `fileprivate`, since what is generated for a private property lies in nested types, whose own
-/// private members the class could not reach.
+/// `private` counts as `fileprivate`: the code generated for a private property is in nested types, and the class could
+/// not access their private members.
 enum Access: Int, Comparable {
     case `fileprivate`, `internal`, package, `public`
 
     init(_ modifiers: DeclModifierListSyntax) {
-        // A modifier with a detail, `private(set)`, is about the setter only.
+        // A modifier with a detail, such as `private(set)`, concerns only the setter.
         let names = modifiers.filter { $0.detail == nil }.map(\.name.tokenKind)
         if names.contains(.keyword(.public)) || names.contains(.keyword(.open)) {
             self = .public
@@ -23,7 +23,7 @@ enum Access: Int, Comparable {
 
     static func < (left: Access, right: Access) -> Bool { left.rawValue < right.rawValue }
 
-    /// The modifier with a blank behind it; nothing where it would be the default.
+    /// The modifier with a trailing space. Empty for the default level.
     var prefix: String {
         switch self {
         case .fileprivate: "fileprivate "

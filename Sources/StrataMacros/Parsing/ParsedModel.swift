@@ -1,12 +1,13 @@
 import SwiftSyntax
 
-/// A class that can be a model, with the properties that it takes over.
+/// A class that can be a model, with the properties that the model manages.
 struct ParsedModel {
     let declaration: ClassDeclSyntax
     /// In source order.
     let properties: [Property]
 
-    /// - Returns: nil for anything but a final class without type parameters. ``ModelChecks`` says why.
+    /// - Returns: nil unless the declaration is a final class without type parameters. ``ModelChecks`` reports the
+    ///   reason.
     init?(_ declaration: some DeclGroupSyntax) {
         guard let declaration = declaration.as(ClassDeclSyntax.self), declaration.genericParameterClause == nil,
             declaration.modifiers.contains(where: { $0.name.tokenKind == .keyword(.final) })
@@ -17,19 +18,19 @@ struct ParsedModel {
         }
     }
 
-    /// The name as it stands in code.
+    /// The name as it is written in code.
     var text: String { declaration.name.text }
     var name: String { declaration.name.plainText }
 
     var access: Access { Access(declaration.modifiers) }
 
     var columns: [Property] { properties.filter(\.isColumn) }
-    /// The columns that have a value of their own.
+    /// The columns that store a value.
     var storedColumns: [Property] { columns.filter { $0.kind == .column } }
     var externals: [Property] { columns.filter(\.isExternal) }
     var relationships: [Property] { properties.filter { !$0.isColumn } }
 
-    /// The property's place among the columns or, where it has none, among the relationships.
+    /// The property's index among the columns. For a property without a column, its index among the relationships.
     func index(of name: String) -> Int? {
         var (columns, relationships) = (0, 0)
         for property in properties {
@@ -39,9 +40,9 @@ struct ParsedModel {
         return nil
     }
 
-    /// The access of what is generated for a property.
+    /// The access level of code that is generated for a property.
     func access(of property: Property) -> Access { min(access, property.access) }
 
-    /// What satisfies the protocol is as visible as the class, and never less than internal.
+    /// The access level of protocol witnesses: that of the class, and at least internal.
     var memberAccess: Access { max(access, .internal) }
 }

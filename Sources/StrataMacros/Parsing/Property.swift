@@ -1,25 +1,25 @@
 import SwiftSyntax
 
-/// A property that `@Model` takes over.
+/// A property that `@Model` manages.
 ///
-/// Every role of the macros parses properties through this type, so that they agree on which there are and on their
-/// columns. What cannot be taken over is not a property here; ``PropertyChecks`` says why.
+/// Every role of the macros parses properties by this type, so that all roles agree on the properties and their
+/// columns. A property that a model cannot manage does not parse. ``PropertyChecks`` reports the reason.
 struct Property {
     enum Kind {
         /// A column: an attribute or a to-one relationship.
         case column
         /// A to-many relationship.
         case many
-        /// The side of a one-to-one relationship that names its inverse, where the column is.
+        /// The side of a one-to-one relationship that names its inverse. The column is on the inverse side.
         case derived
-        /// A column that is calculated from others.
+        /// A column that is calculated from other columns.
         case computed
     }
 
     let declaration: VariableDeclSyntax
     let identifier: TokenSyntax
     let type: PropertyType
-    /// Whether it is calculated.
+    /// Whether the property is calculated.
     let isDerived: Bool
     let attribute: PropertyOptions?
     let relationship: PropertyOptions?
@@ -41,11 +41,11 @@ struct Property {
         relationship = declaration.attributes.attribute(named: "Relationship").map(PropertyOptions.init(syntax:))
     }
 
-    /// Modifiers that only storage of its own can have.
+    /// Modifiers that require separate storage.
     static let foreignModifiers: Set<String> = ["lazy", "weak", "unowned"]
 
-    // Looked up where it is wanted: the compiler asks for the attributes of each member apart, with the whole class in
-    // hand, so that parsing a model must be cheap.
+    // Computed on demand: the compiler requests the attributes of each member separately and passes the whole class
+    // each time, so parsing a model must be cheap.
     var defaultValue: ExprSyntax? { declaration.bindings.first?.initializer?.value }
     var access: Access { Access(declaration.modifiers) }
 
@@ -55,10 +55,10 @@ struct Property {
         return relationship?.inverse != nil && type.isOptional ? .derived : .column
     }
 
-    /// Whether there is a column for it in the table of its model.
+    /// Whether the model's table has a column for the property.
     var isColumn: Bool { kind == .column || kind == .computed }
 
-    /// The type of the transformer that stores the values, if any does.
+    /// The type of the transformer that converts the stored values. Nil without a transformer.
     var transformer: String? {
         let option = attribute?.option(named: "transformed")?.as(FunctionCallExprSyntax.self)
         let type = option?.arguments.first?.expression.as(MemberAccessExprSyntax.self)
@@ -66,16 +66,16 @@ struct Property {
         return type?.base?.trimmedDescription
     }
 
-    /// The name as it stands in code, with its backticks if it has any.
+    /// The name as it is written in code, including backticks.
     var text: String { identifier.text }
 
     /// The name in the schema.
     var name: String { identifier.plainText }
 
-    /// Whether the bytes are kept outside of the row, where only their number stands.
+    /// Whether the bytes are stored outside of the row. The row contains only an id that refers to them.
     var isExternal: Bool { type.isData && attribute?.option(named: "externalStorage") != nil }
 
-    /// The type of the column in a place where an expression is expected.
+    /// The column's type, in a form that is valid as an expression.
     var columnType: String {
         if let transformer {
             let type = "Strata.Transformed<\(transformer)>"
@@ -92,7 +92,7 @@ struct Property {
         return type.isOptional ? "Strata.ExternalData?" : "Strata.ExternalData"
     }
 
-    /// The options of the column, those of `@Attribute` first.
+    /// The options of the column, starting with those of `@Attribute`.
     var options: [String] {
         [attribute, relationship].compactMap(\.self).flatMap { written in
             let originalName = written.originalName.map { ".originalName(\($0.trimmedDescription))" }
@@ -100,7 +100,7 @@ struct Property {
         } + (isDerived ? ["._$derived"] : [])
     }
 
-    /// What the column begins with where it is added to rows that are there; nil where that is nothing.
+    /// The value for existing rows when a migration adds the column. Nil if existing rows need none.
     var storedDefault: String? {
         guard let value = defaultValue, !value.is(NilLiteralExprSyntax.self) else { return nil }
         if let transformer {
@@ -109,20 +109,20 @@ struct Property {
         return isExternal ? "Strata.ExternalData._$wrap(\(value.trimmedDescription))" : value.trimmedDescription
     }
 
-    /// Whether the memberwise initialiser has a parameter for it. Nobody outside could pass what is private, so that
-    /// stays out wherever it can.
+    /// Whether the memberwise initialiser has a parameter for the property. Code outside the file could not pass a
+    /// private property, so private properties have no parameter if possible.
     var isParameter: Bool {
         kind != .many && kind != .computed && (access > .fileprivate || (defaultValue == nil && !type.isOptional))
     }
 
-    /// Whether the initialiser sets it by its accessor, which knows how to relate objects.
+    /// Whether the initialiser sets the property by its accessor, which also updates relationships.
     var isSetByAccessor: Bool {
         kind == .derived || (kind == .column && transformer == nil && type.isOptional && !type.isWellKnown)
     }
 }
 
 extension VariableDeclSyntax {
-    /// Whether a model would keep this property, if it can: an instance's, not computed, not `@Transient`.
+    /// Whether a model stores this property: an instance property that is neither computed nor `@Transient`.
     var isStoredInModel: Bool {
         guard !modifiers.contains(where: { $0.name.text == "static" || $0.name.text == "class" }),
             attributes.attribute(named: "Transient") == nil
@@ -132,7 +132,7 @@ extension VariableDeclSyntax {
 }
 
 extension VariableDeclSyntax {
-    /// Whether a model could calculate this property: an instance's, with a getter and nothing else.
+    /// Whether a model can calculate this property: an instance property with only a getter.
     var isDerivedInModel: Bool {
         !modifiers.contains { $0.name.text == "static" || $0.name.text == "class" } && bindings.count == 1
             && bindings.first?.accessorBlock?.isPlainGetter ?? false
@@ -140,7 +140,7 @@ extension VariableDeclSyntax {
 }
 
 extension AccessorBlockSyntax {
-    /// Whether there is a getter alone, which neither waits nor throws.
+    /// Whether there is only a getter, without `async` and `throws`.
     var isPlainGetter: Bool {
         switch accessors {
         case .getter: true

@@ -1,6 +1,6 @@
 import SwiftSyntax
 
-/// What `@Attribute` or `@Relationship` says about a property.
+/// The arguments of `@Attribute` or `@Relationship` at a property.
 struct PropertyOptions {
     let syntax: AttributeSyntax
 
@@ -8,10 +8,10 @@ struct PropertyOptions {
 
     /// The arguments without a label, each an `AttributeOption`.
     ///
-    /// Not by `filter`, which makes a list of copies: what is reported at a copy has no place in the source.
+    /// `filter` would create a list of copies, and a diagnostic at a copy has no location in the source.
     var options: [ExprSyntax] { arguments.compactMap { $0.label == nil ? $0.expression : nil } }
 
-    /// An argument that is there and more than the `nil` that stands for its absence.
+    /// The argument with this label. Nil if it is missing, or if it is a literal `nil`.
     private subscript(label: String) -> ExprSyntax? {
         let expression = arguments.first { $0.label?.text == label }?.expression
         return expression.flatMap { $0.is(NilLiteralExprSyntax.self) ? nil : $0 }
@@ -27,7 +27,7 @@ struct PropertyOptions {
         options.first { Self.name(of: $0) == name }
     }
 
-    /// The name of an option, with arguments or without.
+    /// The name of an option, with or without arguments.
     static func name(of option: ExprSyntax) -> String? {
         let called = option.as(FunctionCallExprSyntax.self)?.calledExpression ?? option
         return called.as(MemberAccessExprSyntax.self)?.declName.baseName.text
@@ -35,14 +35,14 @@ struct PropertyOptions {
 }
 
 extension AttributeListSyntax {
-    /// The attribute of that name, also where it is qualified with its module's.
+    /// The attribute with this name, which may be qualified with its module's name.
     func attribute(named name: String) -> AttributeSyntax? {
         lazy.compactMap { $0.as(AttributeSyntax.self) }.first { $0.isNamed(name) }
     }
 }
 
 extension AttributeSyntax {
-    /// Whether this is its name, also if that is qualified with its module's.
+    /// Whether the attribute has this name, which may be qualified with its module's name.
     func isNamed(_ name: String) -> Bool {
         if let type = attributeName.as(IdentifierTypeSyntax.self) { return type.name.text == name }
         guard let type = attributeName.as(MemberTypeSyntax.self), type.name.text == name else { return false }

@@ -1,8 +1,8 @@
 import SwiftSyntax
 
-/// A property's type, as far as its spelling tells.
+/// A property's type, as far as its spelling shows.
 ///
-/// The nodes stay in the user's tree, with the blanks around them, so that diagnostics have a place.
+/// The nodes remain in the user's syntax tree, including their whitespace, so that diagnostics have a location.
 struct PropertyType {
     enum Shape {
         /// `Many<T>`.
@@ -36,7 +36,7 @@ struct PropertyType {
         if case .many = shape { true } else { false }
     }
 
-    /// What a relationship of this type leads to.
+    /// The destination of a relationship of this type.
     var destination: TypeSyntax? {
         switch shape {
         case .many(let type), .optional(let type): type
@@ -44,7 +44,7 @@ struct PropertyType {
         }
     }
 
-    /// Whether this is an attribute type that needs no asking how it is kept, or an optional of one.
+    /// Whether this is an attribute type whose stored form is known, or an optional of one.
     var isWellKnown: Bool {
         switch shape {
         case .many: false
@@ -62,7 +62,7 @@ struct PropertyType {
         }
     }
 
-    /// What values of the type are, or of the optional's; nil where the spelling does not tell.
+    /// The kind of the type's values, or of the optional's values. Nil if the spelling does not show it.
     var content: TypeContent? {
         switch shape {
         case .many: nil
@@ -73,7 +73,7 @@ struct PropertyType {
 
     var text: String { syntax.trimmedDescription }
 
-    /// The type in a place where an expression is expected: `String`, `(Author?)`.
+    /// The type, in a form that is valid as an expression: `String`, `(Author?)`.
     var expression: String {
         syntax.is(IdentifierTypeSyntax.self) || syntax.is(MemberTypeSyntax.self) ? text : "(\(text))"
     }
@@ -82,7 +82,7 @@ struct PropertyType {
     var stored: String { isWellKnown ? text : "(\(text)).Stored" }
 }
 
-/// What the values of a type are to the checks that attributes declare.
+/// The kind of a type's values, for the checks that attributes declare.
 enum TypeContent {
     case texts
     case numbers
@@ -97,7 +97,7 @@ extension TypeSyntax {
         "UUID": .others, "Data": .others,
     ]
 
-    /// The name without the module that it may be qualified with.
+    /// The name without a module qualifier.
     private func name(in modules: String...) -> (name: String, arguments: GenericArgumentClauseSyntax?)? {
         if let type = self.as(IdentifierTypeSyntax.self) { return (type.name.text, type.genericArgumentClause) }
         if let type = self.as(MemberTypeSyntax.self), modules.contains(type.baseType.trimmedDescription) {
@@ -111,17 +111,17 @@ extension TypeSyntax {
         return arguments == nil && Self.wellKnown[name] != nil
     }
 
-    /// What the values are; nil where the spelling does not tell.
+    /// The kind of the values. Nil if the spelling does not show it.
     var content: TypeContent? {
         if self.is(ArrayTypeSyntax.self) || self.is(DictionaryTypeSyntax.self) { return .others }
         guard let (name, arguments) = name(in: "Swift", "Foundation") else { return nil }
         return arguments == nil ? Self.wellKnown[name] : nil
     }
 
-    /// Whether this is `Date`, which timestamps are kept in.
+    /// Whether this is `Date`, the type of timestamps.
     var isDate: Bool { name(in: "Foundation")?.name == "Date" }
 
-    /// Whether this is `Data`, which may be kept outside of the row.
+    /// Whether this is `Data`, which can be stored outside of the row.
     var isNamedData: Bool { name(in: "Foundation")?.name == "Data" }
 
     func argument(ofGeneric generic: String, in module: String) -> TypeSyntax? {

@@ -1,7 +1,7 @@
-/// Says that something has changed, and not what: who hears it looks at everything. So nothing is missed by hearing it
-/// late, or once for several.
+/// Signals that some state has changed, but not which. The listener examines all state, so a late or combined signal
+/// loses nothing.
 struct Bell: Sendable {
-    /// For one listener. Begins rung.
+    /// The signals, for one listener. One signal is pending from the start.
     let rings: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
 

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import StrataPipeline
 
-/// A user's end of the chat: lines in, lines out.
+/// One user's chat client: it reads lines from the user and writes lines to the screen.
 public struct ChatClient: Sendable {
     private let store: ChatStore
     private let screen: Screen
@@ -11,7 +11,7 @@ public struct ChatClient: Sendable {
     private let changed = Bell()
     private let last: Int
 
-    /// - Throws: what the store reports.
+    /// - Throws: errors of the store.
     public static func open(_ options: ClientOptions, file: URL, screen: Screen) async throws -> ChatClient {
         let store = try await ChatStore(.sqlite(file), user: options.name)
         do {
@@ -38,15 +38,15 @@ public struct ChatClient: Sendable {
             maxConcurrent: 64,
             retry: RetryPolicy(maxAttempts: nil, cap: .seconds(10)),
             constraints: [connection.constraint],
-            // A client that is killed again and again is not killed by what it sends.
+            // If the client is killed repeatedly, its operations are not the cause. So crashes must not stop them.
             crashLimit: .max,
             handler: Courier(store: store, connection: connection)
         )
     }
 
-    /// Runs until the input ends or says so.
+    /// Runs until the input ends, or until the user quits.
     ///
-    /// - Throws: ``Replaced``; what the store reports, or the screen.
+    /// - Throws: ``Replaced``; errors of the store and of the screen.
     public func run<Lines: AsyncSequence<String, Never> & Sendable>(_ lines: Lines) async throws {
         let transcript = Transcript(store: store, screen: screen, last: last)
         let lookout = Lookout(store: store, connection: connection, broker: broker, screen: screen)
@@ -65,13 +65,13 @@ public struct ChatClient: Sendable {
         }
     }
 
-    /// Gives back what runs. What waits stays in the store.
+    /// Closes the broker and the store. Queued operations stay in the store.
     public func close() async throws {
         await broker.close()
         try await store.stack.close()
     }
 
-    /// Stores what has come, and answers then.
+    /// Stores a received parcel, and then answers it.
     private func receive(_ parcel: Parcel, from sender: String) async throws {
         connection.replies.put(parcel, from: sender)
         guard let answer = try await store.receive(parcel, from: sender) else { return }

@@ -3,34 +3,34 @@ import NIOPosix
 import StrataPipeline
 import Synchronization
 
-/// A client's connection to the server, which is made again whenever it breaks.
+/// A client's connection to the server, which reconnects after every failure.
 ///
-/// Knows whether the server is there and which buddies are, and whoever waits for an answer is told when it will not
-/// come.
+/// Knows whether the server is connected and which buddies are online. Notifies waiting operations when their answer
+/// can no longer arrive.
 final class Connection: Sendable {
     typealias Writer = NIOAsyncChannelOutboundWriter<Frame>
 
     private struct State {
-        /// Nil while there is no connection.
+        /// Nil while the client is not connected.
         var writer: Writer?
         var here: Set<String> = []
         var buddies: Set<String>
-        /// Why the last connection has ended, or could not be made.
+        /// The reason why the last connection ended, or why it could not be made.
         var trouble: String?
     }
 
     let name: String
-    /// That there is a connection.
+    /// Satisfied while the client is connected.
     let constraint = ManualConstraint(.server, isSatisfied: false)
-    /// Who waits for an answer.
+    /// The operations that wait for an answer.
     let replies = Replies()
     private let port: Int
     private let state: Mutex<State>
     private let changed: Bell
 
     /// - Parameters:
-    ///   - buddies: whose coming and going is to be known.
-    ///   - changed: is rung when something is different here.
+    ///   - buddies: the buddies whose presence the client watches.
+    ///   - changed: rings when the state of the connection changes.
     init(name: String, port: Int, buddies: some Sequence<String>, changed: Bell) {
         self.name = name
         self.port = port
@@ -40,17 +40,17 @@ final class Connection: Sendable {
 
     var isThere: Bool { state.withLock { $0.writer != nil } }
 
-    /// Why there is no connection; nil while there is one, or was none yet.
+    /// The reason why the client is not connected. Nil while it is connected, and before the first attempt.
     var trouble: String? { state.withLock { $0.writer == nil ? $0.trouble : nil } }
 
     func isHere(_ buddy: String) -> Bool { state.withLock { $0.here.contains(buddy) } }
 
-    /// Those of the buddies that are there; nil while there is no connection.
+    /// The buddies that are online. Nil while the client is not connected.
     var here: Set<String>? { state.withLock { $0.writer == nil ? nil : $0.here } }
 
-    /// Sends a parcel, if there is a connection; whether it arrives is for its answer to say.
+    /// Sends a parcel if the client is connected. Only its answer proves that the parcel has arrived.
     ///
-    /// - Returns: false if there is no connection.
+    /// - Returns: false if the client is not connected.
     func send(_ parcel: Parcel, to buddy: String) async throws -> Bool {
         guard let writer = state.withLock({ $0.writer }) else { return false }
         do {
@@ -64,17 +64,17 @@ final class Connection: Sendable {
         }
     }
 
-    /// Wants to know of one more buddy, now and at every connection to come.
+    /// Watches one more buddy's presence, on this connection and on all later ones.
     func watch(_ buddy: String) async {
         let writer = state.withLock { $0.buddies.insert(buddy).inserted ? $0.writer : nil }
-        // Where this fails, the next connection tells the server.
+        // If this write fails, the next connection sends the name.
         try? await writer?.write(.watch(buddy: buddy))
     }
 
-    /// Connects, again and again.
+    /// Connects repeatedly until an error stops the client.
     ///
-    /// - Parameter receive: is given each parcel, one after the other.
-    /// - Throws: ``Replaced``; what `receive` throws; `CancellationError`.
+    /// - Parameter receive: receives the parcels, one at a time.
+    /// - Throws: ``Replaced``; errors of `receive`; `CancellationError`.
     func run(receive: @Sendable (Parcel, _ sender: String) async throws -> Void) async throws {
         var backoff = Backoff()
         while true {
@@ -130,7 +130,8 @@ final class Connection: Sendable {
         }
     }
 
-    /// - Returns: buddies of whom the server was not told: those that have come up since, and of very many the rest.
+    /// - Returns: the buddies that the login did not name: buddies added since then, and buddies above the login's
+    ///   limit.
     private func begin(_ writer: Writer, _ here: Set<String>, told: Set<String>) -> Set<String> {
         let missed = state.withLock { state in
             state.writer = writer
@@ -146,7 +147,7 @@ final class Connection: Sendable {
         state.withLock { state in
             if isHere { state.here.insert(buddy) } else { state.here.remove(buddy) }
         }
-        // Also where it has come again: what was on the way to its connection before may be lost.
+        // Also if the buddy has reconnected, because parcels to its previous connection may be lost.
         replies.giveUp(on: buddy)
         changed.ring()
     }
@@ -172,17 +173,17 @@ final class Connection: Sendable {
     }
 }
 
-/// That what has come could not be dealt with here.
+/// The client could not process a received parcel.
 private struct ReceivingFailed: Error {
     let underlying: any Error
 }
 
-/// That somebody has logged in under the same name, so that this client has to go.
+/// Another client has logged in under the same name, so this client must end.
 public struct Replaced: Error, CustomStringConvertible {
     public let description = "somebody has logged in under your name"
 }
 
-/// That the server has ended the connection.
+/// The server has ended the connection.
 private struct Refused: Error, CustomStringConvertible {
     let reason: Frame.Goodbye
 

@@ -2,9 +2,9 @@ import Foundation
 import Strata
 import StrataPipeline
 
-/// Looks at what waits whenever something has changed: tells the user, and the broker who is there.
+/// Reacts to every change: it reports queues and presence to the user, and presence to the broker.
 struct Lookout: Sendable {
-    /// What the user was told last.
+    /// The last state reported to the user.
     private struct Told {
         var isThere: Bool?
         var here: Set<String>?
@@ -16,19 +16,20 @@ struct Lookout: Sendable {
     let broker: TaskBroker
     let screen: Screen
 
-    /// - Throws: what the store reports.
+    /// - Throws: errors of the store.
     func run(_ rings: AsyncStream<Void>) async throws {
         var told = Told()
         var constraints: [String: ManualConstraint] = [:]
         for await _ in rings {
             try await tellBroker(&constraints)
             tellOfConnection(&told)
-            // Before it has tried to connect, it knows of nobody why they are not here.
+            // Before the first attempt to connect, the client cannot know why a buddy is offline.
             if told.isThere != nil { try await tellOfQueues(&told) }
         }
     }
 
-    /// Says of each buddy whether it is there: then what has waited for it is tried again.
+    /// Sets the constraint of each buddy to its presence. When a buddy comes online, the broker retries the operations
+    /// that wait for it.
     private func tellBroker(_ constraints: inout [String: ManualConstraint]) async throws {
         let here = connection.here ?? []
         for name in try await store.buddyNames() {
@@ -46,7 +47,7 @@ struct Lookout: Sendable {
         if let here = connection.here {
             if told.isThere != true { screen.note("connected as \(store.user)") }
             told.isThere = true
-            // While there was no connection, nobody could be seen to go.
+            // While disconnected, the client could not see buddies leave.
             let before = told.here ?? []
             for buddy in here.subtracting(before).sorted() { screen.note("\(buddy) is here") }
             for buddy in before.subtracting(here).sorted() { screen.note("\(buddy) has gone") }
@@ -67,7 +68,7 @@ struct Lookout: Sendable {
         for buddy in told.stuck.keys.sorted() where !queues.contains(where: { $0.buddy == buddy }) {
             screen.note("\(buddy) has everything")
         }
-        // What goes on, but is not done yet, stays told of until it is.
+        // A queue that has resumed but is not empty stays in this list, so that the user learns when it is done.
         for (buddy, _) in told.stuck where stuck[buddy] == nil && queues.contains(where: { $0.buddy == buddy }) {
             stuck[buddy] = ""
         }

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Answers to what was sent, for those who wait for them.
+/// Matches answers to the operations that wait for them.
 final class Replies: Sendable {
     enum Reply: Sendable, Hashable {
         case answer(Parcel.Content)
-        /// The connection on which it would have come, or the buddy's, is gone.
+        /// This client's connection or the buddy's connection was lost, so the answer cannot arrive.
         case none
     }
 
-    /// Waits for one answer; ends when it is let go.
+    /// Waits for one answer, until it is released.
     final class Waiter: Sendable {
         fileprivate let operation: String
         fileprivate let buddy: String
@@ -30,29 +30,31 @@ final class Replies: Sendable {
 
     private let waiters = Mutex<[String: Waiter]>([:])
 
-    /// Begins to wait for what a buddy says of an operation. To be called before that is sent, and before anything is
-    /// looked at on which sending depends: what changes later is a reply.
+    /// Starts to wait for a buddy's answer to an operation.
+    ///
+    /// Call this before the operation is sent, and before the caller checks any state on which sending depends. Then a
+    /// later change of that state results in a reply.
     func waiter(for operation: String, from buddy: String) -> Waiter {
         let waiter = Waiter(operation, buddy)
         waiters.withLock { $0[operation] = waiter }
         return waiter
     }
 
-    /// Waits no more.
+    /// Stops waiting.
     func end(_ waiter: Waiter) {
         waiters.withLock { waiters in
             if waiters[waiter.operation] === waiter { waiters[waiter.operation] = nil }
         }
     }
 
-    /// An answer has come. One that nobody waits for is to a repeat.
+    /// Delivers an answer. An answer without a waiter belongs to a repeated parcel.
     func put(_ parcel: Parcel, from buddy: String) {
         let waiter = waiters.withLock { $0[parcel.operation] }
         guard let waiter, waiter.buddy == buddy else { return }
         waiter.continuation.yield(.answer(parcel.content))
     }
 
-    /// No more answers come from a buddy, or from anybody.
+    /// Tells all waiters for a buddy, or all waiters, that no answer will arrive.
     func giveUp(on buddy: String? = nil) {
         let lost = waiters.withLock { waiters in waiters.values.filter { buddy == nil || $0.buddy == buddy } }
         for waiter in lost { waiter.continuation.yield(.none) }

@@ -2,7 +2,8 @@ import Foundation
 import Strata
 import StrataPipeline
 
-/// Brings letters to those after whom their queues are named, and is done when they have said that they have them.
+/// Delivers letters to the buddy that their queue is named after. A delivery is done when the buddy has acknowledged
+/// it.
 struct Courier: TaskHandler {
     let store: ChatStore
     let connection: Connection
@@ -22,13 +23,13 @@ struct Courier: TaskHandler {
             }
             switch try await waiter.reply() {
             case .answer(let answer): return try await outcome(of: answer, to: attempt.payload, operation, from: buddy)
-            // It has arrived, or not: the buddy recognises a repeat.
+            // The parcel may or may not have arrived. The buddy recognises a repeat.
             case .none: continue
             }
         }
     }
 
-    /// - Returns: nil where the message is not in the store any more.
+    /// - Returns: nil if the message is no longer in the store.
     /// - Throws: ``NoKey``.
     private func content(of letter: Letter, _ operation: String, for name: String) async throws -> Parcel.Content? {
         let user = store.user
@@ -91,13 +92,13 @@ struct Courier: TaskHandler {
 }
 
 extension Query<Message> {
-    /// The message of an operation.
+    /// The message that an operation sends.
     static func sent(_ operation: String, by user: String) -> Query<Message> {
         Message.where { $0.sender == user && $0.operation == operation }
     }
 }
 
-/// That the user has given up a buddy's key, and a new one is not there yet.
+/// The user has discarded a buddy's key, and the new key has not arrived yet.
 private struct NoKey: Error, CustomStringConvertible {
     let name: String
 

@@ -1,6 +1,6 @@
 import StrataPipeline
 
-/// What is queued for a buddy. A message itself is in the store, under the id of its operation.
+/// The payload of an operation for a buddy. The store contains the message itself, under the operation's id.
 struct Letter: OperationPayload {
     enum Kind: String, Codable { case exchange, message }
 
@@ -14,19 +14,19 @@ extension PipelineName {
 
     var isChat: Bool { hasPrefix(Self.prefix) }
 
-    /// After whom the queue is named.
+    /// The buddy that the queue is named after.
     var buddy: String { String(rawValue.dropFirst(Self.prefix.count)) }
 }
 
 extension Constraint {
     private static let prefix = "buddy."
 
-    /// That there is a connection to the server.
+    /// Satisfied while the client is connected to the server.
     static let server: Constraint = "server"
 
-    /// That a buddy is there.
+    /// Satisfied while a buddy is online.
     static func buddy(_ name: String) -> Constraint { Constraint(rawValue: prefix + name) }
 
-    /// The buddy that is waited for.
+    /// The buddy that the constraint concerns.
     var buddy: String? { rawValue.hasPrefix(Self.prefix) ? String(rawValue.dropFirst(Self.prefix.count)) : nil }
 }

@@ -1,25 +1,25 @@
 import Crypto
 import Foundation
 
-/// A client's key for one buddy, and what can be done with it and the buddy's.
+/// A client's key pair for one buddy, and the operations with the buddy's public key.
 ///
-/// Each side has one for the other that stays. So it does not matter who begins an exchange, whether both do, or how
-/// often.
+/// Each side has one permanent key pair for the other side. So it does not matter which side begins the exchange,
+/// whether both begin it, or how often.
 struct KeyPair {
     private let privateKey: Curve25519.KeyAgreement.PrivateKey
 
     init() { privateKey = Curve25519.KeyAgreement.PrivateKey() }
 
-    /// - Throws: where these are not the bytes of a key.
+    /// - Throws: an error if the bytes are not a valid key.
     init(bytes: Data) throws { privateKey = try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: bytes) }
 
     var bytes: Data { privateKey.rawRepresentation }
 
     var publicBytes: Data { privateKey.publicKey.rawRepresentation }
 
-    /// The key for messages from one user to another; each direction has its own.
+    /// The key for messages from one user to another. Each direction has a separate key.
     ///
-    /// - Throws: where these are not the bytes of a public key.
+    /// - Throws: an error if the bytes are not a valid public key.
     private func secret(with theirs: Data, from sender: String, to receiver: String) throws -> SymmetricKey {
         let shared = try privateKey.sharedSecretFromKeyAgreement(
             with: Curve25519.KeyAgreement.PublicKey(rawRepresentation: theirs)
@@ -38,15 +38,15 @@ struct KeyPair {
         return try ChaChaPoly.seal(Data(text.utf8), using: key, authenticating: label.bytes).combined
     }
 
-    /// - Throws: where it was sealed with other keys, or with another label.
+    /// - Throws: an error if the text was sealed with other keys or with another label.
     func open(_ sealed: Data, as label: MessageLabel, with theirs: Data) throws -> String {
         let key = try secret(with: theirs, from: label.sender, to: label.receiver)
         let bytes = try ChaChaPoly.open(ChaChaPoly.SealedBox(combined: sealed), using: key, authenticating: label.bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Whether these are the bytes of a public key by which a secret can be agreed on. With some, such as zero,
-    /// everybody has the secret zero (RFC 7748, section 6.1).
+    /// Whether the bytes are a public key that is safe for key agreement. Some keys, such as zero, lead to the shared
+    /// secret zero for every private key (RFC 7748, section 6.1).
     static func isPublicKey(_ bytes: Data) -> Bool {
         guard let key = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: bytes),
             let secret = try? Curve25519.KeyAgreement.PrivateKey().sharedSecretFromKeyAgreement(with: key)
@@ -55,7 +55,8 @@ struct KeyPair {
     }
 }
 
-/// What is known of a sealed message, and sealed in with it: nobody can pass it off as another one.
+/// The public properties of a sealed message. They are authenticated together with the message, so a message cannot be
+/// passed off as another one.
 struct MessageLabel {
     let sender: String
     let receiver: String
@@ -67,6 +68,6 @@ struct MessageLabel {
         MessageLabel(sender: receiver, receiver: sender, number: number, operation: operation)
     }
 
-    /// Neither names nor ids of operations have spaces.
+    /// Names and operation ids do not contain spaces, so the text is unambiguous.
     var bytes: Data { Data("\(sender) \(receiver) \(number) \(operation)".utf8) }
 }

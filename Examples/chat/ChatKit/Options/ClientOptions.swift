@@ -1,13 +1,13 @@
 import ExampleArguments
 public import Foundation
 
-/// What the command line of `chat` asks for.
+/// The options of the command line of `chat`.
 public struct ClientOptions: Sendable, Equatable {
     public var name = ""
     public var port = ServerOptions.defaultPort
-    /// The file of the store; nil for the one that goes with the name.
+    /// The store's file. Nil for the default file of the user's name.
     public var store: String?
-    /// How many earlier messages are shown at first.
+    /// The number of earlier messages to show at the start.
     public var last = 1000
     public var help = false
 
@@ -25,7 +25,7 @@ public struct ClientOptions: Sendable, Equatable {
         \(Commands.help)
         """
 
-    /// Reads the arguments, without the program's name.
+    /// Parses the arguments, without the program's name.
     ///
     /// - Throws: ``UsageError``.
     public init(arguments: [String]) throws {
@@ -40,7 +40,8 @@ public struct ClientOptions: Sendable, Equatable {
         guard UserName.isValid(name) else { throw UsageError("\"\(name)\" is no name") }
     }
 
-    /// Where the store is: as the options say, or `$XDG_DATA_HOME/strata-chat/NAME.sqlite`, or under `~/.local/share`.
+    /// The store's file: the `--store` option, or `$XDG_DATA_HOME/strata-chat/NAME.sqlite`, or the same path under
+    /// `~/.local/share`.
     public func file(environment: [String: String] = ProcessInfo.processInfo.environment) -> URL {
         if let store { return URL(fileURLWithPath: store) }
         return UserFolder.data.url(environment: environment).appending(path: "strata-chat")

@@ -1,10 +1,10 @@
 import ExampleArguments
 
-/// What the command line of `chat-server` asks for.
+/// The options of the command line of `chat-server`.
 public struct ServerOptions: Sendable, Equatable {
     public static let defaultPort = 4242
 
-    /// 0 for any that is free.
+    /// 0 for any free port.
     public var port = Self.defaultPort
     public var help = false
 
@@ -19,7 +19,7 @@ public struct ServerOptions: Sendable, Equatable {
         SIGUSR1 cuts all connections.
         """
 
-    /// Reads the arguments, without the program's name.
+    /// Parses the arguments, without the program's name.
     ///
     /// - Throws: ``UsageError``.
     public init(arguments: [String]) throws {

@@ -1,6 +1,6 @@
 import Strata
 
-/// What the user types.
+/// Executes the lines that the user types.
 struct Commands: Sendable {
     enum Next { case goOn, quit }
 

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// The lines of standard input, whatever it is. Read ahead by a few lines only.
+/// The lines of standard input, from a terminal, pipe or file. Reads only a few lines ahead.
 public struct InputLines: AsyncSequence, Sendable {
     public typealias Element = String
     public typealias Failure = Never
@@ -9,11 +9,11 @@ public struct InputLines: AsyncSequence, Sendable {
     private let lines: AsyncStream<String>
     private let room: DispatchSemaphore
 
-    /// Begins to read. To be called once in a process.
+    /// Begins to read. Call this once in a process.
     public init() {
         let (lines, continuation) = AsyncStream<String>.makeStream()
         let room = DispatchSemaphore(value: 16)
-        // A thread of its own: reading from a terminal waits for a person, and nothing cancels it.
+        // Uses a separate thread, because reading from a terminal blocks and cannot be cancelled.
         Thread.detachNewThread {
             while let line = readLine() {
                 room.wait()

@@ -1,24 +1,24 @@
 public import Foundation
 import Synchronization
 
-/// Where lines are shown. Each is written at once and whole.
+/// The output of the client. Each line is written whole and at once.
 public final class Screen: Sendable {
     private let output: Mutex<FileHandle>
 
     public init(_ output: FileHandle) { self.output = Mutex(output) }
 
-    /// - Throws: where nobody can see it any more.
+    /// - Throws: an error if the output is closed.
     func show(_ line: String) throws {
         try output.withLock { try $0.write(contentsOf: Data((Self.printable(line) + "\n").utf8)) }
     }
 
-    /// Shows something that is not part of a conversation.
+    /// Shows a line that is not part of a conversation.
     func note(_ line: String) {
-        // Where it cannot be seen, neither can a message, and that ends the client.
+        // An error is ignored, because the next message fails in the same way and ends the client.
         try? show("-- \(line)")
     }
 
-    /// A line and nothing else: what others have written cannot move the cursor or begin a line of its own.
+    /// The line without control characters. Text from other users must not move the cursor or start a new line.
     static func printable(_ line: String) -> String {
         let scalars = line.unicodeScalars.map { scalar -> Unicode.Scalar in
             switch scalar.properties.generalCategory {

@@ -1,14 +1,14 @@
 import Strata
 
-/// Shows the conversations, in the order of their places in the store.
+/// Shows the conversations, in the order of the messages' places in the store.
 ///
-/// What is shown is always a beginning of what is stored: a message is shown after the commit that has stored it, and
-/// once by each run of the client. What was stored when a run ended, and perhaps not shown, is at the head of the next
-/// one.
+/// The shown messages are always a prefix of the stored ones. A message is shown after the commit that stores it, and
+/// once in each run of the client. A message that was stored at the end of a run, but perhaps not shown, appears at the
+/// start of the next run.
 struct Transcript: Sendable {
     let store: ChatStore
     let screen: Screen
-    /// How many earlier messages a run begins with.
+    /// The number of earlier messages to show at the start.
     let last: Int
 
     func run() async throws {

@@ -3,16 +3,16 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Passes parcels on between clients on this machine.
+/// Routes parcels between clients on this machine.
 ///
-/// It keeps nothing, and acknowledges nothing: it may be ended at any moment.
+/// The server stores nothing and acknowledges nothing, so it may be ended at any time.
 public struct ChatServer: Sendable {
     private typealias Client = NIOAsyncChannel<Frame, Frame>
 
-    /// How many connections there may be at once.
+    /// The maximum number of concurrent connections.
     private static let connectionLimit = 500
 
-    /// The port on which it listens.
+    /// The port that the server listens on.
     public let port: Int
     private let listener: NIOAsyncChannel<Client, Never>
     private let switchboard = Switchboard()
@@ -22,8 +22,8 @@ public struct ChatServer: Sendable {
     /// Opens a port of the loopback interface.
     ///
     /// - Parameters:
-    ///   - port: which one; 0 for one that is free.
-    ///   - note: is given lines about what goes wrong.
+    ///   - port: the port; 0 for any free port.
+    ///   - note: receives lines about errors.
     /// - Throws: ``PortError``.
     public static func open(port: Int, note: @escaping @Sendable (String) -> Void) async throws -> ChatServer {
         let listener: NIOAsyncChannel<Client, Never>
@@ -52,7 +52,7 @@ public struct ChatServer: Sendable {
         self.note = note
     }
 
-    /// Serves clients until its task is cancelled.
+    /// Serves clients until the task is cancelled.
     public func run() async throws {
         try await listener.executeThenClose { clients in
             try await withThrowingDiscardingTaskGroup { group in
@@ -63,7 +63,7 @@ public struct ChatServer: Sendable {
         }
     }
 
-    /// Cuts all connections, as a network would that breaks. Clients come again by themselves.
+    /// Closes all connections, as a network failure would. Clients reconnect by themselves.
     public func cutAll() { connections.cutAll() }
 
     private func serve(_ client: Client) async {
@@ -85,7 +85,7 @@ public struct ChatServer: Sendable {
                     } catch let error as FrameError {
                         note("\(peer(client)) is cut off: \(error)")
                         outbox.finish(with: .goodbye(reason: .malformed))
-                        // It need not read what it is told.
+                        // The client may not read the goodbye, so the wait for it ends after a second.
                         group.addTask { try await Task.sleep(for: .seconds(1)) }
                     }
                     outbox.finish()
@@ -94,7 +94,7 @@ public struct ChatServer: Sendable {
                 }
             }
         } catch {
-            // The connection has broken, which is the client's to repair.
+            // The connection has failed. The client reconnects.
         }
     }
 
@@ -121,11 +121,11 @@ public struct ChatServer: Sendable {
     }
 }
 
-/// The connections that are open, logged in or not.
+/// All open connections, whether logged in or not.
 private final class Connections: Sendable {
     private let outboxes = Mutex<[ObjectIdentifier: Outbox]>([:])
 
-    /// - Returns: how many there are now.
+    /// - Returns: the number of connections.
     func add(_ outbox: Outbox) -> Int {
         outboxes.withLock { outboxes in
             outboxes[ObjectIdentifier(outbox)] = outbox

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// What is to be written to one connection.
+/// The frames to write to one connection.
 ///
-/// Nobody waits for a client that reads slowly: where it is too far behind, its connection is closed. Nothing is lost
-/// by that, as what it has not acknowledged is sent again.
+/// The server does not wait for a client that reads slowly. If too many frames are pending, the connection is closed.
+/// This loses no messages, because unacknowledged parcels are sent again.
 final class Outbox: Sendable {
     private static let limit = 256
 
@@ -20,12 +20,12 @@ final class Outbox: Sendable {
         if case .dropped = continuation.yield(frame) { cut() }
     }
 
-    /// Has the connection closed when what is in here is written.
+    /// Closes the connection after all pending frames are written.
     func finish(with frame: Frame? = nil) {
         if let frame { put(frame) }
         continuation.finish()
     }
 
-    /// Closes the connection as it is.
+    /// Closes the connection at once.
     func cut() { channel.close(promise: nil) }
 }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// That a server cannot listen on a port.
+/// The server cannot listen on a port.
 public struct PortError: Error, CustomStringConvertible {
     let port: Int
-    /// The number of the system's error.
+    /// The system's error number.
     let code: Int32
 
     public var description: String {

@@ -1,7 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// Who is there, and who wants to know of whom. All that the server knows; gone with it.
+/// The users that are online, and the buddies that each of them watches. This is the server's whole state, and it is
+/// not stored.
 final class Switchboard: Sendable {
     private struct Member {
         let outbox: Outbox
@@ -10,7 +11,7 @@ final class Switchboard: Sendable {
 
     private let members = Mutex<[String: Member]>([:])
 
-    /// Lets somebody in. Who was there under that name before is told so and sent away.
+    /// Adds a user. An earlier connection under the same name is notified and closed.
     func enter(_ name: String, buddies: Set<String>, _ outbox: Outbox) {
         members.withLock { members in
             members[name]?.outbox.finish(with: .goodbye(reason: .replaced))
@@ -20,7 +21,7 @@ final class Switchboard: Sendable {
         }
     }
 
-    /// Lets somebody go, unless another connection has taken over the name.
+    /// Removes a user, unless another connection has taken over the name.
     func leave(_ name: String, _ outbox: Outbox) {
         members.withLock { members in
             guard members[name]?.outbox === outbox else { return }
@@ -29,7 +30,8 @@ final class Switchboard: Sendable {
         }
     }
 
-    /// Says whether a buddy is there, and from then on when it comes and goes, unless those are too many already.
+    /// Reports whether a buddy is online, and reports later changes too, unless the user watches too many buddies
+    /// already.
     func watch(_ buddy: String, for name: String, _ outbox: Outbox) {
         members.withLock { members in
             guard let member = members[name], member.outbox === outbox else { return }
@@ -38,7 +40,7 @@ final class Switchboard: Sendable {
         }
     }
 
-    /// Passes a parcel on, or tells its sender that there is nobody to pass it on to.
+    /// Forwards a parcel, or tells its sender that the receiver is offline.
     func route(_ parcel: Parcel, from name: String, to buddy: String, _ outbox: Outbox) {
         members.withLock { members in
             guard members[name]?.outbox === outbox else { return }
@@ -50,7 +52,7 @@ final class Switchboard: Sendable {
         }
     }
 
-    /// Under the lock, so that everybody is told of comings and goings in the order in which they were.
+    /// Runs under the lock, so that all clients receive presence changes in the order in which they happened.
     private static func tell(_ members: [String: Member], of name: String, isHere: Bool) {
         for (other, member) in members where other != name && member.buddies.contains(name) {
             member.outbox.put(.presence(of: name, isHere: isHere))

@@ -2,9 +2,9 @@ import Foundation
 import Strata
 
 extension ChatStore {
-    /// Stores what a parcel has brought.
+    /// Stores the contents of a parcel.
     ///
-    /// - Returns: the answer, to be sent now that it is stored; nil for what is itself an answer.
+    /// - Returns: the answer, to be sent now that the contents are stored. Nil if the parcel is itself an answer.
     func receive(_ parcel: Parcel, from sender: String) async throws -> Parcel? {
         guard sender != user else { return nil }
         let answer: Parcel.Content
@@ -42,7 +42,8 @@ extension ChatStore {
             if try context.exists(Message.where { $0.sender == sender && $0.operation == operation }) {
                 return .received(receipt: receipt)
             }
-            // A queue sends one after the other, so this comes from a client that does not keep to the order.
+            // A queue sends its messages in order. So a smaller number comes from a client that does not keep the
+            // order.
             guard number > buddy.newest else { return .refused(reason: "it comes behind a later one") }
             buddy.newest = number
             context.insert(
@@ -62,9 +63,9 @@ extension ChatStore {
 }
 
 extension Buddy {
-    /// Keeps a buddy's key, if none is known.
+    /// Stores a buddy's key if no key is known.
     ///
-    /// - Returns: false if another one is known, which only the user can give up.
+    /// - Returns: false if a different key is known. Only the user can discard that key.
     func take(_ key: Data) -> Bool {
         if theirKey == nil { theirKey = key }
         return theirKey == key

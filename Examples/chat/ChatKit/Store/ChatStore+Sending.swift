@@ -4,13 +4,13 @@ import StrataPipeline
 extension ChatStore {
     private static let exchangeKey = "exchange"
 
-    /// Queues a message, in the commit that stores it; before the first one, an exchange of keys.
+    /// Queues a message in the commit that stores it. The first message also queues an exchange of keys.
     func send(_ text: String, to name: String) async throws {
         try await write { context in
             let buddy = try context.buddy(name)
             let exchange = buddy.isReady ? nil : try exchange(with: name, in: context)
             let operation = context.enqueue(Letter(kind: .message), in: .chat(with: name))
-            // The queue's order says it already, as long as nobody moves anything in it.
+            // The queue's order already guarantees this, unless the user reorders the queue.
             if let exchange { try operation.addDependencies([exchange]) }
             context.insert(
                 Message(
@@ -25,14 +25,14 @@ extension ChatStore {
         }
     }
 
-    /// Has what has failed tried again.
+    /// Retries the failed operations of a buddy.
     ///
-    /// - Returns: how many operations those were.
+    /// - Returns: the number of these operations.
     func retry(_ name: String) async throws -> Int {
         try await write { context in try context.retryFailed(in: .chat(with: name)) }
     }
 
-    /// Takes whichever key a buddy has now, and has what has failed tried again behind a new exchange.
+    /// Accepts the buddy's current key, whichever it is, and retries failed operations after a new exchange of keys.
     func trust(_ name: String) async throws {
         try await write { context in
             let buddy = try context.buddy(name)
@@ -49,7 +49,7 @@ extension ChatStore {
         }
     }
 
-    /// The exchange that is queued, or a new one.
+    /// The queued exchange, or a new one.
     private func exchange(with name: String, in context: ObjectContext) throws -> QueuedOperation {
         let queue = PipelineName.chat(with: name)
         let key = Self.exchangeKey

@@ -5,22 +5,22 @@ import StrataPipeline
 
 /// One user's buddies, messages and queues, in a file.
 ///
-/// All that puts messages in goes through one context, block after block, so that their places are in the order of the
-/// commits: who follows the places misses none.
+/// All messages are inserted through one context, one block at a time. So their places are in the order of the commits,
+/// and a reader that follows the places misses no message.
 struct ChatStore: Sendable {
     let stack: ContextStack
-    /// Whose store it is.
+    /// The user that the store belongs to.
     let user: String
     private let writer: ContextHandle
 
-    /// What fails for good the client says itself.
+    /// The client itself reports permanent failures, so the logger only reports errors.
     private static var logger: Logger {
         var logger = Logger(label: "chat")
         logger.logLevel = .error
         return logger
     }
 
-    /// - Throws: what the store reports.
+    /// - Throws: errors of the store.
     init(_ place: StoreLocation, user: String) async throws {
         stack = try await ContextStack.open(
             place,
@@ -36,7 +36,7 @@ struct ChatStore: Sendable {
         try await stack.background { context in try context.column(Buddy.byName, \.name) }
     }
 
-    /// Changes the store, all or nothing; where somebody else has changed the same, again on what is there then.
+    /// Changes the store, all or nothing. After a conflict with another writer, the block runs again on the new state.
     func write<T: Sendable>(_ body: @escaping @Sendable (ObjectContext) throws -> T) async throws -> T {
         for _ in 0..<8 {
             let result = try await writer.perform { context -> T? in
@@ -69,11 +69,11 @@ enum ChatError: Error, CustomStringConvertible {
 }
 
 extension ObjectContext {
-    /// Somebody by name; made, with a key, where there is none.
+    /// The buddy with this name. If it does not exist, it is created with a new key.
     func buddy(_ name: String) throws -> Buddy {
         try first(Buddy.where { $0.name == name }) ?? insert(Buddy(name: name, ownKey: KeyPair().bytes))
     }
 
-    /// The place for one more message.
+    /// The place of the next message.
     func nextPlace() throws -> Int { (try last(Message.byPlace)?.place ?? 0) + 1 }
 }

@@ -1,20 +1,20 @@
 import Foundation
 import Strata
 
-/// Somebody to talk to.
+/// A person to chat with.
 @Model final class Buddy {
     @Attribute(.unique) var name: String
-    /// This client's key for that buddy, with its secret half.
+    /// This client's key pair for the buddy, including the private key.
     var ownKey: Data
-    /// The buddy's public key, as soon as it is known.
+    /// The buddy's public key, once it is known.
     var theirKey: Data?
-    /// Whether the buddy has said that it has this client's key.
+    /// Whether the buddy has acknowledged this client's key.
     var hasOwnKey: Bool = false
-    /// The number of the newest message from that buddy, as long as it has this key.
+    /// The number of the newest message from the buddy under its current key.
     var newest: Int = 0
     @Relationship(deleteRule: .cascade, inverse: \Message.buddy) var messages: Many<Message>
 
-    /// Whether messages for that buddy can be sealed, and it can open them.
+    /// Whether messages for the buddy can be sealed, and the buddy can open them.
     var isReady: Bool { hasOwnKey && theirKey != nil }
 
     static let byName = Buddy.all.sorted { $0.name }
@@ -23,15 +23,15 @@ import Strata
 /// A message from or to a buddy.
 @Model(.unique("sender", "operation"))
 final class Message {
-    /// Where it stands on the screen: from 1, in the order in which messages have come into this store.
+    /// The position on the screen, from 1, in the order in which messages entered this store.
     @Attribute(.unique) var place: Int
     var sender: String
-    /// The text of the id of the operation that sends it, at its sender.
+    /// The text of the id of the sender's operation.
     var operation: String
-    /// Grows from one message of a sender to a receiver to the next.
+    /// Increases with each message from a sender to a receiver.
     var number: Int
     var text: String
-    /// Whether the receiver has it.
+    /// Whether the receiver has the message.
     var isDelivered: Bool = false
     var buddy: Buddy?
 

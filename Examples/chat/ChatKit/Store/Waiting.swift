@@ -2,40 +2,40 @@ import Foundation
 import Strata
 import StrataPipeline
 
-/// What waits, and why, in words.
+/// Describes the queued operations and the reasons why they wait.
 struct Waiting: Sendable {
-    /// What waits for one buddy.
+    /// The queued operations for one buddy.
     struct Queue: Sendable {
         let buddy: String
-        /// What waits, and why, as in `2 messages wait, as bob is not here`.
+        /// What waits and why, for example `2 messages wait, as bob is not here`.
         let state: String
-        /// Whether it does not go on.
+        /// Whether the queue makes no progress.
         let isBlocked: Bool
-        /// The first of what is queued, each with why it has not arrived.
+        /// The first operations of the queue, each with the reason why it has not arrived.
         let entries: [String]
-        /// How many there are behind those.
+        /// The number of further operations.
         let more: Int
 
-        /// For whom, what and why.
+        /// The buddy and the state, on one line.
         var line: String { "to \(buddy): \(state)" }
     }
 
-    /// Why something waits.
+    /// The reason why an operation waits.
     private enum Reason {
-        /// What is so, whatever waits for it.
+        /// A circumstance that concerns every waiting operation.
         case circumstance(String)
-        /// What is so of what waits itself, without its name.
+        /// A property of the operation itself. The text lacks the operation's name.
         case itself(String)
-        /// Nothing is in its way by now.
+        /// No obstacle remains.
         case soon
     }
 
     let store: ChatStore
     let connection: Connection
 
-    /// The queues of all buddies for whom something waits, by name.
+    /// The non-empty queues of all buddies, sorted by name.
     ///
-    /// - Parameter limit: how many entries of each are wanted.
+    /// - Parameter limit: the maximum number of entries per queue.
     func queues(entries limit: Int) async throws -> [Queue] {
         try await store.stack.background { context in
             try context.pipelineSnapshots().filter { $0.name.isChat }.map { snapshot in
@@ -78,7 +78,7 @@ struct Waiting: Sendable {
         }
     }
 
-    /// As in `2 messages wait`. Where there are no messages, keys alone are exchanged.
+    /// For example `2 messages wait`. Without messages, only keys are exchanged.
     private static func count(_ messages: Int, one: String = "waits", several: String = "wait") -> String {
         switch messages {
         case 0: "the exchange of keys \(one)"

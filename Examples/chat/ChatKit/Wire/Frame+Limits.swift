@@ -1,8 +1,8 @@
 extension Frame {
-    /// Whether everything in it is as long as it may be, and names are names.
+    /// Whether all contents are within their length limits, and all names are valid.
     ///
-    /// Checked of all that comes in. So what is passed on fits into a frame in any case, whichever way its JSON was
-    /// written before.
+    /// Checked for every received frame. So a forwarded parcel always fits into a frame, however its JSON was encoded
+    /// before.
     var isWithinLimits: Bool {
         switch self {
         case .login(let name, let buddies):
@@ -16,9 +16,9 @@ extension Frame {
 }
 
 extension Parcel {
-    /// How many bytes a message may have.
+    /// The maximum size of a message, in bytes.
     static let messageLimit = 16 * 1024
-    /// By how much a sealed message is longer, or less.
+    /// An upper bound for the bytes that sealing adds to a message.
     private static let sealLimit = 64
 
     var isWithinLimits: Bool {

@@ -1,39 +1,40 @@
 public import Foundation
 
-/// What a client and the server say to each other.
+/// A message between a client and the server.
 public enum Frame: Codable, Sendable, Hashable {
     // MARK: From a client
 
-    /// Who it is, and whose coming and going it wants to know of. The first frame of every connection.
+    /// The client's name, and the buddies whose presence it watches. The first frame of every connection.
     case login(name: String, buddies: [String])
-    /// Somebody else whose coming and going it wants to know of.
+    /// Another buddy whose presence the client watches.
     case watch(buddy: String)
     case send(parcel: Parcel, to: String)
 
     // MARK: From the server
 
-    /// The answer to `login`, with those of the buddies that are there.
+    /// The answer to `login`, with the watched buddies that are online.
     case welcome(here: [String])
-    /// That a buddy has come or gone. One that has come again is told of again: what was on the way to it may be lost.
+    /// A buddy has come online or gone offline. Also sent when a buddy reconnects, because parcels to its earlier
+    /// connection may be lost.
     case presence(of: String, isHere: Bool)
     case parcel(parcel: Parcel, from: String)
-    /// Why the server ends the connection.
+    /// The reason why the server ends the connection.
     case goodbye(reason: Goodbye)
 
     public enum Goodbye: String, Codable, Sendable {
-        /// Somebody has logged in under the same name.
+        /// Another client has logged in under the same name.
         case replaced
-        /// What came could not be understood.
+        /// The client sent a malformed frame.
         case malformed
         /// There are too many connections.
         case full
     }
 }
 
-/// What one client sends to another. The server passes it on and keeps nothing of it.
+/// A message from one client to another. The server forwards it and does not store it.
 public struct Parcel: Codable, Sendable, Hashable {
-    /// The text of an operation's id at the client that has queued it, in the answers too. Whoever has seen it before
-    /// is dealing with a repeat.
+    /// The text of the operation's id at the client that queued it, also in answers. A receiver that knows this id
+    /// recognises a repeat.
     public var operation: String
     public var content: Content
 
@@ -43,17 +44,17 @@ public struct Parcel: Codable, Sendable, Hashable {
     }
 
     public enum Content: Codable, Sendable, Hashable {
-        /// The sender's public key. Answered by `keyReply` when it is stored.
+        /// The sender's public key. Answered by `keyReply` once it is stored.
         case key(bytes: Data)
-        /// The public key of the one who was asked.
+        /// The public key of the client that answers.
         case keyReply(bytes: Data)
-        /// A sealed message. Answered by `received` when it is stored.
+        /// A sealed message. Answered by `received` once it is stored.
         ///
-        /// Numbers grow from one message of a sender to the next.
+        /// Numbers increase from one message of a sender to the next.
         case message(sealed: Data, number: Int)
-        /// Sealed by the one who has stored the message, so that nobody else can say it.
+        /// Sealed by the client that has stored the message, so that another client cannot forge the receipt.
         case received(receipt: Data)
-        /// It is not taken, and would not be the next time either.
+        /// The receiver rejects the parcel, and would reject it again.
         case refused(reason: String)
     }
 }

@@ -1,14 +1,13 @@
 import Foundation
 public import NIOCore
 
-/// A frame on the wire: four bytes with the length of what follows, the most significant one first, and the frame as
-/// JSON.
+/// The wire format of a frame: the length in four bytes, the most significant byte first, and then the frame as JSON.
 public enum FrameCodec {
-    /// How long the JSON of a frame may be.
+    /// The maximum size of a frame's JSON, in bytes.
     public static let limit = 64 * 1024
     static let headerLength = 4
 
-    /// Puts a codec for both directions into the pipeline of a channel.
+    /// Adds a codec for both directions to a channel's pipeline.
     static func add(to channel: any Channel) throws {
         try channel.pipeline.syncOperations.addHandlers(
             ByteToMessageHandler(FrameDecoder()),
@@ -17,11 +16,11 @@ public enum FrameCodec {
     }
 }
 
-/// Why bytes are no frame.
+/// The reason why bytes are not a valid frame.
 public enum FrameError: Error, Hashable, CustomStringConvertible {
     case tooLong(Int)
     case malformed(String)
-    /// The connection has ended in the middle of a frame.
+    /// The connection ended in the middle of a frame.
     case incomplete
 
     public var description: String {
@@ -40,7 +39,7 @@ public struct FrameDecoder: NIOSingleStepByteToMessageDecoder {
 
     public init() {}
 
-    /// - Throws: ``FrameError``; a length that is too long as soon as it is known, before its bytes are waited for.
+    /// - Throws: ``FrameError``. An excessive length throws as soon as it is known, before its bytes have arrived.
     public mutating func decode(buffer: inout ByteBuffer) throws -> Frame? {
         guard let length: UInt32 = buffer.getInteger(at: buffer.readerIndex) else { return nil }
         guard length <= FrameCodec.limit else { throw FrameError.tooLong(Int(length)) }
@@ -69,7 +68,7 @@ public struct FrameEncoder: MessageToByteEncoder {
 
     public init() {}
 
-    /// - Throws: `FrameError.tooLong`; what the JSON encoder throws.
+    /// - Throws: `FrameError.tooLong`; errors of the JSON encoder.
     public func encode(data: Frame, out: inout ByteBuffer) throws {
         let bytes = try encoder.encode(data)
         guard bytes.count <= FrameCodec.limit else { throw FrameError.tooLong(bytes.count) }

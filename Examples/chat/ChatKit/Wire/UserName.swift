@@ -1,9 +1,8 @@
-/// What a name may be: 1 to 32 letters and digits of ASCII, `.`, `-` and `_`, the first one a letter or a digit.
+/// The rules for user names: 1 to 32 ASCII letters and digits, `.`, `-` and `_`, the first one a letter or a digit.
 ///
-/// Names are shown on screens and are parts of queues' names, so there is nothing in them that would have to be
-/// escaped.
+/// Names appear on screens and in the names of queues, so they contain only characters that need no escaping.
 public enum UserName {
-    /// Of how many buddies somebody may want to know.
+    /// The maximum number of buddies that one user can watch.
     static let buddyLimit = 1000
 
     public static func isValid(_ name: String) -> Bool {

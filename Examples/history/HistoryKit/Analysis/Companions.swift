@@ -1,7 +1,8 @@
-/// Counts which things occur together.
+/// Counts how often items occur together.
 ///
-/// Groups beyond a size say little about any pair and cost its square, so they are left out. Where there would be more
-/// than `pairLimit` pairs, those that occurred once so far are forgotten: memory stays bounded, rare pairs may be lost.
+/// Groups above a size limit say little about any pair, and their cost grows with the square of the size. So they are
+/// left out. If there are more than `pairLimit` pairs, pairs that occurred only once so far are removed. Memory stays
+/// bounded, but rare pairs may be lost.
 public struct Companions<Member: Hashable & Comparable & Sendable>: Sendable {
     public struct Pair: Hashable, Sendable {
         public let first: Member
@@ -29,7 +30,7 @@ public struct Companions<Member: Hashable & Comparable & Sendable>: Sendable {
         if counts.count > pairLimit { counts = counts.filter { $0.value > 1 } }
     }
 
-    /// The pairs that occurred most often, at least twice.
+    /// The most frequent pairs. Each occurred at least twice.
     public func top(_ count: Int) -> [(pair: Pair, count: Int)] {
         let frequent = counts.filter { $0.value > 1 }.sorted {
             ($1.value, $0.key.first, $0.key.second) < ($0.value, $1.key.first, $1.key.second)

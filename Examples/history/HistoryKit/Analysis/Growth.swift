@@ -1,8 +1,8 @@
 import Foundation
 
-/// What happened in each month.
+/// Sums up commits and lines by month.
 public struct Growth: Sendable {
-    /// The figures of a month or of a year.
+    /// The figures of a month or a year.
     public struct Period: Sendable, Equatable {
         public let name: String
         public var commits = 0
@@ -23,8 +23,9 @@ public struct Growth: Sendable {
         months[month] = period
     }
 
-    /// The months from the first to the last with the empty ones between them, or years if there are more than so
-    /// many. A single wrong date makes for many years, so years without commits are left out.
+    /// The months from the first to the last, including empty ones. If there are more than `limit` months, the years.
+    ///
+    /// Years without commits are left out, because a single wrong date would add many years.
     public func periods(atMost limit: Int) -> [Period] {
         guard let first = months.keys.min(), let last = months.keys.max() else { return [] }
         if (last.year - first.year) * 12 + last.month - first.month < limit {

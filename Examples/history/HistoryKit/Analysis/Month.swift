@@ -1,6 +1,6 @@
 import Foundation
 
-/// A month of the calendar, in UTC.
+/// A calendar month in UTC.
 public struct Month: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let year: Int
     /// 1 to 12.
@@ -11,8 +11,8 @@ public struct Month: Hashable, Comparable, Sendable, CustomStringConvertible {
         self.month = month
     }
 
-    /// The month of a date. Arithmetic only, since a history asks for it a million times: `civil_from_days` of
-    /// Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
+    /// The month of a date. Uses only arithmetic, because a history needs a million conversions. The algorithm is
+    /// `civil_from_days` from Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
     public init(of date: Date) {
         let days = Int((date.timeIntervalSince1970 / 86_400).rounded(.down)) + 719_468
         let era = (days >= 0 ? days : days - 146_096) / 146_097
@@ -28,6 +28,6 @@ public struct Month: Hashable, Comparable, Sendable, CustomStringConvertible {
 
     public static func < (left: Month, right: Month) -> Bool { (left.year, left.month) < (right.year, right.month) }
 
-    /// `2024-03`
+    /// The form `2024-03`.
     public var description: String { "\(year)-\(month < 10 ? "0" : "")\(month)" }
 }

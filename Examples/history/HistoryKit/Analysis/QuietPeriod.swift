@@ -1,13 +1,13 @@
 import Foundation
 
-/// A time without commits.
+/// A period without commits.
 public struct QuietPeriod: Sendable, Equatable {
     public let start: Date
     public let end: Date
 
     public var seconds: Double { end.timeIntervalSince(start) }
 
-    /// The longest gaps between dates that are in order, the longest first.
+    /// The longest gaps between sorted dates, the longest first.
     public static func longest(_ count: Int, between dates: [Date]) -> [QuietPeriod] {
         let gaps = zip(dates, dates.dropFirst()).map { QuietPeriod(start: $0, end: $1) }
         return Array(

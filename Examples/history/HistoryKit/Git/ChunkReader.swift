@@ -1,12 +1,12 @@
 import Foundation
 
-/// Bytes that come piece by piece, when they are asked for.
+/// A source of bytes that is read chunk by chunk on demand.
 protocol ChunkSource: Sendable {
-    /// The next bytes, at least one; nil at the end.
+    /// Returns the next bytes, at least one. Nil at the end.
     func next() async throws -> [UInt8]?
 }
 
-/// Reads a file or a pipe on a queue of its own, so that waiting for it holds up no task.
+/// Reads a file or a pipe on a separate queue, so that a blocking read does not block a task's thread.
 final class ChunkReader: ChunkSource {
     private static let chunkSize = 64 << 10
 

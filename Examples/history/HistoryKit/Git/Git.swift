@@ -1,51 +1,52 @@
 import Foundation
 
-/// A repository, asked by way of the program `git`.
+/// A repository, accessed by the program `git`.
 public struct Git: Sendable {
-    /// The repository's folder, or one inside of it.
+    /// The repository's folder, or a folder inside it.
     public let folder: String
 
     public init(folder: String) { self.folder = folder }
 
-    /// How two commits stand to each other.
+    /// The relation between two commits.
     public enum Ancestry: Sendable, Equatable {
         case ancestor
-        /// Both are known, but the one does not descend from the other.
+        /// Both commits exist, but the later one does not descend from the earlier one.
         case unrelated
-        /// The earlier one is not in the repository.
+        /// The repository does not contain the earlier commit.
         case unknown
     }
 
-    /// The absolute path of what all work trees of the repository share: the same for every folder inside of it.
+    /// The absolute path of the repository's common directory, which all its work trees share. It is the same for every
+    /// folder in the repository.
     ///
     /// - Throws: ``GitError`` with ``GitError/Code/notARepository``.
     public func identity() async throws -> String {
         try await line("rev-parse", "--path-format=absolute", "--git-common-dir")
     }
 
-    /// The hash of the current commit; nil in a repository without any.
+    /// The hash of the current commit. Nil if the repository has no commits.
     public func head() async throws -> String? {
         try await answer("rev-parse", "--verify", "--quiet", "HEAD^{commit}", noAnswer: 1)
     }
 
-    /// Whether older commits were left out when it was cloned.
+    /// Whether the clone omits older commits.
     public func isShallow() async throws -> Bool {
         try await line("rev-parse", "--is-shallow-repository") == "true"
     }
 
-    /// Whether a commit belongs to the history of another.
+    /// Determines whether a commit is an ancestor of `head`.
     public func ancestry(of commit: String, in head: String) async throws -> Ancestry {
         guard try await answer("cat-file", "-e", "\(commit)^{commit}", noAnswer: 128) != nil else { return .unknown }
         return try await answer("merge-base", "--is-ancestor", commit, head, noAnswer: 1) == nil
             ? .unrelated : .ancestor
     }
 
-    /// How many commits lead up to `head`, without those that lead up to `commit`.
+    /// The number of commits reachable from `head` but not from `commit`.
     public func count(after commit: String? = nil, upTo head: String) async throws -> Int {
         Int(try await line("rev-list", "--count", Self.range(after: commit, upTo: head), "--")) ?? 0
     }
 
-    /// The log of what ``count(after:upTo:)`` counts.
+    /// The log of the commits that ``count(after:upTo:)`` counts.
     public func log(after commit: String? = nil, upTo head: String, policy: MalformedPolicy) -> GitLog {
         let arguments = GitLog.arguments + [Self.range(after: commit, upTo: head), "--"]
         return GitLog(source: .git(folder: folder, arguments: arguments), policy: policy)
@@ -57,7 +58,7 @@ public struct Git: Sendable {
 
     private func line(_ arguments: String...) async throws -> String { try await run(arguments) }
 
-    /// What git says, or nil if it ends with the status that means no.
+    /// Runs git and returns its output. Nil if git exits with `status`, which means "no".
     private func answer(_ arguments: String..., noAnswer status: Int32) async throws -> String? {
         do {
             return try await run(arguments)

@@ -1,20 +1,20 @@
-/// Why git did not give what it was asked for.
+/// A failure of git.
 public struct GitError: Error, Sendable, Equatable {
     public enum Code: Sendable, Equatable {
-        /// There is no program `git` on the search path.
+        /// The search path does not contain a program `git`.
         case notInstalled
-        /// The folder is none, or is in no repository.
+        /// The folder does not exist, or it is not in a repository.
         case notARepository
         /// Git ended with this exit status.
         case failed(status: Int32)
-        /// Git was ended by this signal.
+        /// This signal ended git.
         case killed(signal: Int32)
         /// The file of `--input` cannot be read.
         case cannotRead
     }
 
     public let code: Code
-    /// What happened, in a sentence; for ``Code/failed(status:)`` what git wrote to standard error.
+    /// A sentence that describes the failure. For ``Code/failed(status:)``, the text that git wrote to standard error.
     public let message: String
 
     public init(_ code: Code, _ message: String) {
@@ -22,7 +22,7 @@ public struct GitError: Error, Sendable, Equatable {
         self.message = message
     }
 
-    /// Reads git's own words, which are in English since it runs under `LC_ALL=C`.
+    /// Interprets git's error text. The text is in English, because git runs under `LC_ALL=C`.
     static func failed(status: Int32, standardError: String) -> GitError {
         let text = TextWidth.printable(standardError.trimmingSuffix(), keepingLines: true)
         let isFolder = ["not a git repository", "cannot change to"].contains { text.contains($0) }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A git that runs, and what it writes.
+/// A running git process, as a source of its output.
 ///
-/// It is ended when the task that reads it is cancelled, or when nobody holds it any longer.
+/// The process ends when the reading task is cancelled, or when the last reference to this object is released.
 final class GitProcess: ChunkSource {
     private static let messageLimit = 64 << 10
 
@@ -17,14 +17,14 @@ final class GitProcess: ChunkSource {
         guard let program = Self.findProgram(searchPath: environment["PATH"]) else {
             throw GitError(.notInstalled, "git is not installed, or not on the search path")
         }
-        // The folder decides which repository is meant, not a hook that this happens to run in.
+        // The folder alone must select the repository, even if this program runs inside a git hook.
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_NAMESPACE"] { environment[name] = nil }
         environment["LC_ALL"] = "C"
         environment["GIT_OPTIONAL_LOCKS"] = "0"
 
         let standardOutput = Pipe()
         let standardError = Pipe()
-        // Told instead of waited for: a task must not block the thread that it runs on.
+        // The end is signalled by a stream, because a task must not block its thread to wait for the process.
         let (end, continuation) = AsyncStream.makeStream(of: Never.self)
         self.end = end
         process.terminationHandler = { _ in continuation.finish() }
@@ -41,7 +41,7 @@ final class GitProcess: ChunkSource {
         } catch {
             throw GitError(.notInstalled, "git cannot be started: \(error)")
         }
-        // Read beside the output: a git that waits to be heard out would never end.
+        // Standard error is read concurrently. Otherwise git would block as soon as the pipe is full, and never end.
         message = Task {
             var bytes: [UInt8] = []
             while let chunk = try? await messages.next() { bytes += chunk.prefix(Self.messageLimit - bytes.count) }
@@ -70,8 +70,8 @@ final class GitProcess: ChunkSource {
         }
     }
 
-    /// By a signal that cannot be masked: a child starts with the mask of the thread that made it, and those of
-    /// tasks hold back most signals. Git only reads here, so it leaves nothing half done.
+    /// Sends SIGKILL, because it cannot be masked. A child inherits the signal mask of the thread that starts it, and
+    /// the threads of tasks mask most signals. Git only reads here, so it leaves no partial work.
     private static func end(_ process: Process) {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }

@@ -1,19 +1,19 @@
 import Foundation
 
-/// One commit as the log tells it.
+/// A commit as the log describes it.
 public struct GitCommit: Sendable, Equatable {
     /// 40 hexadecimal digits, or 64 in a repository that uses SHA-256.
     public var hash: String
-    /// The hashes of the parents: none for a root, two or more for a merge.
+    /// The hashes of the parents: none for a root commit, two or more for a merge.
     public var parents: [String]
     public var authorName: String
-    /// May be empty: git does not ask for one.
+    /// May be empty, because git does not require an address.
     public var authorEmail: String
-    /// When the author wrote it, which need not be in the order of the commits.
+    /// The author's date. Dates may be out of order.
     public var date: Date
-    /// The whole message, without the line feed at its end.
+    /// The whole message, without the final line feed.
     public var message: String
-    /// What was changed against the only parent. Empty for merges.
+    /// The changes relative to the only parent. Empty for merges.
     public var changes: [GitChange]
 
     /// The first line of the message.
@@ -22,12 +22,12 @@ public struct GitCommit: Sendable, Equatable {
     }
 }
 
-/// What a commit did to one file.
+/// The change of a commit to one file.
 public struct GitChange: Sendable, Equatable {
     public var path: String
-    /// The name before, if the commit renamed the file.
+    /// The previous path, if the commit renamed the file.
     public var oldPath: String?
-    /// Lines added and deleted. Nil for a binary file.
+    /// The numbers of added and deleted lines. Nil for a binary file.
     public var added: Int?
     public var deleted: Int?
 

@@ -1,29 +1,29 @@
 import Foundation
 
-/// A log as an asynchronous sequence: it is read as far as it is asked for, however long it is.
+/// A log as an asynchronous sequence. It is read on demand, so its length does not matter.
 ///
-/// Under `.refuse` a malformed record is thrown, under `.skip` it is an element between the commits. What git has to
-/// complain about is thrown as a ``GitError``, and the last commit before that is not given: it may be incomplete.
+/// Under `.refuse`, a malformed record is thrown. Under `.skip`, it is an element between the commits. An error of git
+/// is thrown as a ``GitError``. The commit before such an error is not returned, because it may be incomplete.
 public struct GitLog: AsyncSequence, Sendable {
     public typealias Element = GitLogEvent
 
     enum Source: Sendable {
         case git(folder: String, arguments: [String])
-        /// A file, or standard input where it is "-".
+        /// A file, or standard input if the path is "-".
         case file(String)
     }
 
     let source: Source
     let policy: MalformedPolicy
 
-    /// A log that was written to a file (see ``arguments``), or comes on standard input if the path is "-".
+    /// A log in a file (see ``arguments``), or on standard input if the path is "-".
     public static func file(_ path: String, policy: MalformedPolicy) -> GitLog {
         GitLog(source: .file(path), policy: policy)
     }
 
-    /// What makes git write a log in the form that ``GitLogParser`` reads, whatever the user's configuration says.
+    /// The arguments that make git write a log in the format of ``GitLogParser``, whatever the user's configuration.
     ///
-    /// Parents come before their children, so that whatever was imported up to some commit holds all its ancestors.
+    /// Parents precede their children. So if an import stops after a commit, all ancestors of that commit are imported.
     public static let arguments = [
         "log", "--reverse", "--date-order", "-z", "--numstat", "--find-renames", "--root", "--no-color",
         "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-notes", "--encoding=UTF-8",
@@ -87,7 +87,7 @@ public struct GitLog: AsyncSequence, Sendable {
     }
 }
 
-/// The events of a log by the batch.
+/// The events of a log in batches.
 public struct GitLogBatches: AsyncSequence, Sendable {
     let log: GitLog
     let size: Int
@@ -102,7 +102,7 @@ public struct GitLogBatches: AsyncSequence, Sendable {
         let size: Int
         var failure: (any Error)?
 
-        /// The next batch, nil at the end. A failure is thrown after the batch of what came before it.
+        /// Returns the next batch, or nil at the end. An error is thrown after the batch that precedes it.
         public mutating func next() async throws -> [GitLogEvent]? {
             if let failure { throw failure }
             var batch: [GitLogEvent] = []
@@ -120,6 +120,6 @@ public struct GitLogBatches: AsyncSequence, Sendable {
 }
 
 extension GitLog {
-    /// The log in batches of so many events.
+    /// The log in batches of `size` events.
     public func batches(of size: Int) -> GitLogBatches { GitLogBatches(log: self, size: size) }
 }

@@ -1,22 +1,22 @@
 import Foundation
 
-/// What a log holds, piece by piece.
+/// An element of a log.
 public enum GitLogEvent: Sendable, Equatable {
     case commit(GitCommit)
     case malformed(MalformedRecord)
 }
 
-/// Reads a log as it arrives: bytes in pieces of any size go in, commits come out.
+/// An incremental log parser: it receives bytes in chunks of any size, and returns commits.
 ///
-/// The log is a sequence of fields, each ended by a NUL, which neither a name nor a message can hold:
+/// The log is a sequence of fields. Each field ends with a NUL, which neither names nor messages can contain:
 ///
 ///     commit HASH | PARENTS | NAME | EMAIL | SECONDS | MESSAGE | CHANGE | CHANGE | … commit HASH | …
 ///
-/// A change is `ADDED tab DELETED tab PATH`, with `-` for the numbers of a binary file. A rename leaves the path
-/// empty, and two fields follow, the old path and the new one. Git puts a line feed before the first change.
-/// ``GitLog/arguments`` makes git write this.
+/// A change has the form `ADDED tab DELETED tab PATH`, with `-` as the numbers of a binary file. For a rename, the path
+/// is empty, and two more fields contain the old path and the new one. Git writes a line feed before the first change.
+/// ``GitLog/arguments`` makes git write this format.
 ///
-/// Memory: the commit at hand and the field that is not complete yet.
+/// Memory: the current commit and the incomplete field.
 public struct GitLogParser: Sendable {
     private struct Field {
         var bytes: ArraySlice<UInt8>
@@ -48,13 +48,14 @@ public struct GitLogParser: Sendable {
     private var line = 1
     private var offset = 0
 
-    /// - Parameter fieldLimit: the longest field, in bytes, that is held in memory.
+    /// - Parameter fieldLimit: the maximum length in bytes of a field in memory.
     public init(policy: MalformedPolicy, fieldLimit: Int = 16 << 20) {
         self.policy = policy
         self.fieldLimit = fieldLimit
     }
 
-    /// Takes the next bytes and gives what they complete. Under `.refuse`, nothing follows a malformed record.
+    /// Parses the next bytes, and returns the events that they complete. Under `.refuse`, no event follows a malformed
+    /// record.
     public mutating func push(_ bytes: [UInt8]) -> [GitLogEvent] {
         var rest = bytes[...]
         while let end = rest.firstIndex(of: 0) {
@@ -66,7 +67,7 @@ public struct GitLogParser: Sendable {
         return takeEvents()
     }
 
-    /// Tells that the input has ended and gives what is left.
+    /// Ends the input, and returns the remaining events.
     public mutating func finish() -> [GitLogEvent] {
         switch state {
         case .stopped, .skipping: break
@@ -96,7 +97,7 @@ extension GitLogParser {
                 if case .skipping = state {} else { fail(.tooLong(limit: fieldLimit), at: currentField) }
                 isDiscarding = true
             }
-            // Kept out of memory, counted all the same.
+            // The bytes are discarded, but still counted for error positions.
             line += partial.count { $0 == 10 } + bytes.count { $0 == 10 }
             offset += partial.count + bytes.count
             partial = []
@@ -151,7 +152,7 @@ extension GitLogParser {
         commit = nil
     }
 
-    /// The hash in `commit HASH`, if that is what the field says.
+    /// The hash, if the field has the form `commit HASH`.
     private static func hash(startedBy field: Field) -> String? {
         guard field.bytes.starts(with: "commit ".utf8) else { return nil }
         return hash(field.bytes.dropFirst(7))
@@ -197,7 +198,7 @@ extension GitLogParser {
         return parents.contains(nil) ? nil : parents.compactMap { $0 }
     }
 
-    /// Seconds since 1970, up to the year 9999: what is beyond is a mistake, and calendars would choke on it.
+    /// Parses seconds since 1970, up to the year 9999. Later dates are mistakes, and calendar code cannot handle them.
     private static func date(_ field: Field) -> Date? {
         guard let seconds = Int64(String(decoding: field.bytes, as: UTF8.self)),
             (-62_135_596_800...253_402_300_799).contains(seconds)
@@ -226,10 +227,10 @@ extension GitLogParser {
         return Int(String(decoding: bytes, as: UTF8.self)).map { ($0, ()) }
     }
 
-    /// Gives up the record at hand.
+    /// Reports the current record as malformed, and discards it.
     ///
-    /// A header that lost fields swallows the beginning of the record after it, so under `.skip` what was read as
-    /// its fields is looked through for a beginning first.
+    /// A header that lacks fields consumes the beginning of the next record. So under `.skip`, the header's fields are
+    /// searched for that beginning.
     private mutating func fail(_ reason: MalformedRecord.Reason, at field: Field, after fields: [Field] = []) {
         commit = nil
         events.append(

@@ -1,10 +1,10 @@
-/// Git stores bytes; these are the ways in which they become text.
+/// Converts git's bytes to text.
 enum GitText {
-    /// Names and messages: what is not UTF-8 becomes U+FFFD.
+    /// Decodes names and messages. Invalid UTF-8 becomes U+FFFD.
     static func lossy(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Paths and addresses, which identify: what is not UTF-8 becomes `\xFF`, and a backslash beside it `\\`, so that
-    /// two that differ stay two. Valid UTF-8 stays as it is.
+    /// Decodes paths and addresses, which are identifiers. An invalid byte becomes `\xFF`, and a backslash in the same
+    /// text becomes `\\`, so that different identifiers stay different. Valid UTF-8 does not change.
     static func exact(_ bytes: ArraySlice<UInt8>) -> String {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         var text = ""
@@ -29,10 +29,10 @@ enum GitText {
     }
 }
 
-/// A text that equals another only if the bytes do.
+/// A text that is compared by its bytes.
 ///
-/// Swift holds `é` and `e` with an accent of its own for equal; file systems, git and SQLite do not. A dictionary that
-/// stands for any of these uses this as its key.
+/// Swift treats `é` and `e` with a combining accent as equal. File systems, git and SQLite do not. So dictionaries of
+/// their names use this type as the key.
 public struct ExactText: Hashable, Sendable {
     public let text: String
 

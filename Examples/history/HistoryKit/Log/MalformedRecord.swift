@@ -1,39 +1,39 @@
-/// What to do about a record that cannot be read.
+/// The reaction to an unreadable record.
 public enum MalformedPolicy: String, Sendable, CaseIterable {
-    /// Report it and go on with the next one that can.
+    /// Report the record, and continue with the next readable one.
     case skip
-    /// End there. The records before it are good.
+    /// Stop at the record. The records before it remain valid.
     case refuse
 }
 
-/// A place in a log that is not as it should be.
+/// A malformed record in a log, with its position.
 public struct MalformedRecord: Error, Sendable, Equatable {
     public enum Reason: Sendable, Equatable {
-        /// Something else where `commit HASH` should be.
+        /// The record does not begin with `commit HASH`.
         case noCommit
         case badParents
         case badDate
-        /// Something else where `ADDED tab DELETED tab PATH` should be.
+        /// A change does not have the form `ADDED tab DELETED tab PATH`.
         case badChange
-        /// A field that is longer than the parser was told to hold in memory.
+        /// A field is longer than the parser's memory limit.
         case tooLong(limit: Int)
         /// The input ends within a record.
         case truncated
     }
 
     public let reason: Reason
-    /// Which record of the log, from 1.
+    /// The number of the record in the log, from 1.
     public let record: Int
-    /// On which line the field in question begins, from 1; counts line feeds.
+    /// The line on which the malformed field begins, from 1. Lines end with line feeds.
     public let line: Int
-    /// Where it begins, in bytes from the start of the log.
+    /// The offset of the malformed field, in bytes from the start of the log.
     public let offset: Int
-    /// The beginning of the field, made printable.
+    /// The beginning of the field, with control characters escaped.
     public let excerpt: String
 }
 
 extension MalformedRecord: CustomStringConvertible {
-    /// `record 12, line 40, byte 3071: the date "yesterday" is no number of seconds`
+    /// For example `record 12, line 40, byte 3071: the date "yesterday" is no number of seconds`.
     public var description: String {
         let what =
             switch reason {

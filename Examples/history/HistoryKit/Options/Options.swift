@@ -1,23 +1,23 @@
 import ExampleArguments
 
-/// What the command line asks for.
+/// The options of the command line.
 public struct Options: Sendable, Equatable {
     public var repository = "."
-    /// The file of the store; nil for the one that goes with the repository.
+    /// The store's file. Nil for the default file of the repository.
     public var store: String?
     public var malformed = MalformedPolicy.refuse
-    /// How many commits are imported at a time.
+    /// The number of commits per transaction.
     public var batch = 500
-    /// A log to read instead of asking git, "-" for standard input.
+    /// A log file to read instead of running git; "-" for standard input.
     public var input: String?
-    /// How many lines a table shows.
+    /// The number of lines per table.
     public var top = 10
     public var imports = true
     public var help = false
 
     public init() {}
 
-    /// Whether this is about a repository, and not only about a file.
+    /// Whether the command needs a repository, and not only a file.
     public var needsRepository: Bool { input == nil && (imports || store == nil) }
 
     public static let usage = """
@@ -37,7 +37,7 @@ public struct Options: Sendable, Equatable {
           --help                show this
         """
 
-    /// Reads the arguments, without the program's name. `--store=FILE` is the same as `--store FILE`.
+    /// Parses the arguments, without the program's name. `--store=FILE` is the same as `--store FILE`.
     ///
     /// - Throws: ``UsageError``.
     public init(arguments: [String]) throws {

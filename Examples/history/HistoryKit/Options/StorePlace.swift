@@ -1,11 +1,11 @@
 import ExampleArguments
 public import Foundation
 
-/// Where the store of a repository is, if nobody says otherwise.
+/// The default location of a repository's store.
 public enum StorePlace {
-    /// `$XDG_DATA_HOME/strata-history/NAME-HASH.sqlite`, or under `~/.local/share`.
+    /// `$XDG_DATA_HOME/strata-history/NAME-HASH.sqlite`, or the same path under `~/.local/share`.
     ///
-    /// - Parameter identity: what the history comes from; see ``Git/identity()``.
+    /// - Parameter identity: the origin of the history; see ``Git/identity()``.
     public static func file(
         for identity: String,
         environment: [String: String] = ProcessInfo.processInfo.environment

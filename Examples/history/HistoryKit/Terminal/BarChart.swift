@@ -1,11 +1,12 @@
-/// Horizontal bars with a label on the left and the value on the right, drawn to an eighth of a character.
+/// Horizontal bars with a label on the left and the value on the right, drawn with a precision of an eighth of a
+/// character.
 public struct BarChart: Sendable {
     public struct Bar: Sendable {
         let label: String
         let value: Int
         let text: String
 
-        /// - Parameter text: the value as it is shown; by default with thousands separators.
+        /// - Parameter text: the value as it is shown. By default it has thousands separators.
         public init(_ label: String, _ value: Int, text: String? = nil) {
             self.label = TextWidth.printable(label)
             self.value = max(value, 0)
@@ -19,7 +20,8 @@ public struct BarChart: Sendable {
 
     public init(_ bars: [Bar]) { self.bars = bars }
 
-    /// The lines of the chart, each of at most so many columns. The longest bar takes what labels and values leave.
+    /// The lines of the chart, each of at most `width` columns. The longest bar fills the space between labels and
+    /// values.
     public func lines(width: Int) -> [String] {
         guard !bars.isEmpty else { return [TextWidth.cut("(none)", to: width)] }
         let longestLabel = bars.map { TextWidth.width($0.label) }.max() ?? 0
@@ -35,7 +37,7 @@ public struct BarChart: Sendable {
         }
     }
 
-    /// A bar of `value` where `largest` takes the whole width. What is not zero is seen.
+    /// A bar for `value`, at a scale where `largest` fills the whole width. A value above zero is always visible.
     static func draw(_ value: Int, of largest: Int, width: Int) -> String {
         guard value > 0, largest > 0, width > 0 else { return "" }
         let parts = max(Int(Double(value) / Double(largest) * Double(width * 8)), 1)

@@ -1,6 +1,6 @@
-/// Numbers for people.
+/// Formats numbers for display.
 public enum Numbers {
-    /// `1234567` as `1,234,567`.
+    /// Formats `1234567` as `1,234,567`.
     public static func grouped(_ number: Int) -> String {
         let digits = Array(String(number.magnitude))
         var text = number < 0 ? "-" : ""
@@ -13,15 +13,15 @@ public enum Numbers {
 }
 
 extension Numbers {
-    /// `1 commit`, `2,500 commits`. The plural is made with an s.
+    /// Formats `1 commit` or `2,500 commits`. The plural ends in s.
     public static func counted(_ number: Int, _ noun: String) -> String {
         "\(grouped(number)) \(noun)\(number == 1 ? "" : "s")"
     }
 }
 
-/// Lengths of time for people, in the two largest units that matter.
+/// Formats durations for display, in the two largest units.
 public enum Durations {
-    /// `93_784` seconds as `1 d 2 h`, `75` as `1 min 15 s`, and less than a second as `0 s`.
+    /// Formats `93_784` seconds as `1 d 2 h`, `75` as `1 min 15 s`, and less than a second as `0 s`.
     public static func text(seconds: Double) -> String {
         guard seconds.isFinite, seconds < 1e15 else { return "?" }
         var rest = Int(seconds.magnitude)

@@ -1,7 +1,7 @@
 import Foundation
 
-/// How far a long piece of work is, on standard error: a bar that is drawn over itself in a terminal, a line now and
-/// then anywhere else.
+/// The progress of a long operation, on standard error. A terminal shows a bar that is redrawn; other outputs get an
+/// occasional line.
 public struct ProgressBar {
     private let label: String
     private let total: Int?
@@ -13,7 +13,7 @@ public struct ProgressBar {
     private var done = 0
     private var isDrawn = false
 
-    /// - Parameter total: how much there is to do, if that is known.
+    /// - Parameter total: the total amount of work, if it is known.
     public init(_ label: String, total: Int?) {
         self.init(
             label,
@@ -41,23 +41,23 @@ public struct ProgressBar {
         self.write = write
     }
 
-    /// Shows that so much is done in all: at most ten times a second in a terminal, every ten seconds elsewhere.
+    /// Shows the total amount of finished work: at most ten times a second in a terminal, every ten seconds elsewhere.
     public mutating func update(_ done: Int, now: ContinuousClock.Instant = .now) {
         self.done = done
         let pause: Duration = isTerminal ? .milliseconds(100) : .seconds(10)
-        // Elsewhere short work passes without a line.
+        // Outside of a terminal, short operations print no line.
         if let last = lastDrawn ?? (isTerminal ? nil : start), last.duration(to: now) < pause { return }
         lastDrawn = now
         draw(at: now)
     }
 
-    /// Says something without spoiling the bar.
+    /// Prints a line above the bar.
     public mutating func note(_ text: String) {
         clear()
         write(text + "\n")
     }
 
-    /// Shows the end, and leaves it standing in a terminal.
+    /// Draws the final state, which stays visible in a terminal.
     public mutating func finish(now: ContinuousClock.Instant = .now) {
         guard isTerminal else { return }
         draw(at: now)
@@ -72,13 +72,13 @@ public struct ProgressBar {
 
     private mutating func draw(at now: ContinuousClock.Instant) {
         let elapsed = start.duration(to: now) / .seconds(1)
-        // One column is left free: some terminals wrap as soon as the last one is written.
+        // One column stays free, because some terminals wrap as soon as the last column is written.
         let line = Self.line(label, done: done, total: total, elapsed: elapsed, width: isTerminal ? width() - 1 : 200)
         write(isTerminal ? "\r\(line)\u{1B}[K" : line + "\n")
         isDrawn = isTerminal
     }
 
-    /// `commits [████▌   ] 1,200 of 2,500  48 %  310/s  4 s left`, with as much of the bar as fits.
+    /// A line such as `commits [████▌   ] 1,200 of 2,500  48 %  310/s  4 s left`, with a bar that fits the width.
     static func line(_ label: String, done: Int, total: Int?, elapsed: Double, width: Int) -> String {
         let rate = elapsed > 0 ? Double(done) / elapsed : 0
         let speed = "\(Numbers.grouped(Int(rate.rounded())))/s"

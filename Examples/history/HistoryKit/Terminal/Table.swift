@@ -1,15 +1,15 @@
-/// Rows under headings. Columns of text give way where the terminal is narrow, and no line wraps.
+/// Rows under headings. Text columns shrink in a narrow terminal, and no line wraps.
 public struct Table: Sendable {
     public struct Column: Sendable {
         let title: String
         let alignment: Alignment
         var isPath = false
 
-        /// Text, on the left, cut where there is no room.
+        /// A left-aligned text column, truncated if space is short.
         public static func text(_ title: String) -> Column { Column(title: title, alignment: .left) }
-        /// Paths, on the left, cut in front: what tells them apart is at the end.
+        /// A left-aligned path column. Paths are truncated at the start, because their ends distinguish them.
         public static func path(_ title: String) -> Column { Column(title: title, alignment: .left, isPath: true) }
-        /// Figures, on the right, cut last.
+        /// A right-aligned number column, truncated last.
         public static func number(_ title: String) -> Column { Column(title: title, alignment: .right) }
     }
 
@@ -19,7 +19,7 @@ public struct Table: Sendable {
     private let columns: [Column]
     private let rows: [[String]]
 
-    /// - Parameter rows: a text per column. What is missing stays empty, what is too much is left out.
+    /// - Parameter rows: one text per column. Missing texts stay empty, and surplus texts are ignored.
     public init(_ columns: [Column], rows: [[String]]) {
         self.columns = columns
         self.rows = rows.map { row in
@@ -27,7 +27,7 @@ public struct Table: Sendable {
         }
     }
 
-    /// The lines of the table, each of at most so many columns.
+    /// The lines of the table, each of at most `width` columns.
     public func lines(width: Int) -> [String] {
         let widths = widths(within: width)
         let titles = line(columns.map(\.title), widths)

@@ -1,17 +1,17 @@
-/// How many columns a text takes in a terminal, roughly: East Asian wide characters and emoji take two.
+/// The approximate width of text in terminal columns. East Asian wide characters and emoji take two columns.
 public enum TextWidth {
     public static func width(_ text: some StringProtocol) -> Int {
         text.reduce(0) { $0 + width($1) }
     }
 
-    /// The text in exactly so many columns, cut with `…` or filled with blanks.
+    /// The text in exactly `width` columns, truncated with `…` or padded with spaces.
     public static func fit(_ text: String, to width: Int, alignment: Alignment = .left) -> String {
         let text = cut(text, to: width)
         let blanks = String(repeating: " ", count: max(width - self.width(text), 0))
         return alignment == .left ? text + blanks : blanks + text
     }
 
-    /// The text in at most so many columns, cut with `…`.
+    /// The text in at most `width` columns, truncated with `…`.
     public static func cut(_ text: String, to width: Int) -> String {
         guard self.width(text) > width else { return text }
         guard width > 0 else { return "" }
@@ -25,7 +25,8 @@ public enum TextWidth {
         return kept + "…"
     }
 
-    /// A path in at most so many columns, cut in front with `…`: between folders, as long as that leaves the name whole.
+    /// A path in at most `width` columns, truncated at the start with `…`. The cut is at a folder boundary if the file
+    /// name then stays whole.
     public static func cutPath(_ path: String, to width: Int) -> String {
         guard self.width(path) > width else { return path }
         guard width > 0 else { return "" }
@@ -41,8 +42,8 @@ public enum TextWidth {
         return "…" + path[(folder ?? start)...]
     }
 
-    /// The text without anything that a terminal would obey or that would break a line: control characters and marks
-    /// of writing direction are written out. File names and messages come from strangers.
+    /// The text with control characters and direction marks escaped, because file names and messages come from
+    /// strangers. The result contains no characters that control a terminal or break a line.
     public static func printable(_ text: String, keepingLines: Bool = false) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
@@ -81,7 +82,7 @@ public enum TextWidth {
     }
 }
 
-/// On which side of its column a text stands.
+/// The alignment of a text in its column.
 public enum Alignment: Sendable {
     case left
     case right

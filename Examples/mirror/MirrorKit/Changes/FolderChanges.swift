@@ -1,6 +1,6 @@
 import Strata
 
-/// What tells a scan of a folder from what was known of it.
+/// The differences between a scan of the folder and its last known state.
 struct FolderChanges: Sendable {
     struct Known: Sendable {
         let id: ObjectID<MirrorEntry>
@@ -11,22 +11,23 @@ struct FolderChanges: Sendable {
         let digest: String?
     }
 
-    /// What was known, and lies somewhere else now; in the order of the new paths.
+    /// Known items with a new path, in the order of the new paths.
     private(set) var moved: [(known: Known, item: FolderItem)] = []
-    /// What lies where it did, and may have another content.
+    /// Known items at their known paths that may have new content.
     private(set) var touched: [(known: Known, item: FolderItem)] = []
-    /// What was not known: folders before what lies in them.
+    /// Unknown items. A folder precedes its contents.
     private(set) var new: [FolderItem] = []
-    /// What is gone: what lay in a folder before the folder.
+    /// Deleted items. The contents of a folder precede the folder.
     private(set) var deleted: [Known] = []
 
     var isEmpty: Bool { moved.isEmpty && touched.isEmpty && new.isEmpty && deleted.isEmpty }
 
-    /// What has the inode of something that is gone from its place, and its content, has been moved. Where several explanations are
-    /// possible the safe one is taken: one thing deleted and another one made. Of what the scan has left out nothing is known: it stays.
+    /// An item has moved if it has the inode and the content of a known item that is gone from its path. If several
+    /// explanations are possible, the safe one is used: one item was deleted, and another one was created. Items below
+    /// paths that the scan has left out are unknown, and stay.
     ///
-    /// - Parameter hasContent: whether a file has the content that is known. The inode, the size and the time of writing do not prove that: a
-    ///   new file may get the inode of a deleted one, and programs set the time as they like.
+    /// - Parameter hasContent: whether a file has the known content. Inode, size and modification time do not prove
+    ///   this: a new file may get the inode of a deleted one, and programs can set the modification time.
     init(_ scan: FolderScan, _ known: [Known], hasContent: (Known, FolderItem) throws -> Bool) rethrows {
         var places = Dictionary(known.map { ($0.path, $0) }) { first, _ in first }
         let found = Dictionary(scan.items.map { ($0.path, $0.isFolder) }) { first, _ in first }
@@ -38,7 +39,8 @@ struct FolderChanges: Sendable {
                 inodes[known.stamp.inode] = nil
                 if Self.isTouched(known, item) { touched.append((known, item)) }
             } else if let known = inodes[item.stamp.inode], known.isFolder == item.isFolder,
-                // A file whose place is that of a folder by now could be in the way of where it has gone.
+                // A file counts as moved only if its old path is free now. A folder there may be the one into which the
+                // file has moved.
                 try item.isFolder
                     || known.stamp.hasContent(of: item.stamp) && found[known.path] == nil && hasContent(known, item)
             {
@@ -58,7 +60,7 @@ struct FolderChanges: Sendable {
         return known.isFresh || known.stamp != item.stamp
     }
 
-    /// What lies in a folder that was moved is looked for where it lies now.
+    /// Looks for the contents of a moved folder at their new paths.
     private static func carry(
         _ places: inout [LocalPath: Known],
         _ inodes: inout [UInt64: Known],

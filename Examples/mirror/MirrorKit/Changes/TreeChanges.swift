@@ -2,16 +2,16 @@ import Strata
 import StrataCloud
 import StrataPipeline
 
-/// Brings what was changed in the folder into the tree and into what is known of the folder: all of it in the changes of one context, and so in
-/// one commit with the operations that follow from it.
+/// Applies the changes of the folder to the tree and to the known state of the folder. All changes belong to one
+/// context, so one commit contains them together with the operations that they queue.
 final class TreeChanges {
     private let cloud: CloudContext
     private let conflictName: ConflictName
     private let partings: Partings
     private var entries: [LocalPath: MirrorEntry] = [:]
-    /// Whether something of the tree is in the way, or has to follow, which is for the other direction to see to.
+    /// Whether the tree contains an obstacle or a change that the placement, the opposite direction, must handle.
     private(set) var hasMet = false
-    /// How much was changed.
+    /// The number of changes.
     private(set) var count = 0
 
     private var context: ObjectContext { cloud.context }
@@ -21,10 +21,11 @@ final class TreeChanges {
         for entry in try cloud.context.fetch(MirrorEntry.all) { entries[LocalPath(entry.path)] = entry }
     }
 
-    /// - Parameter prints: what was read of files that are new or touched, by their paths. Those that were being written are left to the
-    ///   next time.
+    /// - Parameter prints: the content of new and touched files, by their paths. Files that were being written are left
+    ///   to the next scan.
     func apply(_ changes: FolderChanges, _ prints: [LocalPath: LocalFolder.Print]) throws {
-        // What was moved out of a folder must be out of it before that is deleted; all else is deleted first, since it may be in the way.
+        // Items that moved out of a folder must leave it before the folder is deleted. All other deletions come first,
+        // because deleted items may be in the way.
         let sources = changes.moved.compactMap { $0.known.path.folder }
         let (late, early) = changes.deleted.reduce(into: ([FolderChanges.Known](), [FolderChanges.Known]())) {
             (parts, known) in
@@ -41,13 +42,13 @@ final class TreeChanges {
         try delete(late)
     }
 
-    // MARK: What is there
+    // MARK: New, moved and changed items
 
     private func add(_ item: FolderItem, _ print: LocalFolder.Print?, as old: MirrorEntry? = nil) throws {
         guard item.isFolder || print != nil, let parent = try folder(of: item.path) else { return }
         let name = item.path.last
         let taken = try cloud.child(name, of: parent)
-        // Folders that both have made are one.
+        // Folders of the same name, created both here and elsewhere, are one folder.
         if let taken, !(taken.isFolder && item.isFolder && taken.link == nil) {
             hasMet = true
             if let old { forget(old) }
@@ -71,11 +72,11 @@ final class TreeChanges {
         let name = item.path.last
         let node = try entry.node(in: cloud)
         if let destination = entry.destination, LocalPath(destination) == item.path {
-            // This was done here for others, and could not be written down.
+            // The placement made this move to follow the tree, but could not record it.
             hasMet = true
         } else if entry.contentOf != nil {
-            // A program or the user has moved the content of a folder away: it counts as a new file, and the content is
-            // restored to its place.
+            // A program or the user has moved the content of a folder node away. It counts as a new file, and the
+            // content is restored at its path.
             hasMet = true
             return forget(entry)
         } else if let node {
@@ -89,7 +90,7 @@ final class TreeChanges {
         carry(entry, to: item.path)
         (entry.stamp, entry.destination) = (print?.stamp ?? item.stamp, nil)
         if let print { entry.isFresh = print.isFresh }
-        // Somebody else has deleted it, and here it was moved.
+        // Another client has deleted the node, and here the file was moved.
         if node == nil { forget(entry) }
     }
 
@@ -114,8 +115,8 @@ final class TreeChanges {
         note(entry, item, print)
         let node = try entry.node(in: cloud)
         if let node {
-            // Operations that depend on a failed upload would wait for ever, even if the upload failed because its file
-            // was unreadable and the file is readable again.
+            // A retry is needed even if the upload failed because its file was unreadable and the file is readable
+            // again. Otherwise, operations that depend on the failed upload would wait forever.
             for operation in try cloud.operations(for: node) where operation.status == .failed { operation.retry() }
         }
         if isSame { return }
@@ -128,7 +129,7 @@ final class TreeChanges {
         try cloud.upload(node, size: print.stamp.size)
     }
 
-    /// Here it was changed before what others have made of it has arrived: each version is a file from now on.
+    /// Makes each version a separate file, because the file was changed here before the remote's new version arrived.
     private func part(_ entry: MirrorEntry, from node: CloudNode) throws {
         if try entry.part(from: node, conflictName, partings, in: cloud) { hasMet = true }
     }
@@ -145,10 +146,11 @@ final class TreeChanges {
         context.delete(entry)
     }
 
-    /// The node of the folder that a path lies in. What others have deleted, and has something new in it here, is made once more.
+    /// The node of the folder that contains a path. A folder that other clients have deleted is created again if it has
+    /// new contents here.
     private func folder(of path: LocalPath) throws -> CloudNode? {
         guard let path = path.folder else { return try cloud.root() }
-        // Itself in the way of something of the tree, or what lies there is still known as a file.
+        // The folder is itself blocked by an item of the tree, or its path is still known as that of a file.
         guard let entry = entries[path], entry.isFolder else { return nil }
         if let node = try cloud.node(for: entry.id) { return node }
         guard let parent = try folder(of: path) else { return nil }
@@ -163,16 +165,16 @@ final class TreeChanges {
         return node
     }
 
-    // MARK: What is gone
+    // MARK: Deleted items
 
     private func delete(_ known: [FolderChanges.Known]) throws {
         let gone = Set(known.map(\.id.number))
         for known in known.reversed() {
-            // Folders come first here, and take with them what lies in them.
+            // Folders come first here, and their deletion includes their contents.
             guard let entry = try context.find(known.id), !entry.isDeleted else { continue }
             count += 1
             guard let node = try cloud.node(for: entry.id) else { continue }
-            // What has never arrived was deleted by nobody.
+            // Content that has never arrived was not deleted here.
             if try entry.incoming == nil && isAllGone(node, gone) {
                 try cloud.delete(node)
             } else {
@@ -185,7 +187,7 @@ final class TreeChanges {
         hasMet = hasMet || !known.isEmpty
     }
 
-    /// Whether others have left nothing in it that has not come here yet.
+    /// Whether all contents of a node were deleted here, and no change by other clients is still missing here.
     private func isAllGone(_ node: CloudNode, _ gone: Set<Int64>) throws -> Bool {
         var isAllGone = true
         func look(_ node: CloudNode) throws {

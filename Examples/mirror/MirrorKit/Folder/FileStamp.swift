@@ -1,17 +1,18 @@
 import Foundation
 import Strata
 
-/// What tells that a file is still the one that was read: as long as nothing of this has changed, its content is not read again.
+/// Identifies the version of a file that was read. As long as nothing in the stamp changes, the content is not read
+/// again.
 struct FileStamp: Codable, Hashable, Sendable, AttributeValue {
     var inode: UInt64
     var size: Int64
-    /// When it was written, and when anything about it has changed, in nanoseconds since 1970.
+    /// The times of the last modification and of the last status change, in nanoseconds since 1970.
     var modified: Int64
     var changed: Int64
 }
 
 extension FileStamp {
-    /// That of nothing that is there yet.
+    /// The stamp of a file that does not exist yet.
     static let none = FileStamp(inode: 0, size: 0, modified: 0, changed: 0)
 
     init(_ status: stat) {
@@ -25,20 +26,21 @@ extension FileStamp {
         self.changed = Int64(changed.tv_sec) * 1_000_000_000 + Int64(changed.tv_nsec)
     }
 
-    /// Whether the content is the same as far as can be told: moving a file, and changing its rights, changes the rest.
+    /// Whether the content is the same, as far as the stamp shows. Moving a file or changing its permissions changes
+    /// only the rest of the stamp.
     func hasContent(of other: FileStamp) -> Bool {
         inode == other.inode && size == other.size && modified == other.modified
     }
 
-    /// Whether the file was changed so shortly before a moment, or after it, that another write may have the same time.
-    /// Programs set the time of writing as they like, also to one in the future; the time of the last change is the
-    /// file system's.
+    /// Whether the file was changed so shortly before a moment, or after it, that another write may get the same time.
+    /// Programs can set the modification time, even to a future time. Only the file system sets the time of the last
+    /// status change.
     func isRecent(at moment: Int64) -> Bool { changed > moment - Self.step }
 
-    /// More than a step of the kernel's clock, which is 10 ms at most. In nanoseconds.
+    /// More than a tick of the kernel's clock, which is at most 10 ms. In nanoseconds.
     static let step: Int64 = 100_000_000
 
-    /// The time of day in nanoseconds since 1970, by the clock of files.
+    /// The time of day in nanoseconds since 1970, by the clock that file times use.
     static var now: Int64 {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)

@@ -1,27 +1,28 @@
 import Synchronization
 
-/// The clocks that tell whether a file may be written again without another time.
+/// The clocks that show whether a file may be written again without a new time.
 struct FolderClock: Sendable {
-    /// The time of day in nanoseconds since 1970, by the clock of files.
+    /// The time of day in nanoseconds since 1970, by the clock that file times use.
     var now: @Sendable () -> Int64 = { FileStamp.now }
-    /// A monotonic clock, which no user or program can set.
+    /// A monotonic clock, which neither users nor programs can set.
     var instant: @Sendable () -> ContinuousClock.Instant = { .now }
 }
 
-/// When files were first seen as they are: of those whose last change is so recent that another change may get the same time.
+/// Records when files were first seen in their current state. Contains only files whose last change is so recent that
+/// another change may get the same time.
 ///
-/// The clock of this machine may lag the clock of the file system: it was set back, or the files lie on a server. Then
-/// the time of the last change lies in the future, and its age says nothing. A file that is the same in two looks which
-/// are more than a step of the clock apart is not written any more with that time.
+/// The clock of this machine may be slow compared with the clock of the file system, because it was set back or the
+/// files are on a server. Then the time of the last change is in the future, and does not show the age of the change.
+/// But if two reads find the same file and are more than a clock tick apart, later writes get a new time.
 final class Sightings: Sendable {
     private let seen = Mutex<[LocalPath: (stamp: FileStamp, at: ContinuousClock.Instant)]>([:])
 
-    /// Notes that a file was read as it is.
+    /// Records that a file was read in its current state.
     ///
     /// - Parameters:
-    ///   - begin: when the reading began.
-    ///   - end: when it had ended.
-    /// - Returns: whether the same was seen a step of the clock before `begin`.
+    ///   - begin: the time when the read began.
+    ///   - end: the time when the read ended.
+    /// - Returns: whether the same state was seen more than a clock tick before `begin`.
     func note(_ path: LocalPath, _ stamp: FileStamp, _ begin: ContinuousClock.Instant, _ end: ContinuousClock.Instant)
         -> Bool
     {

@@ -1,14 +1,14 @@
 import Foundation
 
-/// A file or a folder that was found.
+/// A file or folder that a scan found.
 struct FolderItem: Hashable, Sendable {
     let path: LocalPath
     let isFolder: Bool
     let stamp: FileStamp
-    /// What it is if it is neither a file nor a folder: `a symbolic link`, `a FIFO`.
+    /// The kind of an item that is neither a file nor a folder: `a symbolic link`, `a FIFO`. Otherwise nil.
     var special: String?
 
-    /// Whether it is neither a file nor a folder.
+    /// Whether the item is neither a file nor a folder.
     var isSpecial: Bool { special != nil }
 }
 
@@ -28,14 +28,15 @@ extension FolderItem {
     }
 }
 
-/// What was found in a folder.
+/// The result of a scan of the folder.
 struct FolderScan: Sendable {
-    /// Folders before what lies in them.
+    /// A folder precedes its contents.
     var items: [FolderItem] = []
-    /// The paths that are left out, with the reasons. Nothing is known about these paths and everything below them.
+    /// The paths that are left out, with the reasons. The scan knows nothing about these paths and everything below
+    /// them.
     var skipped: [LocalPath: String] = [:]
 
-    /// Whether nothing is known about a path, because the path or a folder above it is left out.
+    /// Whether the scan knows nothing about a path, because the path or a folder above it is left out.
     func isUnknown(_ path: LocalPath) -> Bool {
         !skipped.isEmpty && (skipped[path] != nil || path.folders.contains { skipped[$0] != nil })
     }

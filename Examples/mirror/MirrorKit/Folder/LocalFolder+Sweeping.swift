@@ -1,11 +1,11 @@
 import Foundation
 
 extension LocalFolder {
-    /// Removes the half-written files of killed processes, and gives a name to files that another program wrote at the
-    /// moment of an exchange. A file that had been replaced goes to the trash.
+    /// Removes the half-written files of killed processes. Files that another program wrote at the moment of an
+    /// exchange get a visible name. A replaced file goes to the trash.
     ///
-    /// - Parameter exchanges: those that were about to be made.
-    /// - Returns: the paths of the files that were given a name.
+    /// - Parameter exchanges: the exchanges that were pending when the process ended.
+    /// - Returns: the paths of the files that got a visible name.
     func sweep(_ exchanges: [PendingExchange], _ conflictName: ConflictName) throws -> [LocalPath] {
         let known = Dictionary(exchanges.map { ($0.hidden, $0) }) { first, _ in first }
         var found: [LocalPath] = []
@@ -34,7 +34,7 @@ extension LocalFolder {
         return found
     }
 
-    /// All files whose names say that they are being written. What cannot be read is left out.
+    /// All files with a work name. Unreadable folders are left out.
     private func hidden() throws -> [LocalPath] {
         var hidden: [LocalPath] = []
         var waiting: [LocalPath?] = [nil]

@@ -1,9 +1,10 @@
 import Crypto
 import Foundation
 
-/// Writing never takes away what somebody else has written meanwhile: what is replaced is exchanged first, and looked at then.
+/// Writing never loses a version that another program has written meanwhile: a replaced file is first exchanged, and
+/// then examined.
 extension LocalFolder {
-    /// A copy of a file in the folder where it is to lie, under a name that nobody looks at.
+    /// A copy of a file in its destination folder, under a hidden work name.
     struct Staged: Sendable {
         let folder: OpenFolder
         let name: String
@@ -11,11 +12,11 @@ extension LocalFolder {
         let inode: UInt64
         /// Whether a file that was exchanged with the copy goes to the trash.
         let hasTrash: Bool
-        /// With what it is to change places, if with anything.
+        /// The exchange in which the copy replaces another file, if any.
         var exchange: PendingExchange?
 
-        /// Removes the copy, which has another name if it was put in its place. What could not be put back stays for the next
-        /// ``LocalFolder/sweep(_:_:)``.
+        /// Removes the copy. If the copy was placed, the work name is free or belongs to the replaced file. A replaced
+        /// file that could not be put back stays for the next ``LocalFolder/sweep(_:_:)``.
         func discard() {
             guard let status = try? folder.status(name) else { return }
             if let exchange, FileStamp(status).inode != inode, hasTrash || exchange.isUnknown(status) { return }
@@ -23,7 +24,7 @@ extension LocalFolder {
         }
     }
 
-    /// - Parameter known: the file that is to be replaced, as it is known.
+    /// - Parameter known: the known stamp of the file that the copy will replace.
     func stage(_ source: URL, for path: LocalPath, replacing known: FileStamp? = nil) throws -> Staged {
         let name = Self.workPrefix + UUID().uuidString
         let place = try calling("write to", path) { () throws(SystemCode) in try parent(of: path) }
@@ -57,16 +58,16 @@ extension LocalFolder {
         }
     }
 
-    /// Puts a staged file where there is nothing.
+    /// Places a staged file at a free path.
     ///
-    /// - Returns: false where there is something.
+    /// - Returns: false if the path is not free.
     func place(_ staged: Staged, at path: LocalPath) throws -> Bool {
         try rename(staged.folder, staged.name, to: path)
     }
 
-    /// Puts a staged file in the place of one that is as it was, which goes to the trash.
+    /// Replaces an unchanged file by a staged file. The replaced file goes to the trash.
     ///
-    /// - Returns: false where that has changed, in which case it stays.
+    /// - Returns: false if the file was changed. Then it stays.
     func replace(_ path: LocalPath, _ expected: FileStamp, with staged: Staged) throws -> Bool {
         try calling("write to", path) { () throws(SystemCode) in
             guard let (folder, name) = try parent(of: path), let status = try folder.status(name),
@@ -101,12 +102,12 @@ extension LocalFolder {
             _ = try staged.folder.exchange(staged.name, with: folder, name)
         } catch {
             guard error.number == ENOENT else { throw error }
-            // Somebody has taken away what was put there.
+            // Another program has removed the file that was placed there.
             try staged.folder.rename(staged.name, to: folder, name)
         }
     }
 
-    /// The same for file systems that cannot exchange two files. Between the look and this there is a moment.
+    /// Replaces a file on a file system that cannot exchange two files. The check and the replacement are not atomic.
     private func replaceByName(
         _ path: LocalPath,
         _ folder: OpenFolder,
@@ -123,15 +124,15 @@ extension LocalFolder {
             try staged.folder.rename(staged.name, to: folder, name)
             return true
         } catch {
-            // Another program has made a new file, which the next scan finds.
+            // Another program has created a new file, which the next scan finds.
             if error.number == EEXIST { return false }
             throw error
         }
     }
 
-    /// Moves what lies at one path to another, where there is nothing.
+    /// Moves an item to another path, which must be free.
     ///
-    /// - Returns: false where there is something, or nothing to move.
+    /// - Returns: false if the new path is not free, or if the item does not exist.
     func move(_ path: LocalPath, to other: LocalPath) throws -> Bool {
         let source = try calling("move", path) { () throws(SystemCode) in try parent(of: path) }
         guard let source else { return false }
@@ -151,9 +152,9 @@ extension LocalFolder {
         }
     }
 
-    /// Makes a folder.
+    /// Creates a folder.
     ///
-    /// - Returns: what is there now; nil where its own folder is not there, or something else lies in its place.
+    /// - Returns: the folder. Nil if its parent folder does not exist, or if another item has the path.
     func makeFolder(_ path: LocalPath) throws -> FolderItem? {
         try calling("make", path) { () throws(SystemCode) in
             guard let (folder, name) = try parent(of: path) else { return nil }
@@ -166,13 +167,13 @@ extension LocalFolder {
         }
     }
 
-    /// Deletes a file that is as it was, or a folder that is empty. A file goes to the trash. Without a trash, no
-    /// system call compares and deletes in one step: a program that writes to the file between the two steps writes to
-    /// a deleted file.
+    /// Deletes an unchanged file, or an empty folder. A file goes to the trash. Without a trash, no system call
+    /// compares and deletes in one step: a program that writes to the file between the two steps writes to a deleted
+    /// file.
     ///
-    /// Special files, and paths that lead through a symbolic link, were never mirrored: they stay, and count as gone.
+    /// Special files, and paths that lead through a symbolic link, were never mirrored. They stay, and count as gone.
     ///
-    /// - Returns: whether it is gone.
+    /// - Returns: whether the item is gone.
     func delete(_ path: LocalPath, isFolder: Bool, _ expected: FileStamp) throws -> Bool {
         try calling("delete", path) { () throws(SystemCode) in
             guard let (folder, name) = try parent(of: path), let status = try folder.status(name) else { return true }
@@ -196,7 +197,7 @@ extension LocalFolder {
         }
     }
 
-    /// Where a second version of a file can lie.
+    /// A free path for a second version of a file.
     func freePath(_ path: LocalPath, _ conflictName: ConflictName) throws -> LocalPath {
         let name = conflictName.name(for: path.last)
         for number in 1... {

@@ -1,12 +1,13 @@
 import Crypto
 import Foundation
 
-/// The mirrored folder, by paths relative to it.
+/// The mirrored folder. Paths are relative to it.
 ///
-/// Each way in goes folder by folder from the root, and follows no symbolic link. Its calls of the file system are made where they are called.
+/// Every access opens folder by folder from the root, and does not follow symbolic links. Calls of the file system run
+/// on the caller's thread.
 struct LocalFolder: Sendable {
     let root: URL
-    /// Where deleted and overwritten files go; nil deletes them.
+    /// The destination of deleted and overwritten files. Nil deletes them.
     let trash: Trash?
     private let clock: FolderClock
     private let sightings = Sightings()
@@ -15,39 +16,40 @@ struct LocalFolder: Sendable {
         (self.root, self.trash, self.clock) = (root, trash, clock)
     }
 
-    /// Where names of files begin that are being written, and are nobody's yet.
+    /// The prefix of the names of files that are being written and are not part of the mirror yet.
     static let workPrefix = ".mirror-"
 
-    /// Whether a name is one of those.
+    /// Whether a name is the work name of such a file.
     static func isWork(_ name: String) -> Bool {
         name.utf8.starts(with: workPrefix.utf8)
             && UUID(uuidString: String(decoding: name.utf8.dropFirst(workPrefix.utf8.count), as: UTF8.self)) != nil
     }
 
-    /// The most bytes of a whole path that programs can name: `PATH_MAX` counts the byte at its end as well.
+    /// The maximum number of bytes in a path that programs can use. `PATH_MAX` also counts the terminating byte.
     static let longestPath = Int(PATH_MAX) - 1
 
-    /// Whether the path of a file has more bytes than programs can name.
+    /// Whether the path of a file is too long for programs.
     func isTooLong(_ path: LocalPath) -> Bool { root.path.utf8.count + 1 + path.text.utf8.count > Self.longestPath }
 
-    /// Whether a file here can have the names, one below the other, of something in the tree. Names of the tree may hold any character.
+    /// Whether a local file can have the path of a node in the tree. Names of the tree may contain any character.
     func isPossible(_ names: some Collection<String>) -> Bool {
         names.allSatisfy(MirrorNames.isPossible) && names.first != Trash.nameInFolder
             && !isTooLong(LocalPath(Array(names)))
     }
 
-    // MARK: Ways in
+    // MARK: Access
 
-    /// An open folder; nil is the root.
+    /// Opens a folder. Nil is the root.
     func folder(_ folder: LocalPath?) throws(SystemCode) -> OpenFolder {
         var open = try OpenFolder.root(root)
         for name in folder?.names ?? [] { open = try open.folder(name) }
         return open
     }
 
-    /// The open folder that a path lies in, and its last name; nil if that folder is not there, or is reached by a symbolic link.
+    /// Opens the folder that contains a path, and returns it with the last name. Nil if that folder does not exist, or
+    /// is reached by a symbolic link.
     func parent(of path: LocalPath) throws(SystemCode) -> (folder: OpenFolder, name: String)? {
-        // A root that is not there is an error, and not an empty folder.
+        // A missing root is an error, and not an empty folder.
         var open = try OpenFolder.root(root)
         do throws(SystemCode) {
             for name in path.folder?.names ?? [] { open = try open.folder(name) }
@@ -58,14 +60,14 @@ struct LocalFolder: Sendable {
         return (open, path.last)
     }
 
-    /// Adds the operation and the file to errors.
+    /// Adds the operation and the path to errors.
     func calling<Value>(_ call: String, _ path: LocalPath?, _ body: () throws(SystemCode) -> Value) throws(FolderError)
         -> Value
     {
         do throws(SystemCode) { return try body() } catch { throw FolderError(call, path, error.number) }
     }
 
-    /// The file or folder now at a path; nil if the path is free.
+    /// The item at a path now. Nil if the path is free.
     func item(_ path: LocalPath) throws(FolderError) -> FolderItem? {
         try calling("look at", path) { () throws(SystemCode) in
             guard let (folder, name) = try parent(of: path) else { return nil }
@@ -73,8 +75,8 @@ struct LocalFolder: Sendable {
         }
     }
 
-    /// The first part of a path that is neither a file nor a folder: a symbolic link, a FIFO. Nil if all parts are
-    /// files or folders.
+    /// The first part of a path that is neither a file nor a folder, such as a symbolic link or a FIFO. Nil if all
+    /// parts are files or folders.
     func obstacle(in path: LocalPath) throws(FolderError) -> FolderItem? {
         try calling("look at", path) { () throws(SystemCode) in
             var open = try OpenFolder.root(root)
@@ -95,9 +97,10 @@ struct LocalFolder: Sendable {
         }
     }
 
-    /// The obstacle that keeps a node from its place: a part of its current path, or of the folders above its new path.
+    /// The obstacle that keeps a node from its path: a part of its current path, or of the folders above its new path.
     ///
-    /// - Parameter here: its current path; nil if it is not here yet. A file at the new path itself makes way.
+    /// - Parameter here: the current path; nil if the node has no local item yet. A file at the new path itself makes
+    ///   way.
     func obstacle(here: LocalPath?, there: LocalPath) throws(FolderError) -> FolderItem? {
         if let here, let obstacle = try obstacle(in: here) { return obstacle }
         return try there.folder.flatMap { folder throws(FolderError) in try obstacle(in: folder) }
@@ -142,7 +145,7 @@ struct LocalFolder: Sendable {
         return scan
     }
 
-    /// A file or a folder; nil if it is left out, which adds the reason to the scan, and nil if it is gone.
+    /// Examines a file or folder. Nil if it is gone, or if it is left out; then the scan receives the reason.
     private func examine(_ path: LocalPath, _ name: String, _ open: OpenFolder, _ scan: inout FolderScan) -> FolderItem?
     {
         guard !isTooLong(path) else {
@@ -163,14 +166,14 @@ struct LocalFolder: Sendable {
 
     // MARK: Reading
 
-    /// What a file holds.
+    /// The content of a file, as a digest.
     struct Print: Sendable {
         let digest: String
         let stamp: FileStamp
         let isFresh: Bool
     }
 
-    /// Opens a file for reading; nil if the file does not exist.
+    /// Opens a file for reading. Nil if the file does not exist.
     func file(_ path: LocalPath) throws -> FileHandle? {
         let file: FileHandle? = try calling("read", path) { () throws(SystemCode) in
             guard let (folder, name) = try parent(of: path) else { return nil }
@@ -186,7 +189,7 @@ struct LocalFolder: Sendable {
         return status.st_mode & S_IFMT == S_IFREG ? file : nil
     }
 
-    /// Reads a file; nil if the path is not a file any more, or the file was changed meanwhile.
+    /// Reads a file. Nil if the path is no longer a file, or if the file changed while it was read.
     func print(_ path: LocalPath) throws -> Print? {
         guard let handle = try file(path) else { return nil }
         defer { try? handle.close() }
@@ -202,7 +205,7 @@ struct LocalFolder: Sendable {
         return Print(digest: hash.finalize().text, stamp: after, isFresh: isFresh)
     }
 
-    /// Whether a file that was just read may be written once more with the same time.
+    /// Whether a file that was just read may be written again with the same time.
     private func isFresh(_ path: LocalPath, _ stamp: FileStamp, at moment: Int64, _ begin: ContinuousClock.Instant)
         -> Bool
     {
@@ -218,10 +221,10 @@ struct LocalFolder: Sendable {
     }
 }
 
-/// What the file system has refused.
+/// An error of the file system.
 struct FolderError: Error, CustomStringConvertible {
     let description: String
-    /// What the system says.
+    /// The system's description of the error.
     let reason: String
     let code: Int32
 
@@ -233,6 +236,6 @@ struct FolderError: Error, CustomStringConvertible {
 }
 
 extension Digest {
-    /// In hexadecimal.
+    /// The digest in hexadecimal.
     var text: String { map { String(format: "%02x", $0) }.joined() }
 }

@@ -1,10 +1,10 @@
 import Foundation
 import Strata
 
-/// A path below the mirrored folder: names with slashes between them.
+/// A path below the mirrored folder: names separated by slashes.
 ///
-/// Paths are compared and split by the bytes of their UTF-8, as the file system does. Swift's texts are compared by characters. There, a slash
-/// and a combining mark after it are one character, and two spellings of one letter are equal.
+/// Paths are compared and split by the bytes of their UTF-8, as the file system does. Swift compares texts by
+/// characters: a slash with a following combining mark is one character, and two spellings of one letter are equal.
 struct LocalPath: Hashable, Comparable, Sendable {
     let text: String
 
@@ -19,12 +19,12 @@ struct LocalPath: Hashable, Comparable, Sendable {
         text.utf8.split(separator: Self.slash).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The folder that it lies in; nil at the top.
+    /// The folder that contains the path. Nil at the top.
     var folder: LocalPath? {
         text.utf8.lastIndex(of: Self.slash).map { LocalPath(String(decoding: text.utf8[..<$0], as: UTF8.self)) }
     }
 
-    /// The folders that it lies in, the nearest first.
+    /// The folders that contain the path, the nearest first.
     var folders: [LocalPath] { Array(sequence(first: self, next: \.folder).dropFirst()) }
 
     /// The last name.
@@ -33,19 +33,19 @@ struct LocalPath: Hashable, Comparable, Sendable {
         return String(decoding: text.utf8[text.utf8.index(after: index)...], as: UTF8.self)
     }
 
-    /// The path of a name in a folder; nil is the top.
+    /// The path of a name in a folder. Nil is the top.
     static func join(_ folder: LocalPath?, _ name: String) -> LocalPath {
         folder.map { LocalPath($0.text + "/" + name) } ?? LocalPath(name)
     }
 
-    /// Whether it lies in a folder, at any depth.
+    /// Whether the path is in a folder, at any depth.
     func isBelow(_ folder: LocalPath) -> Bool {
         let (own, other) = (text.utf8, folder.text.utf8)
         guard own.count > other.count, own.starts(with: other) else { return false }
         return own[own.index(own.startIndex, offsetBy: other.count)] == Self.slash
     }
 
-    /// The path after a folder that it lies in was moved.
+    /// The path after one of its folders was moved.
     func moved(from old: LocalPath, to new: LocalPath) -> LocalPath {
         LocalPath(new.text + String(decoding: text.utf8.dropFirst(old.text.utf8.count), as: UTF8.self))
     }
@@ -58,7 +58,8 @@ struct LocalPath: Hashable, Comparable, Sendable {
 
     func hash(into hasher: inout Hasher) { hasher.combine(UTF8Text(text)) }
 
-    /// The path with its letters composed. Two spellings of one name are two files in a folder, and one name in the tree.
+    /// The path with its letters composed. Two spellings of one name are two files in a folder, but one name in the
+    /// tree.
     var composed: LocalPath { LocalPath(text.precomposedStringWithCanonicalMapping) }
 }
 

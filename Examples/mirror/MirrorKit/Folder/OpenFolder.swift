@@ -1,15 +1,15 @@
 import CMirrorFiles
 import Foundation
 
-/// The number of an error of the file system.
+/// An error number of the file system.
 struct SystemCode: Error {
     let number: CInt
 
-    /// Whether the error says that a name does not exist, or that a part of the path is not a folder.
+    /// Whether the error means that a name does not exist, or that a part of the path is not a folder.
     var saysMissing: Bool { [ENOENT, ENOTDIR, ELOOP].contains(number) }
 }
 
-/// An open folder, closed with its last reference. All that is done in it is relative to it, and follows no symbolic link.
+/// An open folder, closed with its last reference. All operations are relative to it and do not follow symbolic links.
 final class OpenFolder: Sendable {
     let raw: CInt
 
@@ -17,7 +17,8 @@ final class OpenFolder: Sendable {
 
     deinit { close(raw) }
 
-    /// Opens a folder by its whole path, symbolic links in it included: for the root only, which the user has chosen.
+    /// Opens a folder by its whole path, including symbolic links. Only the root is opened in this way, because the
+    /// user has chosen it.
     static func root(_ folder: URL) throws(SystemCode) -> OpenFolder {
         OpenFolder(try check { Foundation.open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
     }
@@ -31,12 +32,12 @@ final class OpenFolder: Sendable {
         }
     }
 
-    /// A folder in this one. A symbolic link is refused.
+    /// Opens a subfolder. A symbolic link is refused.
     func folder(_ name: String) throws(SystemCode) -> OpenFolder {
         OpenFolder(try Self.check { openat(raw, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) })
     }
 
-    /// A folder in this one, which is made if the name is free.
+    /// Opens a subfolder, and creates it if the name is free.
     func madeFolder(_ name: String, mode: mode_t) throws(SystemCode) -> OpenFolder {
         if mkdirat(raw, name, mode) != 0, errno != EEXIST { throw SystemCode(number: errno) }
         return try folder(name)
@@ -50,7 +51,7 @@ final class OpenFolder: Sendable {
         return FileHandle(fileDescriptor: file, closeOnDealloc: true)
     }
 
-    /// The status of the file, folder or symbolic link with a name; nil if the name is free.
+    /// The status of the file, folder or symbolic link with a name. Nil if the name is free.
     func status(_ name: String) throws(SystemCode) -> stat? {
         var status = stat()
         do throws(SystemCode) {
@@ -62,9 +63,9 @@ final class OpenFolder: Sendable {
         return status
     }
 
-    /// The names in the folder, in the order of their bytes; nil for a name that is not UTF-8.
+    /// The names in the folder, in the order of their bytes. Nil for a name that is not UTF-8.
     func names() throws(SystemCode) -> [String?] {
-        // The stream closes the descriptor that it is given.
+        // The stream closes the descriptor that it receives.
         let copy = try Self.check { openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         guard let stream = fdopendir(copy) else {
             let number = errno
@@ -94,28 +95,28 @@ final class OpenFolder: Sendable {
         try Self.check { unlinkat(raw, name, isFolder ? AT_REMOVEDIR : 0) }
     }
 
-    /// Moves a file or folder of this folder to another folder, under a name that must not be taken.
+    /// Moves a file or folder of this folder to another folder. The new name must be free.
     ///
-    /// - Throws: `EEXIST` for a name that is taken.
+    /// - Throws: `EEXIST` if the name is taken.
     func rename(_ name: String, to folder: OpenFolder, _ newName: String) throws(SystemCode) {
         do throws(SystemCode) {
             try Self.check { mirror_rename_exclusively(raw, name, folder.raw, newName) }
         } catch {
             guard Self.cannot(error) else { throw error }
-            // Between the look and the renaming there is a moment.
+            // The check and the renaming are not atomic.
             if try folder.status(newName) != nil { throw SystemCode(number: EEXIST) }
             try Self.check { renameat(raw, name, folder.raw, newName) }
         }
     }
 
-    /// The same; a file that has the name is replaced.
+    /// Moves a file of this folder to another folder, and replaces a file that has the new name.
     func replace(_ name: String, in folder: OpenFolder, _ newName: String) throws(SystemCode) {
         try Self.check { renameat(raw, name, folder.raw, newName) }
     }
 
     /// Exchanges a file in this folder with one in another folder.
     ///
-    /// - Returns: false if the file system cannot.
+    /// - Returns: false if the file system cannot exchange files.
     func exchange(_ name: String, with folder: OpenFolder, _ other: String) throws(SystemCode) -> Bool {
         do throws(SystemCode) {
             try Self.check { mirror_exchange(raw, name, folder.raw, other) }

@@ -1,17 +1,18 @@
 import Foundation
 import Strata
 
-/// That a file is about to change places with a copy beside it that has a hidden name.
+/// An exchange that is about to happen between a file and a staged copy beside it, which has a hidden name.
 struct PendingExchange: Codable, Hashable, Sendable, AttributeValue {
     /// The name of the file.
     let name: String
     /// The hidden name, and the inode of the copy.
     let hidden: String
     let inode: UInt64
-    /// The file as it is known.
+    /// The known stamp of the file.
     let known: FileStamp
 
-    /// Whether what lies under the hidden name by now is neither the copy nor the file that is known, and nowhere else.
+    /// Whether the file now under the hidden name is neither the copy nor the known file. Then this is the only place
+    /// where its content exists.
     func isUnknown(_ status: stat) -> Bool {
         let stamp = FileStamp(status)
         return stamp.inode != inode && !stamp.hasContent(of: known)

@@ -1,17 +1,19 @@
 import Foundation
 
-/// Where files go that others have deleted or replaced: a folder for each day, with the paths of the files in it.
+/// The trash for files that other clients have deleted or replaced: one folder per day, with the files under their
+/// paths.
 ///
-/// It is beside the store if that is on the same disk. Otherwise it is in the mirrored folder itself, where it is never synced.
+/// The trash is beside the store if the store is on the same disk as the mirrored folder. Otherwise it is in the
+/// mirrored folder itself, and is never synced.
 struct Trash: Sendable {
-    /// The folder that it is in, and its name there.
+    /// The folder that contains the trash, and the trash's name in it.
     let place: URL
     let name: String
-    /// How many days files are kept.
+    /// The number of days for which files are kept.
     let days: Int
     let now: @Sendable () -> Date
 
-    /// Its name in the mirrored folder.
+    /// The trash's name in the mirrored folder.
     static let nameInFolder = ".mirror-trash"
 
     init(in place: URL, name: String = Trash.nameInFolder, days: Int, now: @escaping @Sendable () -> Date) {
@@ -35,10 +37,10 @@ struct Trash: Sendable {
 
     // MARK: Filling
 
-    /// Takes a file that is as it was.
+    /// Moves a file to the trash if it is unchanged.
     ///
-    /// - Parameter path: where it lay in the mirrored folder.
-    /// - Returns: false if it is another one already, which goes back to its place.
+    /// - Parameter path: the file's path in the mirrored folder.
+    /// - Returns: false if the file has changed. It then goes back to its name.
     func take(_ source: OpenFolder, _ name: String, as path: LocalPath, _ expected: FileStamp) throws(SystemCode)
         -> Bool
     {
@@ -54,7 +56,7 @@ struct Trash: Sendable {
             }
             if let status = try folder.status(target), FileStamp(status).hasContent(of: expected) { return true }
             do throws(SystemCode) { try folder.rename(target, to: source, name) } catch {
-                // Another process has made one meanwhile, and this one stays here.
+                // Another process has created a new file of this name, so this one stays in the trash.
                 if error.number != EEXIST { throw error }
             }
             return false
@@ -62,10 +64,10 @@ struct Trash: Sendable {
         throw SystemCode(number: EEXIST)
     }
 
-    /// How many files of one path a day may have.
+    /// The maximum number of files with the same path per day.
     private static let limit = 10_000
 
-    /// The folder of today for a path, which is made. A name that a file has already gets a number.
+    /// Today's folder for a path, created if necessary. If a file has the name of a folder, the folder gets a number.
     private func folder(of path: LocalPath) throws(SystemCode) -> OpenFolder {
         let home = try OpenFolder.root(place).madeFolder(name, mode: 0o700)
         var folder = try home.madeFolder(day(of: now()), mode: 0o700)
@@ -84,7 +86,7 @@ struct Trash: Sendable {
         throw SystemCode(number: EEXIST)
     }
 
-    /// The same for a file of another disk that is mounted in the folder.
+    /// Moves a file to the trash by copying it, if it is on another disk that is mounted in the folder.
     private func copy(
         _ source: OpenFolder,
         _ name: String,
@@ -119,9 +121,9 @@ struct Trash: Sendable {
 
     private func day(of date: Date) -> String { date.formatted(.iso8601.year().month().day()) }
 
-    /// Removes the folders of days that are too long ago.
+    /// Removes the folders of days that are too old.
     ///
-    /// - Throws: ``FolderError`` with what the file system refuses.
+    /// - Throws: ``FolderError`` if the file system refuses an operation.
     func sweep() throws {
         do throws(SystemCode) {
             let home: OpenFolder
@@ -131,7 +133,7 @@ struct Trash: Sendable {
             }
             let last = day(of: now().addingTimeInterval(-Double(days) * 86400))
             for case let name? in try home.names() {
-                // Only what this has made: other names belong to other programs.
+                // Only folders that the trash has made; other names belong to other programs.
                 guard name.wholeMatch(of: /\d{4}-\d\d-\d\d/) != nil, name < last else { continue }
                 try Self.remove(name, in: home)
             }
@@ -140,7 +142,7 @@ struct Trash: Sendable {
         }
     }
 
-    /// Removes a folder with everything in it, links themselves.
+    /// Removes a folder with its contents. Symbolic links are removed, not followed.
     private static func remove(_ name: String, in folder: OpenFolder) throws(SystemCode) {
         let inner = try folder.folder(name)
         for case let child? in try inner.names() {

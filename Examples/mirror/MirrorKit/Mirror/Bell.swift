@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Wakes the mirror when there is something to do before the next look. Several rings are one.
+/// Wakes the mirror before its next scheduled pass. Several rings count as one.
 final class Bell: Sendable {
     private let isForPlacement = Atomic(true)
     private let continuation: AsyncStream<Void>.Continuation
@@ -10,12 +10,12 @@ final class Bell: Sendable {
 
     func ring() { continuation.yield() }
 
-    /// The tree has changed, by a commit that is done, and the folder is to follow.
+    /// Requests a placement, because a commit has changed the tree.
     func ringForPlacement() {
         isForPlacement.store(true, ordering: .releasing)
         ring()
     }
 
-    /// Whether the folder is to follow the tree, since this was asked last.
+    /// Whether a placement was requested since the last call.
     func takePlacement() -> Bool { isForPlacement.exchange(false, ordering: .acquiringAndReleasing) }
 }

@@ -1,9 +1,9 @@
 import Strata
 import StrataCloud
 
-/// The folder follows the tree.
+/// Placement: applies the tree to the folder.
 extension Mirror {
-    /// The tree, in which no file of this folder is linked to a node that has become a folder.
+    /// Reads the tree. Files whose node has become a folder are first unlinked from that node.
     private func wantedTree() async throws -> WantedTree {
         let (account, folder) = (account, folder)
         return try await stack.background { context in
@@ -19,7 +19,7 @@ extension Mirror {
     func place() async throws -> Placement.Summary {
         let tree: WantedTree
         do { tree = try await wantedTree() } catch let error as StrataError where error.code == .conflict {
-            // The push has written about the same nodes meanwhile.
+            // The push has changed the same nodes meanwhile.
             return Placement.Summary(changes: 0, postponed: 1)
         }
         for path in tree.impossible where skipped.insert(LocalPath(path)).inserted {
@@ -38,7 +38,7 @@ extension Mirror {
         do {
             return try await placement.run(tree)
         } catch let error as StrataError where error.code == .conflict || error.code == .notUnique {
-            // The push has written about the same nodes meanwhile.
+            // The push has changed the same nodes meanwhile.
             return Placement.Summary(changes: 0, postponed: 1)
         }
     }

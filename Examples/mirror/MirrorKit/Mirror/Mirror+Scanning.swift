@@ -2,9 +2,9 @@ import Foundation
 import Strata
 import StrataCloud
 
-/// What was done in the folder comes into the tree.
+/// Scanning: applies changes of the folder to the tree.
 extension Mirror {
-    /// - Returns: how much was changed in the folder since the last time.
+    /// - Returns: the number of changes in the folder since the last scan.
     func scan() async throws -> Int {
         let scan = try folder.scan()
         let known = try await stack.background { context in
@@ -65,11 +65,11 @@ extension Mirror {
     /// The files that a scan has read.
     private struct Prints {
         var read: [LocalPath: LocalFolder.Print] = [:]
-        /// How many files were being written: they are looked at once more.
+        /// The number of files that were being written. The mirror reads them again.
         var busy = 0
     }
 
-    /// Reads a file once; nil where it is being written, or cannot be read.
+    /// Reads a file once. Nil if it is being written, or cannot be read.
     private func print(_ path: LocalPath, _ prints: inout Prints) throws -> LocalFolder.Print? {
         if let print = prints.read[path] { return print }
         do {

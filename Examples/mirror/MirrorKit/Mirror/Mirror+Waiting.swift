@@ -2,16 +2,16 @@ import Strata
 import StrataCloud
 import StrataPipeline
 
-/// What keeps a mirror from its end.
+/// Determines what keeps a mirror from finishing.
 extension Mirror {
-    /// Reports why the mirror waits, if it waits for long.
+    /// Reports why the mirror waits, if it waits for a long time.
     func noteWaits() async throws {
         if let reason = waits.note(try await waitReason()) { screen.note("still waiting: \(reason)") }
     }
 
-    /// Why the mirror waits, in words; nil if something is being sent, or no reason is known.
+    /// The reason why the mirror waits, in words. Nil if an operation is running, or if no reason is known.
     private func waitReason() async throws -> String? {
-        // While something is sent, the line of the screen says how far it is.
+        // While an operation runs, the progress line shows the state.
         guard try await operations(limit: 1, where: { $0.status == .active }).isEmpty else { return nil }
         let operations = try await operations(limit: Self.mostLines + 1) { _ in true }
         var lines = isOffline ? ["the remote cannot be reached"] : []
@@ -29,10 +29,10 @@ extension Mirror {
         return (lines.prefix(Self.mostLines) + rest).joined(separator: "; ")
     }
 
-    /// How many files are named.
+    /// The maximum number of paths in a report.
     private static let mostLines = 10
 
-    /// The paths at which the folder differs from the tree, without those that are left out here.
+    /// The paths at which the folder differs from the tree, except paths that are left out here.
     func differences() async throws -> [(here: LocalPath?, there: LocalPath?)] {
         let (account, folder) = (account, folder)
         let tree = try await stack.background { context in try WantedTree.read(context.cloud(account), folder) }
@@ -43,12 +43,12 @@ extension Mirror {
     }
 
     struct WaitingOperation: Sendable {
-        /// The path of its file, or a description if the file is deleted.
+        /// The path of the operation's file, or a description if the file is deleted.
         let path: String
         let reason: String
     }
 
-    /// The queued operations in their order, and why each does not run.
+    /// The queued operations in their order, and the reason why each does not run.
     func operations(
         limit: Int = .max,
         where isMeant: @escaping @Sendable (QueuedOperation) -> Bool
@@ -57,7 +57,7 @@ extension Mirror {
         return try await stack.background { context in
             let cloud = context.cloud(account)
             func path(of operation: QueuedOperation) throws -> String {
-                // The top is the folder itself.
+                // The root node is the mirrored folder itself.
                 try cloud.node(for: operation)?.path.names.joined(separator: "/") ?? "a file or folder deleted here"
             }
             let all = try context.fetch(QueuedOperation.where { $0.pipeline == pipeline }).filter(isMeant)
@@ -67,7 +67,7 @@ extension Mirror {
                     case .failed(let message): message.isEmpty ? "no reason is known" : message
                     case .dependency(let id), .lane(let id):
                         try context.find(id).map { "waits for '\(try path(of: $0))'" }
-                    // When it is tried again changes with each attempt.
+                    // The time of the next attempt is omitted, because it changes with each attempt.
                     case .hold(let name, _): "held by '\(name)'"
                     case .fullLane, .constraint: blocker.description
                     }

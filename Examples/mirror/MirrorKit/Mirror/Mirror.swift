@@ -6,40 +6,41 @@ public import StrataCloud
 import StrataHTTP
 import StrataPipeline
 
-/// A folder and a remote that are kept the same.
+/// Keeps a folder and a remote the same.
 ///
-/// Each turn brings what others have done into the tree (a pull), the folder to what the tree is (a placement), and what was done in the folder into
-/// the tree (a scan, whose changes are one commit). What follows for the remote is queued by that commit, and sent meanwhile.
+/// Each pass has three steps. A pull applies changes by other clients to the tree. A placement applies the tree to the
+/// folder. A scan applies changes in the folder to the tree, in one commit. That commit also queues the operations for
+/// the remote, which run concurrently with the passes.
 ///
-/// Isolation: its own; one turn at a time.
+/// Isolation: this actor, which runs one pass at a time.
 public actor Mirror: Service {
-    /// What a mirror is of.
+    /// The configuration of a mirror.
     public struct Configuration: Sendable {
-        /// The folder; it must be there.
+        /// The folder, which must exist.
         public var folder: URL
         /// The file of the store, outside of the folder.
         public var store: URL
         public var remote: any Remote
-        /// What is at the other end of a network says when it can be reached.
+        /// Reports whether a remote on the network can be reached.
         public var reachability: Reachability?
-        /// The name of this machine, for conflicts.
+        /// The name of this machine, for the names of conflict copies.
         public var host: String
-        /// Whether it ends when both are the same.
+        /// Whether the mirror ends when both sides are the same.
         public var isOnce = false
-        /// Whether a pull may remove any number of files here.
+        /// Whether a pull may remove any number of local files.
         public var allowsManyDeletes = false
-        /// How long it rests between looks at the folder, and at the remote.
+        /// The time between scans of the folder, and between pulls from the remote.
         public var scanInterval = Duration.seconds(1)
         public var pullInterval = Duration.seconds(5)
-        /// How many bytes a second are sent at most.
+        /// The maximum upload rate, in bytes per second.
         public var limit: Int?
-        /// What a person is to do where the remote does not know who asks.
+        /// Advice for the user if the remote rejects the credentials.
         public var credentialsHint: String?
-        /// For how many days files are kept that others delete or replace; nil keeps none.
+        /// The number of days for which files are kept that other clients delete or replace. Nil keeps no files.
         public var trashDays: Int? = 30
-        /// What tells the time for pauses.
+        /// The clock for pauses between attempts.
         var now: @Sendable () -> ContinuousClock.Instant = { .now }
-        /// What tells the day.
+        /// The calendar time.
         var date: @Sendable () -> Date = { Date() }
 
         /// - Parameter host: the name of this machine.
@@ -58,13 +59,13 @@ public actor Mirror: Service {
     let screen: MirrorScreen
     private let lock: StoreLock
     let pauses: Pauses
-    /// Whether both are the same, for one that works for that.
+    /// Whether both sides are the same. Set only if `isOnce` is true.
     public private(set) var isDone = false
     private var nextPull = ContinuousClock.now
-    /// What is in the way of being done with.
+    /// Whether the remote is unreachable, which keeps the mirror from finishing.
     var isOffline = false
     var skipped: Set<LocalPath> = []
-    /// What the last placement has left for later, and why.
+    /// The paths that the last placement has deferred, with the reasons.
     var postponed: [LocalPath: String] = [:]
     var waits: WaitWatch
     private var nextTrashSweep: Date
@@ -86,16 +87,17 @@ public actor Mirror: Service {
         nextTrashSweep = configuration.date()
     }
 
-    /// What goes wrong with files the screen says, and what has been tried and will be tried again nobody needs to know.
+    /// Logs only errors: the screen reports problems with files, and attempts that will be repeated are not worth a log
+    /// entry.
     public static var logger: Logger {
         var logger = Logger(label: "mirror")
         logger.logLevel = .error
         return logger
     }
 
-    /// Opens the store, and goes on with what was queued when it was closed.
+    /// Opens the store, and continues with the operations that it contains.
     ///
-    /// - Throws: ``MirrorError`` where another process has the store; what the store and the file system report.
+    /// - Throws: ``MirrorError`` if another process uses the store; errors of the store and of the file system.
     public static func open(_ configuration: Configuration, screen: MirrorScreen) async throws -> Mirror {
         let lock = try StoreLock(configuration.store)
         let stack = try await ContextStack.open(
@@ -142,9 +144,9 @@ public actor Mirror: Service {
         }
     }
 
-    /// Mirrors until it is shut down, or with `isOnce` until both are the same.
+    /// Mirrors until the service is shut down, or with `isOnce` until both sides are the same.
     ///
-    /// - Throws: ``MirrorError`` with what has to be seen to by a person.
+    /// - Throws: ``MirrorError`` for a problem that a person must solve.
     public func run() async throws {
         do {
             try await cancelWhenGracefulShutdown { try await self.mirror() }
@@ -168,7 +170,7 @@ public actor Mirror: Service {
         do { try await stack.close() } catch { screen.note("the store: \(error)") }
     }
 
-    /// Whatever goes wrong in one of its tasks ends all of them.
+    /// Runs the mirror's tasks. An error in one of them ends all of them.
     private func mirror() async throws {
         let (account, screen) = (account, screen)
         try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -186,7 +188,8 @@ public actor Mirror: Service {
             group.addTask { [bell, events = account.push.events] in
                 for await event in events {
                     switch event {
-                    // A node may have taken another name, or have become two: by a commit that is done when this is told.
+                    // A conflict may have renamed or split a node. The event follows the commit, so the placement sees
+                    // the change.
                     case .retrying, .waiting: bell.ringForPlacement()
                     default: break
                     }
@@ -202,7 +205,7 @@ public actor Mirror: Service {
         isDone = true
     }
 
-    // MARK: Turns
+    // MARK: Passes
 
     private func takeTurns() async throws {
         while try await !turn() {
@@ -211,10 +214,12 @@ public actor Mirror: Service {
         }
     }
 
-    /// - Returns: whether there is nothing left to do, where that is what it works for.
+    /// Runs one pass.
+    ///
+    /// - Returns: whether all work is done, if `isOnce` is true; otherwise false.
     private func turn() async throws -> Bool {
         emptyTrash()
-        // Without a look at the remote nobody knows.
+        // Without a pull, the state of the remote is unknown.
         var isQuiet = false
         if try await isPullDue() {
             isQuiet = try await pull()
@@ -243,14 +248,14 @@ public actor Mirror: Service {
         do { try trash.sweep() } catch { screen.noteOnce("\(error)") }
     }
 
-    /// Where it is to end, it looks once more as soon as nothing else is left.
+    /// Whether a pull is due. With `isOnce`, a pull is also due as soon as no other work is left.
     private func isPullDue() async throws -> Bool {
         if ContinuousClock.now >= nextPull { return true }
         guard configuration.isOnce, !isOffline else { return false }
         return try await account.progress().isIdle
     }
 
-    /// - Returns: whether there was nothing new.
+    /// - Returns: whether the pull found no changes.
     private func pull() async throws -> Bool {
         do {
             var summary = try await account.pull(ignoringRemovalLimit: configuration.allowsManyDeletes)
@@ -261,7 +266,7 @@ public actor Mirror: Service {
                     "the remote does not list \(summary.unlisted) of the files that it has; their deletes by others are not seen"
                 )
             }
-            // What the remote has and does not list is the same on both sides.
+            // Files that the remote has but does not list are the same on both sides.
             summary.unlisted = 0
             return summary == PullSummary()
         } catch let error as RemoteError {
@@ -291,11 +296,11 @@ public actor Mirror: Service {
         }
     }
 
-    /// Whether all has been sent and has come.
+    /// Whether all changes have been uploaded and downloaded.
     private func isSettled() async throws -> Bool {
         let progress = try await account.progress()
-        // Marked downloads are not counted but compared with the folder: changes to paths that are left out do not come
-        // here.
+        // Marked downloads are not counted. Instead, the tree is compared with the folder, because changes to paths
+        // that are left out are not downloaded.
         if progress.operationsLeft == 0, progress.uploads.filesLeft == 0 {
             let isFollowed = try await differences().isEmpty
             if !isFollowed { bell.ringForPlacement() }

@@ -1,4 +1,4 @@
-/// What a person has to see to.
+/// A problem that a person must solve.
 public struct MirrorError: Error, Sendable, CustomStringConvertible {
     public let description: String
 

@@ -3,17 +3,17 @@ import Strata
 import StrataCloud
 import Synchronization
 
-/// What the mirror does for its nodes.
+/// Connects the nodes of the tree with the files of the folder.
 struct MirrorHandler: CloudHandler {
     let stack: ContextStack
     let folder: LocalFolder
     let conflictName: ConflictName
     let bell: Bell
-    /// Is given what is to be said once.
+    /// Reports a message to the user, once.
     let note: @Sendable (String) -> Void
-    /// What has had to give way to something of others.
+    /// The files that get another name because another client uses theirs.
     let partings = Partings()
-    /// How files were when they were last sent.
+    /// The stamps of files when they were last sent.
     private let sent = SentStamps()
 
     init(
@@ -26,7 +26,7 @@ struct MirrorHandler: CloudHandler {
         (self.stack, self.folder, self.conflictName, self.bell, self.note) = (stack, folder, conflictName, bell, note)
     }
 
-    /// The file as it is when it is about to be sent.
+    /// Returns the file's current content for an upload.
     func content(for request: ContentRequest) async throws -> RemoteBody? {
         guard request.section == .data else { return nil }
         let (node, link) = (request.node, request.object(as: MirrorEntry.self))
@@ -39,18 +39,19 @@ struct MirrorHandler: CloudHandler {
         return body
     }
 
-    /// What was sent may be of another moment than what the last scan has read: then the next one is not to take what it finds for sent.
+    /// Records an upload. The uploaded version may differ from the version that the last scan read. Then the digest is
+    /// cleared, so that the next scan does not treat the version that it finds as uploaded.
     func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws {
         let id = node.id
         guard let stamp = sent[id] else { return }
-        // The block may be run again, and then needs the stamp once more.
+        // The block may run again, and needs the stamp each time. So the stamp is removed only after the commit.
         cloud.context.afterCommit { [sent] in sent.remove(stamp, of: id) }
         guard let entry = try MirrorEntry.content(of: node, in: cloud), entry.stamp != stamp else { return }
         entry.digest = nil
         bell.ring()
     }
 
-    /// Whether it can be a file here. What cannot is left out, and nothing waits for it.
+    /// Whether a node can be a local file. Other nodes are left out, and no operation waits for them.
     private func isPossible(_ node: CloudNode) -> Bool { folder.isPossible(node.path.names) }
 
     func didPull(_ change: PulledChange, in cloud: CloudContext) throws {
@@ -62,7 +63,7 @@ struct MirrorHandler: CloudHandler {
             if let entry = entryID(of: node) { partings.note(entry) }
         case .moved, .deleted, .kept: break
         }
-        // Pulls and placements are of one turn, one behind the other.
+        // A pull and a placement belong to the same pass, and the placement comes after the pull.
         bell.ringForPlacement()
     }
 
@@ -70,17 +71,18 @@ struct MirrorHandler: CloudHandler {
         for key in keys { note("\(key) at the remote is left out: give it a name there without a percent sign") }
     }
 
-    /// Both versions stay, each under a name of its own: that of the others under the one which both had.
+    /// Keeps both versions under different names. The remote's version keeps the name that both had.
     func didFind(_ conflict: CloudConflict, in cloud: CloudContext) throws {
         guard let node = conflict.node else { return }
         if node.isFolder { return try part(node, conflict, in: cloud) }
-        // What it stands for goes on to the new node.
+        // The link to the local entry moves to the new node.
         let entry = entryID(of: node)
         try cloud.resolve(conflict, .both, name: conflictName.name(for: node.name))
         if let entry { partings.note(entry) }
     }
 
-    /// Keeps both versions of the content of a folder: the local version becomes a separate file beside the folder.
+    /// Keeps both versions of the content of a folder node. The local version becomes a separate file beside the
+    /// folder.
     private func part(_ node: CloudNode, _ conflict: CloudConflict, in cloud: CloudContext) throws {
         try MirrorEntry.content(of: node, in: cloud)?.part(from: node, conflictName, partings, in: cloud)
         try cloud.resolve(conflict, .theirs)
@@ -91,7 +93,7 @@ struct MirrorHandler: CloudHandler {
     }
 }
 
-/// How files were when they were last about to be sent, by their nodes.
+/// The stamps of files when they were last about to be sent, by their nodes.
 private final class SentStamps: Sendable {
     private let stamps = Mutex<[ObjectID<CloudNode>: FileStamp]>([:])
 
@@ -99,7 +101,7 @@ private final class SentStamps: Sendable {
 
     subscript(_ node: ObjectID<CloudNode>) -> FileStamp? { stamps.withLock { $0[node] } }
 
-    /// Does nothing where the node has been sent again meanwhile, with another stamp.
+    /// Removes a stamp, unless the node has been sent again with another stamp.
     func remove(_ stamp: FileStamp, of node: ObjectID<CloudNode>) {
         stamps.withLock { if $0[node] == stamp { $0[node] = nil } }
     }

@@ -1,17 +1,17 @@
 import Strata
 import Synchronization
 
-/// Files and folders that are to have another name, since somebody else has made or changed one of theirs. The tree says so first; a person is told
-/// when they have it.
+/// The files and folders that must get another name, because another client has created or changed an item with their
+/// name. The tree contains the new name first. The user is informed once the local item has it.
 final class Partings: Sendable {
     private let entries = Mutex<Set<ObjectID<MirrorEntry>>>([])
 
-    /// Notes one, within the commit that gives its node the other name.
+    /// Adds an entry, within the commit that renames its node.
     func note(_ entry: ObjectID<MirrorEntry>) { entries.withLock { _ = $0.insert(entry) } }
 
-    /// Takes one out, since it has its name by now, or needs none.
+    /// Removes an entry, because it has its new name or no longer needs one.
     ///
-    /// - Returns: whether it was one of them.
+    /// - Returns: whether the entry was in the set.
     @discardableResult
     func take(_ entry: ObjectID<MirrorEntry>) -> Bool { entries.withLock { $0.remove(entry) != nil } }
 }

@@ -1,13 +1,13 @@
 import Foundation
 import StrataCloud
 
-/// A file that is sent: as it is when it is asked for, or not at all. A file that is written while it is read would arrive as something that
-/// it never was.
+/// The content of a file for an upload: the version at the time of the request, or an error. A file that changes while
+/// it is read could otherwise arrive as a mixture that never existed.
 enum StableFile {
-    /// - Returns: what is sent, and how the file is now.
-    /// - Throws: ``RemoteError``: `unavailable` if the file is missing: it is being moved, or the next scan finds that
-    ///   it is deleted; `unsupported` if it, or a folder above it, has become something else, as a symbolic link or a
-    ///   FIFO.
+    /// - Returns: the content to send, and the file's current stamp.
+    /// - Throws: ``RemoteError``: `unavailable` if the file is missing, because it is being moved or the next scan will
+    ///   find it deleted; `unsupported` if the file or a folder above it has become another kind of item, such as a
+    ///   symbolic link or a FIFO.
     static func body(_ path: LocalPath, in folder: LocalFolder) throws -> (RemoteBody, FileStamp) {
         guard let stamp = try? stamp(path, folder) else {
             if let obstacle = try? folder.obstacle(in: path), let special = obstacle.special {
@@ -54,7 +54,7 @@ enum StableFile {
                 guard let data = try handle.read(upToCount: count), !data.isEmpty else { throw changed }
                 range = range.lowerBound + Int64(data.count)..<range.upperBound
                 if range.isEmpty {
-                    // The last piece is given only where it goes with the others.
+                    // The last chunk is returned only if it belongs to the same version as the others.
                     guard try LocalFolder.stamp(handle) == stamp else { throw changed }
                     try handle.close()
                     self.handle = nil

@@ -1,10 +1,11 @@
 import Foundation
 
-/// That a store is this process's. It goes with the process, however that ends.
+/// An exclusive lock on a store for this process. The system releases the lock when the process ends, for whatever
+/// reason.
 final class StoreLock: Sendable {
     private let descriptor: Int32
 
-    /// - Throws: ``MirrorError`` where another process has it.
+    /// - Throws: ``MirrorError`` if another process has the lock.
     init(_ store: URL) throws {
         try Self.make(store.deletingLastPathComponent())
         descriptor = open(store.path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -17,7 +18,8 @@ final class StoreLock: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The store has the names of all files in it, so a folder that is made for it is nobody else's. One that is there is as its owner wants it.
+    /// Creates the store's folder with access only for its owner, because the store contains the names of all files.
+    /// The permissions of an existing folder stay as they are.
     private static func make(_ folder: URL) throws {
         guard !FileManager.default.fileExists(atPath: folder.path) else { return }
         try FileManager.default.createDirectory(

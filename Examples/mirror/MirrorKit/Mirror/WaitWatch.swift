@@ -1,12 +1,13 @@
-/// When a mirror that is to end says what it waits for: some seconds after the reason is the same, and once for each reason.
+/// Decides when a mirror with `isOnce` reports why it waits: some seconds after the reason last changed, and once per
+/// reason.
 struct WaitWatch {
     private let now: @Sendable () -> ContinuousClock.Instant
     private var since: ContinuousClock.Instant
     private var isTold = false
-    /// Why the mirror waits; nil if it does not wait.
+    /// The reason why the mirror waits. Nil if it does not wait.
     private(set) var reason: String?
 
-    /// How long a reason stays the same before it is said.
+    /// The time for which a reason must stay the same before it is reported.
     static let patience = Duration.seconds(3)
 
     init(now: @escaping @Sendable () -> ContinuousClock.Instant) {
@@ -16,7 +17,7 @@ struct WaitWatch {
 
     /// Records why the mirror waits now.
     ///
-    /// - Returns: the reason to report; nil for none.
+    /// - Returns: the reason to report, or nil for no report.
     mutating func note(_ reason: String?) -> String? {
         if reason != self.reason {
             (self.reason, since, isTold) = (reason, now(), false)

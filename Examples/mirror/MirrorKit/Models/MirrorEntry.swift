@@ -2,39 +2,42 @@ import Foundation
 import Strata
 import StrataCloud
 
-/// What is known of a file or a folder of the mirrored folder: how it was when the tree was last told of it.
+/// The known state of a file or folder: its state when the tree last received it.
 ///
-/// Its node in the tree stands for it by a link. What the folder has and this has not is a change from here; what the tree has and this has not
-/// is a change from elsewhere.
+/// A link connects the entry with its node in the tree. A difference between the folder and its entries is a local
+/// change. A difference between the tree and the entries is a change by another client.
 @Model(table: "MirrorEntry")
 final class MirrorEntry {
-    /// Where it lies: names with slashes between them.
+    /// The path: names separated by slashes.
     @Attribute(.unique) var path: String
     var isFolder: Bool = false
-    /// The text of the id of the folder whose content this is; nil for all others. The node is linked to the entry of its folder, and not to this.
+    /// The text of the id of the folder node whose content this file is. Nil for all other entries. The node is linked
+    /// to the entry of its folder, and not to this entry.
     @Attribute(.indexed) var contentOf: String?
-    /// The inode, the size and the times of the file whose digest is known.
+    /// The stamp of the file version with the known digest.
     var stamp: FileStamp
-    /// Whether it was read so soon after it was written that it may have been written once more in the same step of the kernel's clock.
+    /// Whether the file was read so soon after a write that another write may have followed in the same tick of the
+    /// kernel's clock.
     var isFresh: Bool = false
-    /// SHA-256 of the content; nil for a folder.
+    /// SHA-256 of the content. Nil for a folder.
     var digest: String?
-    /// That of a content that is about to come to its place, or of a folder that is about to be made any text: a process that is killed
-    /// meanwhile must not take it for a change from here.
+    /// The digest of content that is about to be placed here. For a folder that is about to be created, any text. If
+    /// the process is killed meanwhile, the next run must not treat the result as a local change.
     var incoming: String?
-    /// Where it is about to be moved, for the same reason.
+    /// The path to which the item is about to be moved, for the same reason.
     var destination: String?
-    /// With what it is about to change places: behind a kill, what somebody has written in that moment lies under the other name.
+    /// The exchange that is about to happen. If the process is killed, a version that another program wrote at that
+    /// moment is under the hidden name.
     var exchange: PendingExchange?
 }
 
 extension MirrorEntry {
-    /// The entry of a node's content: that of the file itself, or of the file that is shown beside the folder.
+    /// The entry of a node's content: that of the file itself, or of the file that appears beside a folder.
     static func content(of node: CloudNode, in cloud: CloudContext) throws -> MirrorEntry? {
         try content(of: node.id, link: node.link.flatMap { ObjectID<MirrorEntry>($0) }, in: cloud.context)
     }
 
-    /// The same, by the id of the node and of what it is linked to.
+    /// The entry of a node's content, by the ids of the node and of the linked entry.
     static func content(
         of node: ObjectID<CloudNode>,
         link: ObjectID<MirrorEntry>?,
@@ -52,9 +55,9 @@ extension MirrorEntry {
         return try ObjectID<CloudNode>(contentOf).flatMap { try cloud.context.find($0) }
     }
 
-    /// Makes a file of its own of this version, beside the node that it was the content of.
+    /// Makes this version a separate file, beside the node whose content it was.
     ///
-    /// - Returns: false if the node does not lie in a folder.
+    /// - Returns: false if the node does not have a parent folder.
     @discardableResult
     func part(
         from node: CloudNode,

@@ -1,7 +1,7 @@
 import ExampleArguments
 public import Foundation
 
-/// What the command line of `mirror` asks for.
+/// The options of the command line of `mirror`.
 public struct MirrorOptions: Sendable {
     public var folder = URL(filePath: "/")
     public var remote = RemotePlace.folder(URL(filePath: "/"))
@@ -9,15 +9,15 @@ public struct MirrorOptions: Sendable {
     public var store = URL(filePath: "/")
     public var host = "here"
     public var isOnce = false
-    /// Whether a pull may remove any number of files here.
+    /// Whether a pull may remove any number of local files.
     public var allowsManyDeletes = false
     public var scanInterval = Duration.seconds(1)
     public var pullInterval = Duration.seconds(5)
-    /// How many bytes a second are sent at most.
+    /// The maximum upload rate, in bytes per second.
     public var limit: Int?
-    /// For how many days files are kept that others delete or replace; nil keeps none.
+    /// The number of days for which files are kept that other clients delete or replace. Nil keeps no files.
     public var trashDays: Int? = 30
-    /// A file of certificates that are trusted in place of those of the system.
+    /// A file with certificates that replace the system's trusted certificates.
     public var authorities: URL?
     public var help = false
 
@@ -47,9 +47,9 @@ public struct MirrorOptions: Sendable {
         MIRROR_USER and MIRROR_PASSWORD for webdav:// and webdavs://.
         """
 
-    /// Reads the arguments, without the program's name.
+    /// Parses the arguments, without the program's name.
     ///
-    /// - Throws: ``UsageError``; ``MirrorError`` where what it names is not there.
+    /// - Throws: ``UsageError``; ``MirrorError`` if a file or folder that an argument names does not exist.
     public init(
         arguments: [String],
         environment: [String: String] = ProcessInfo.processInfo.environment,
@@ -123,7 +123,7 @@ public struct MirrorOptions: Sendable {
         return folder
     }
 
-    /// A name that may stand in that of a file.
+    /// A host name that can be part of a file name.
     private static func host(_ name: String) throws -> String {
         let first = String(name.prefix { $0 != "." })
         guard !first.isEmpty, first.utf8.count <= 64, !first.utf8.contains(UInt8(ascii: "/")),
@@ -152,7 +152,7 @@ public struct MirrorOptions: Sendable {
     }
 
     static func real(_ url: URL) -> URL {
-        // Of what is not there yet, the folder that it is to lie in.
+        // Symbolic links of a path that does not exist are resolved in its deepest existing folder.
         var (rest, url) = ([String](), url.absoluteURL.standardizedFileURL)
         while !FileManager.default.fileExists(atPath: url.path), url.path != "/" {
             rest.append(url.lastPathComponent)
@@ -163,7 +163,7 @@ public struct MirrorOptions: Sendable {
         return URL(filePath: url.path)
     }
 
-    /// `$XDG_STATE_HOME/strata-mirror/NAME-HASH.sqlite`, or under `~/.local/state`.
+    /// `$XDG_STATE_HOME/strata-mirror/NAME-HASH.sqlite`, or the same path under `~/.local/state`.
     static func store(of folder: URL, _ remote: RemotePlace, _ environment: [String: String]) -> URL {
         UserFolder.state.url(environment: environment).appending(path: "strata-mirror")
             .appending(

@@ -3,15 +3,15 @@ public import Foundation
 public import StrataCloud
 import StrataHTTP
 
-/// Where a folder is mirrored to.
+/// The remote that a folder is mirrored to.
 public enum RemotePlace: Hashable, Sendable, CustomStringConvertible {
     case folder(URL)
     case s3(bucket: String, prefix: [String], endpoint: URL?, region: String?)
     case webDAV(URL)
 
     /// - Parameters:
-    ///   - endpoint: the server of a bucket; that of AWS by default.
-    ///   - region: its region.
+    ///   - endpoint: the server of a bucket. By default it is AWS.
+    ///   - region: the server's region.
     /// - Throws: ``UsageError``.
     init(_ text: String, endpoint: String?, region: String?) throws {
         guard let mark = text.utf8.firstRange(of: "://".utf8) else {
@@ -61,7 +61,7 @@ public enum RemotePlace: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What to do where it does not know who asks; nil where it cannot.
+    /// Advice for the user if the remote rejects the credentials. Nil if the remote does not use credentials.
     public var credentialsHint: String? {
         switch self {
         case .folder: nil
@@ -70,11 +70,11 @@ public enum RemotePlace: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The remote, and what knows whether it can be reached.
+    /// Creates the remote, and the object that reports whether it can be reached.
     ///
     /// - Parameters:
-    ///   - isKnown: whether it was mirrored to before: then a folder that is not there is not made anew.
-    ///   - authorities: a file of certificates that are trusted in place of those of the system.
+    ///   - isKnown: whether the remote was mirrored before. Then a missing folder is not created again.
+    ///   - authorities: a file with certificates that replace the system's trusted certificates.
     /// - Throws: ``MirrorError``, ``RemoteError``.
     public func make(
         isKnown: Bool,

@@ -2,13 +2,13 @@ import Foundation
 import Strata
 import StrataCloud
 
-/// Downloads what is to be here and puts it in its place, several at once.
+/// Downloads new and changed files and places them, several at a time.
 struct Arrivals: Sendable {
     private let placement: Placement
     private let entries: [ObjectID<MirrorEntry>: WantedTree.Entry]
     private let paths: [LocalPath: WantedTree.Entry]
 
-    /// How many files come at once.
+    /// The number of concurrent downloads.
     private static let width = 4
 
     init(_ placement: Placement, _ tree: WantedTree) {
@@ -16,8 +16,8 @@ struct Arrivals: Sendable {
         paths = Dictionary(tree.entries.values.map { ($0.path, $0) }) { first, _ in first }
     }
 
-    /// - Returns: the paths of the files that are not in their places, and the reasons.
-    /// - Throws: `CancellationError`. What does not arrive stays marked.
+    /// - Returns: the paths of the files that could not be placed, with the reasons.
+    /// - Throws: `CancellationError`. Files that do not arrive stay marked for download.
     func fetch(_ items: [WantedTree.Item]) async throws -> [LocalPath: String] {
         try await withThrowingTaskGroup(of: (LocalPath, String?).self) { group in
             var late: [LocalPath: String] = [:]
@@ -33,10 +33,10 @@ struct Arrivals: Sendable {
         }
     }
 
-    /// - Returns: why it is not in its place; nil if it is.
+    /// - Returns: the reason why the file was not placed. Nil if it was placed.
     private func fetch(_ item: WantedTree.Item) async throws -> String? {
         let entry = item.entry.flatMap { entries[$0] }
-        // What may have been written since it was read is read once more by the next scan.
+        // The file may have been written since it was read, so the next scan reads it again.
         if entry?.isFresh ?? false { return "it was just written here, and is read once more" }
         if let reason = placement.pauses.reason(for: item.node) { return reason }
         do {
@@ -51,7 +51,7 @@ struct Arrivals: Sendable {
             throw error
         } catch {
             try Task.checkCancellation()
-            // It stays marked. Where the remote cannot be reached, the pulls say so.
+            // The file stays marked for download. If the remote is unreachable, the pulls report it.
             if (error as? RemoteError)?.code != .unreachable {
                 placement.note("\(item.path): \(error)")
                 placement.pauses.begin(for: item.node, "\(error)")
@@ -77,7 +77,7 @@ struct Arrivals: Sendable {
         if let twin = paths[item.path] { return try await unite(twin, staged.digest, eTag, item) }
         if let there = try folder.item(item.path), !isSame(there, staged) { try placement.setAside(item.path) }
         guard let id = try await placement.announce(item, staged.digest) else { return false }
-        // What is there by now is the same, or was put there this very moment.
+        // A file that is already there has the same content, or was created a moment ago.
         if try !folder.place(staged, at: item.path), try folder.print(item.path)?.digest != staged.digest {
             try await placement.forget(id)
             return false
@@ -85,13 +85,13 @@ struct Arrivals: Sendable {
         return try await settle(item, id, staged.digest, eTag)
     }
 
-    /// Whether what lies where a file is to come has its content. What cannot be read has another one.
+    /// Whether an existing item at the destination has the same content. An unreadable item counts as different.
     private func isSame(_ there: FolderItem, _ staged: LocalFolder.Staged) -> Bool {
         guard !there.isFolder, !there.isSpecial else { return false }
         return (try? placement.folder.print(there.path))?.digest == staged.digest
     }
 
-    /// Writes down that a file is here.
+    /// Records that a file has been placed.
     private func settle(
         _ item: WantedTree.Item,
         _ id: ObjectID<MirrorEntry>,
@@ -99,7 +99,7 @@ struct Arrivals: Sendable {
         _ eTag: ETag?
     ) async throws -> Bool {
         guard let print = try placement.folder.print(item.path), print.digest == digest else {
-            // It was changed already: both are kept then.
+            // The file was changed already, so both versions are kept.
             return false
         }
         return try await placement.commit { cloud in
@@ -113,7 +113,8 @@ struct Arrivals: Sendable {
         }
     }
 
-    /// What was made here, and has had to give way to what others have made, is the same after all: then one node is enough.
+    /// Unites a local file that had to give way with the remote's file of the same path, because their contents are
+    /// equal. Then one node is enough.
     private func unite(
         _ entry: WantedTree.Entry,
         _ digest: String,
@@ -137,7 +138,8 @@ struct Arrivals: Sendable {
         return isOne
     }
 
-    /// They are two: what was made here goes where its node is, and the other one has its place the next time.
+    /// Separates the two files, because their contents differ. The local file moves to the path of its node, and the
+    /// remote's file is placed in the next pass.
     private func part(_ entry: WantedTree.Entry) async throws {
         let folder = placement.folder
         let path = try await placement.commit { cloud in

@@ -2,10 +2,11 @@ import Foundation
 import Strata
 import StrataCloud
 
-/// Brings the folder to what the tree is: deletes, moves, new folders, and then what is downloaded.
+/// Applies the tree to the folder: deletions, moves, new folders, and then downloads.
 ///
-/// Each step is made in the folder first and written down behind that. Where the process is killed between the two, the next scan finds what was
-/// done, and takes it for what it is: a move that the tree has as well, a folder that is there on both sides, a content that was announced.
+/// Each step changes the folder first, and is then recorded. If the process is killed between the two, the next scan
+/// recognises the step: a move that the tree contains too, a folder that exists on both sides, or content that was
+/// announced.
 struct Placement: Sendable {
     let stack: ContextStack
     let account: CloudAccount
@@ -13,17 +14,17 @@ struct Placement: Sendable {
     let conflictName: ConflictName
     let pauses: Pauses
     let partings: Partings
-    /// Says what may be so again in the next turn.
+    /// Reports a condition that may recur in the next pass.
     let note: @Sendable (String) -> Void
-    /// Says what has happened once.
+    /// Reports a single event.
     let tell: @Sendable (String) -> Void
 
-    /// What came of it.
+    /// The result of a placement.
     struct Summary: Sendable {
         var changes = 0
-        /// What could not be done now, and may be the next time.
+        /// The number of steps that are deferred to the next pass.
         var postponed = 0
-        /// The postponed paths, and the reasons that are known.
+        /// The deferred paths, with the known reasons.
         var reasons: [LocalPath: String] = [:]
 
         mutating func postpone(_ path: LocalPath, _ reason: String) {
@@ -38,7 +39,7 @@ struct Placement: Sendable {
         let left = try await delete(tree.unwanted, &tree, &summary)
         var downloads: [WantedTree.Item] = []
         var waiting = tree.items
-        // What is in the way of one thing may itself have somewhere to go.
+        // An item that blocks another one may itself have to move.
         while true {
             var next: [WantedTree.Item] = []
             for item in waiting {
@@ -58,7 +59,7 @@ struct Placement: Sendable {
             }
             waiting = next
         }
-        // What was moved out of a folder is not in its way any more.
+        // Items that have moved out of a folder no longer keep it from being deleted.
         let gone = left.filter { !tree.adopted.contains($0.id) }
         _ = try await delete(gone.compactMap { tree.entries[$0.id] }, &tree, &summary)
         let late = try await Arrivals(self, tree).fetch(downloads)
@@ -67,18 +68,19 @@ struct Placement: Sendable {
         return summary
     }
 
-    // MARK: What is gone
+    // MARK: Deleted items
 
-    /// - Returns: what stays: it was changed here, or there is something in it. The next scan brings that back into the tree.
+    /// - Returns: the entries that stay, because they were changed here or are folders with contents. The next scan
+    ///   adds them to the tree again.
     private func delete(
         _ entries: [WantedTree.Entry],
         _ tree: inout WantedTree,
         _ summary: inout Summary
     ) async throws -> [WantedTree.Entry] {
         var (gone, left) = ([ObjectID<MirrorEntry>](), [WantedTree.Entry]())
-        // What lies in a folder comes before it.
+        // The contents of a folder precede the folder.
         for entry in entries.sorted(by: { $0.path > $1.path }) {
-            // What may have been written since it was read is read once more by the next scan.
+            // The file may have been written since it was read, so the next scan reads it again.
             if entry.isFresh { summary.postpone(entry.path, "it was just written here, and is read once more") }
             guard !entry.isFresh, try isGone(entry, &summary) else {
                 left.append(entry)
@@ -95,7 +97,7 @@ struct Placement: Sendable {
         return left
     }
 
-    /// Deletes what is as it was. What the file system refuses stays, and is told.
+    /// Deletes an unchanged item. If the file system refuses the deletion, the item stays and the user is informed.
     private func isGone(_ entry: WantedTree.Entry, _ summary: inout Summary) throws -> Bool {
         do {
             guard try folder.delete(entry.path, isFolder: entry.isFolder, entry.stamp) else { return false }
@@ -108,11 +110,12 @@ struct Placement: Sendable {
         }
     }
 
-    // MARK: What lies somewhere else
+    // MARK: Moved and new items
 
     private enum Step { case nothing, done, download, blocked, refused }
 
-    /// What the file system refuses, as where somebody else's rights are in the way, keeps nothing else from its place.
+    /// Arranges an item. If the file system refuses, for example because permissions are missing, only this item is
+    /// deferred.
     private func arrangeIfAllowed(
         _ item: WantedTree.Item,
         _ tree: inout WantedTree,
@@ -136,7 +139,7 @@ struct Placement: Sendable {
         if isTwin(entry, item, tree) { return .nothing }
         if let occupant = try folder.item(item.path) {
             if tree.entries.values.contains(where: { $0.path == item.path }) { return .blocked }
-            // Nobody knows it yet: it makes way, and is found by the next scan.
+            // The item is unknown. It makes way, and the next scan finds it.
             try setAside(occupant.path)
         }
         try await commit { cloud in try cloud.context.find(entry.id)?.destination = item.path.text }
@@ -146,15 +149,16 @@ struct Placement: Sendable {
         return .done
     }
 
-    /// Whether changes by others are not applied here, since an obstacle lies on the path: nothing is written through a
-    /// symbolic link.
+    /// Whether changes by other clients are not applied here because of an obstacle on the path. The mirror does not
+    /// write through a symbolic link.
     private func isLeftOut(_ here: LocalPath?, _ there: LocalPath) throws -> Bool {
         guard let obstacle = try folder.obstacle(here: here, there: there) else { return false }
         note("\(obstacle.path) is \(obstacle.special ?? "something else"): changes of others do not come there")
         return true
     }
 
-    /// Whether somebody else has made, with as many bytes, what was made here and has had to give way: the two may be the same.
+    /// Whether another client has created a file of the same size at the path of a local file that had to give way. The
+    /// two may have the same content.
     private func isTwin(_ entry: WantedTree.Entry, _ item: WantedTree.Item, _ tree: WantedTree) -> Bool {
         guard !item.isThere, !entry.isFolder else { return false }
         return tree.items.contains {
@@ -185,9 +189,10 @@ struct Placement: Sendable {
         return .done
     }
 
-    /// Takes a folder that is left here, because others have deleted it and something is still in it, for the folder that has come to its place.
+    /// Links a folder that remains here to the node of a new folder at its path. The folder remains because other
+    /// clients have deleted it, but it still has contents.
     ///
-    /// - Returns: whether the folder here belongs to nothing else.
+    /// - Returns: whether the local folder does not belong to another node.
     private func adopt(_ entry: WantedTree.Entry, for item: WantedTree.Item, _ tree: inout WantedTree) async throws
         -> Bool
     {
@@ -203,9 +208,9 @@ struct Placement: Sendable {
         return isAdopted
     }
 
-    /// Writes down that something is about to come.
+    /// Records that an item is about to be placed.
     ///
-    /// - Returns: what stands for it; nil where its node is gone.
+    /// - Returns: the item's entry. Nil if its node is gone.
     func announce(_ item: WantedTree.Item, _ incoming: String) async throws -> ObjectID<MirrorEntry>? {
         try await commit { cloud in
             guard let node = try cloud.context.find(item.node) else { return nil }
@@ -217,7 +222,7 @@ struct Placement: Sendable {
         }
     }
 
-    /// Takes back that something was about to come.
+    /// Withdraws the announcement of an item.
     func forget(_ id: ObjectID<MirrorEntry>) async throws {
         try await commit { cloud in
             guard let entry = try cloud.context.find(id) else { return }
@@ -228,7 +233,7 @@ struct Placement: Sendable {
 
     private func carry(_ entry: WantedTree.Entry, to path: LocalPath, _ tree: inout WantedTree) async throws {
         let old = entry.path
-        // Moving changes the time of its last change, and nothing else that counts.
+        // Moving a file changes only the time of its last status change.
         let found = try folder.item(path)?.stamp
         let stamp = found.flatMap { $0.hasContent(of: entry.stamp) ? $0 : nil } ?? entry.stamp
         var paths: [ObjectID<MirrorEntry>: LocalPath] = [entry.id: path]
@@ -244,7 +249,7 @@ struct Placement: Sendable {
         }
     }
 
-    /// Two that are in each other's way: one of them goes aside, and on from there.
+    /// Resolves a cycle of items that block each other: moves one of them to a free name, from which it moves on later.
     private func unblock(_ items: [WantedTree.Item], _ tree: inout WantedTree) async throws -> Bool {
         for item in items {
             guard let entry = item.entry.flatMap({ tree.entries[$0] }), entry.path != item.path,
@@ -259,13 +264,13 @@ struct Placement: Sendable {
         return false
     }
 
-    /// Gives something here that nobody knows yet another name.
+    /// Renames an unknown local item, so that it makes way.
     func setAside(_ path: LocalPath) throws {
         let other = try folder.freePath(path, conflictName)
         if try folder.move(path, to: other) { tellOfWay(path, other) }
     }
 
-    /// Says that something has another name now, where it has had to give way.
+    /// Informs the user that an item has another name, if it had to give way.
     func tellIfParted(_ entry: WantedTree.Entry, _ path: LocalPath) {
         if partings.take(entry.id) { tellOfWay(entry.path, path) }
     }
@@ -274,7 +279,7 @@ struct Placement: Sendable {
         tell("\(path) is \(other) now: another one has come")
     }
 
-    /// Says once where a file is that was deleted or replaced.
+    /// Reports once where files are kept that other clients delete or replace.
     func noteTrash() {
         guard let trash = folder.trash else { return }
         note("files that others delete or replace are kept for \(trash.days) days in \(trash.url.path)")

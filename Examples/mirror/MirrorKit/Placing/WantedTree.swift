@@ -1,21 +1,21 @@
 import Strata
 import StrataCloud
 
-/// The tree beside what is known of the folder, as one moment of the store shows them.
+/// The tree and the known state of the folder, from one snapshot of the store.
 struct WantedTree: Sendable {
     struct Item: Sendable {
         let node: ObjectID<CloudNode>
         let path: LocalPath
         let isFolder: Bool
-        /// Whether it is the content of a folder, which is shown beside that.
+        /// Whether the item is the content of a folder node, which appears beside the folder.
         var isContent = false
-        /// What stands for it in the folder; nil where nothing does yet.
+        /// The entry of the item in the folder. Nil if the local item does not exist yet.
         let entry: ObjectID<MirrorEntry>?
-        /// Whether the remote has a version of it that is not here.
+        /// Whether the remote has a version that is not here.
         let isMarked: Bool
-        /// Whether the remote has it at all.
+        /// Whether the remote has the item.
         let isThere: Bool
-        /// In bytes, at the remote.
+        /// The size at the remote, in bytes.
         let size: Int64?
     }
 
@@ -25,29 +25,29 @@ struct WantedTree: Sendable {
         let isFolder: Bool
         var stamp: FileStamp
         let digest: String?
-        /// Whether it may have been written in the moment in which it was read.
+        /// Whether the file may have been written while it was read.
         var isFresh = false
     }
 
-    /// Folders before what lies in them.
+    /// A folder precedes its contents.
     var items: [Item] = []
     var entries: [ObjectID<MirrorEntry>: Entry] = [:]
-    /// Names that no file here can have, with what leads to them, escaped as at the remote.
+    /// The paths of nodes whose names are not possible for local files, escaped as at the remote.
     var impossible: [String] = []
-    /// Files here that have become the content of a folder, since others have put something below them.
+    /// Local files that have become the content of a folder node, because other clients have added items below them.
     var converted: [(node: ObjectID<CloudNode>, entry: ObjectID<MirrorEntry>)] = []
-    /// The known files and folders that have such a name in the tree: they stay as they are.
+    /// The known files and folders whose nodes have such a name: they stay as they are.
     var displaced: Set<ObjectID<MirrorEntry>> = []
-    /// Folders here that were left, and have become those of other nodes.
+    /// Local folders that remained and now belong to other nodes.
     var adopted: Set<ObjectID<MirrorEntry>> = []
 
-    /// The known files and folders that the tree does not contain any more.
+    /// The known files and folders that the tree no longer contains.
     var unwanted: [Entry] {
         let wanted = Set(items.compactMap(\.entry)).union(displaced)
         return entries.values.filter { !wanted.contains($0.id) }
     }
 
-    /// Where the folder is not what the tree is, as far as is known of it: the paths here and in the tree.
+    /// The known differences between the folder and the tree: the local paths, and the paths in the tree.
     var differences: [(here: LocalPath?, there: LocalPath?)] {
         let items = items.filter { !isFollowed($0) }.map { item in
             (here: item.entry.flatMap { entries[$0]?.path }, there: Optional(item.path))
@@ -123,7 +123,7 @@ struct WantedTree: Sendable {
         return tree
     }
 
-    /// Where the content of a folder is shown; nil where no file can be there.
+    /// The path at which the content of a folder node appears. Nil if no local file can have such a path.
     private static func contentPath(_ names: [String], _ folder: LocalFolder, _ taken: inout Set<LocalPath>)
         -> LocalPath?
     {
@@ -137,8 +137,8 @@ struct WantedTree: Sendable {
         return nil
     }
 
-    /// Records which files here have become the content of a folder: the folder is made beside them, and linked to the
-    /// node.
+    /// Records which local files have become the content of a folder node. The placement then creates the folder beside
+    /// them, and links it to the node.
     func noteConverted(_ cloud: CloudContext) throws {
         for (id, entry) in converted {
             guard let node = try cloud.context.find(id), let entry = try cloud.context.find(entry),

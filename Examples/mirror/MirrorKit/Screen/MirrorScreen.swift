@@ -3,7 +3,7 @@ import Strata
 import StrataCloud
 import Synchronization
 
-/// Where the mirror says what it does: a line that is drawn over itself in a terminal, lines elsewhere.
+/// Reports what the mirror does. A terminal shows a line that is redrawn; other outputs get separate lines.
 public final class MirrorScreen: Sendable {
     private struct State {
         var isDrawn = false
@@ -20,11 +20,11 @@ public final class MirrorScreen: Sendable {
 
     /// A screen on standard error.
     ///
-    /// - Parameter isOnce: whether somebody else says at the end that all is done.
+    /// - Parameter isOnce: whether the caller reports at the end that all is done. Then the screen shows no idle line.
     public convenience init(isOnce: Bool = false) {
         let isTerminal = isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
         self.init(isTerminal: isTerminal, isOnce: isOnce, width: Self.terminalWidth) { text in
-            // What cannot be said is not worth stopping for.
+            // An error here is not a reason to stop the program.
             try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
         }
     }
@@ -44,7 +44,7 @@ public final class MirrorScreen: Sendable {
         return ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
     }
 
-    /// Says something, on a line of its own.
+    /// Prints a message on a separate line.
     public func note(_ text: String) {
         state.withLock { state in
             clear(&state)
@@ -53,12 +53,12 @@ public final class MirrorScreen: Sendable {
         }
     }
 
-    /// Says something that would be said again and again.
+    /// Prints a message, unless the same message was printed before.
     func noteOnce(_ text: String) {
         if state.withLock({ $0.told.insert(UTF8Text(text)).inserted }) { note(text) }
     }
 
-    /// Shows how far it is: at once in a terminal; elsewhere every ten seconds, and when all is done.
+    /// Shows the progress: at once in a terminal; elsewhere every ten seconds, and when all is done.
     func show(_ progress: CloudProgress) {
         let line = ProgressLine.text(progress, width: isTerminal ? width() - 1 : 200, idle: idle)
         state.withLock { state in
@@ -71,7 +71,7 @@ public final class MirrorScreen: Sendable {
                 return clear(&state)
             }
             if isTerminal { return draw(&state) }
-            // Short work passes with one line.
+            // Outside of a terminal, short operations print one line.
             let now = ContinuousClock.now
             let isDue = state.lastShown.map { now - $0 >= .seconds(10) } ?? false
             if state.lastShown == nil { state.lastShown = now }
@@ -81,11 +81,11 @@ public final class MirrorScreen: Sendable {
         }
     }
 
-    /// Leaves what is shown standing.
+    /// Leaves the last line visible.
     func finish() {
         state.withLock { state in
             if state.isDrawn { write("\n") }
-            // What is said from now on stands below it.
+            // Later messages appear below it.
             (state.isDrawn, state.last) = (false, "")
         }
     }
@@ -101,7 +101,7 @@ public final class MirrorScreen: Sendable {
         state.isDrawn = false
     }
 
-    /// Names of files are nobody's orders to a terminal.
+    /// Replaces control characters, so that file names cannot control the terminal.
     static func printable(_ text: String) -> String {
         String(
             String.UnicodeScalarView(

@@ -1,11 +1,11 @@
 import StrataCloud
 
-/// `↑ [#####-----] 3 of 8 files  1.2 of 4.0 MB  0.5 MB/s  6 s left`, and the same of what comes.
+/// The text `↑ [#####-----] 3 of 8 files  1.2 of 4.0 MB  0.5 MB/s  6 s left`, and the same for downloads.
 enum ProgressLine {
-    /// Where there is nothing to do.
+    /// The text if no work is left.
     static let idle = "up to date"
 
-    /// - Parameter idle: what is said where there is nothing to do.
+    /// - Parameter idle: the text if no work is left.
     static func text(_ progress: CloudProgress, width: Int, idle: String = ProgressLine.idle) -> String {
         var parts = [part("↑", progress.uploads), part("↓", progress.downloads)].compactMap(\.self)
         if parts.isEmpty {
@@ -30,7 +30,7 @@ enum ProgressLine {
         return text
     }
 
-    /// In units of a thousand.
+    /// A size in decimal units.
     static func bytes(_ count: Int64) -> String {
         var (value, unit) = (Double(count), 0)
         let units = ["B", "kB", "MB", "GB", "TB"]

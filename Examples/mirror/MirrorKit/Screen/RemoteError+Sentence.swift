@@ -2,10 +2,11 @@ import Foundation
 import StrataCloud
 
 extension RemoteError {
-    /// The message as a person is told it, with a full stop. The text of a library below it is left out, but for the reason that the system has given.
+    /// The message for a person, with a full stop. The text of an underlying library error is left out, except for the
+    /// reason that the system has given.
     var sentence: String {
         var text = message
-        // A message may have mended the brackets of what it quotes.
+        // The message may contain the quoted error with repaired brackets.
         let raws = underlying.map { ["\($0)", "\($0)".replacing(") (errno: ", with: " (errno: ")] } ?? []
         if let raw = raws.first(where: { !$0.isEmpty && text.utf8.reversed().starts(with: $0.utf8.reversed()) }) {
             text = String(decoding: text.utf8.dropLast(raw.utf8.count), as: UTF8.self)
