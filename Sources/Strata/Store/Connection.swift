@@ -25,7 +25,7 @@ final class Connection {
     private(set) var readTables: ReadTables?
     /// Records the reads from now on; nil if reads are not recorded.
     var readRecord: ReadRecord?
-    /// The trace that follows the statements; nil if there is none.
+    /// The trace that follows the statements; nil if there is no trace.
     private(set) var trace: StatementTrace?
 
     /// The number of statements that were requested. Each requested statement runs once.
@@ -132,7 +132,7 @@ final class Connection {
         return number
     }
 
-    /// The first row; empty if there is none.
+    /// The first row; empty if the query has no rows.
     func row(_ sql: String, _ values: [StoredValue] = []) throws -> [StoredValue] {
         let statement = try self.statement(sql)
         var result: [StoredValue] = []
@@ -263,7 +263,7 @@ final class Statement {
         return connection.changes
     }
 
-    /// Runs the statement to its next row. Returns whether there is one.
+    /// Runs the statement to its next row. Returns false at the end.
     func step() throws -> Bool {
         switch sqlite3_step(pointer) {
         case SQLITE_ROW: return true

@@ -17,7 +17,7 @@ final class IDSource: Sendable {
         var reserve: (@Sendable (Int64) throws -> Int64)?
     }
 
-    /// Enough for the inserts that a program makes during a long write. A store can be opened 268 million times.
+    /// Enough ids for the inserts of a program during a long write. A store can be opened 268 million times.
     static let rangeSize: Int64 = 1 << 20
     /// Whether a range may begin with this number. Ids have 48 bits in addition to the fingerprint.
     static func isRange(from first: Int64) -> Bool { first > 0 && first <= 1 << 48 - rangeSize }

@@ -54,8 +54,8 @@ enum StoreFile {
 
     /// The first hundred bytes of a file, read through SQLite.
     ///
-    /// If this process closed a descriptor of its own, the system would drop all locks that the process has on the
-    /// file. Other processes could then remove the journal while another stack of this process uses it. See "POSIX
+    /// If this process opened the file itself and closed it, the system would drop all locks that the process has on
+    /// the file. Other processes could then remove the journal while another stack of this process uses it. See "POSIX
     /// Advisory Locks" in https://www.sqlite.org/howtocorrupt.html
     private static func header(of path: String, size: Int64) throws -> Data {
         var connection: OpaquePointer?

@@ -3,8 +3,8 @@ import Foundation
 
 /// Determines whether a store is still the file that its fingerprint was made for.
 ///
-/// A copy of a file hands out the same numbers as the original from then on. Therefore the copy gets a fingerprint of
-/// its own. Ids that were handed out before the copy belong to both files.
+/// A copy of a file hands out the same numbers as the original from then on. Therefore the copy gets a separate
+/// fingerprint. Ids that were handed out before the copy belong to both files.
 enum StorePlace {
     static func newFingerprint() -> Int64 { Int64(UInt16.random(in: 1...UInt16.max)) }
 

@@ -215,7 +215,7 @@ final class OwedIDs {
     }
 }
 
-/// Makes writers wait for a commit whose data they have made stale again and again.
+/// Makes other writers of this process wait for a block whose reads their commits have made stale again and again.
 ///
 /// Isolation: any.
 final class WriterTurnstile: Sendable {
@@ -227,7 +227,7 @@ final class WriterTurnstile: Sendable {
     /// waiting for that writer.
     private static let patience = DispatchTimeInterval.seconds(2)
 
-    /// Waits until no commit holds the turnstile. Blocks the thread.
+    /// Waits until no block holds the turnstile. Blocks the thread.
     func pass() {
         guard isHeld.load(ordering: .acquiring), !state.withLock({ $0.isForced }) else { return }
         guard holders.wait(timeout: .now() + Self.patience) == .timedOut else { return }
