@@ -6,7 +6,8 @@ final class CommitJob {
     let schema: Schema
     let layers: Layers
     let committer: Int
-    /// The contexts whose layers are taken as a whole, and the segments of these layers.
+    /// The contexts whose layers are taken as a whole, and the segments of these layers. They are the committer and, if
+    /// a chain of contexts down to the store commits as one, the other contexts of the chain.
     let frozen: [Int: Set<Int>]
     let policy: MergePolicy
     /// The store's sequence number before this commit. The commit has the next number.
@@ -170,7 +171,7 @@ final class CommitJob {
     /// Whether parents have changes that this commit does not take as a whole.
     private var hasForeignLayers: Bool { path.contains { frozen[$0] == nil && !layers[$0].isEmpty } }
 
-    /// Adds the name of the context that has inserted a row to the message about a row that this commit includes.
+    /// Adds the name of the inserting context to the message about a row that this commit includes.
     private func namingContext(_ detail: StrataError.Detail, _ entity: Int) -> StrataError.Detail {
         guard wentAlong[entity]?.contains(detail.number) ?? false,
             let context = foreignPath.last(where: { context in
@@ -387,8 +388,8 @@ struct PendingCommit: Sendable {
 extension LayerStore {
     /// The layers before a commit, with commits of other processes applied, and the segments that the commit takes.
     ///
-    /// These segments are held in place until ``letGo(of:)``. The other segments of the parents, which the commit has
-    /// read, are not merged until then.
+    /// The taken segments are held in place until ``letGo(of:)``. Until then, no other segments of the parents are
+    /// merged either, since the commit has read them.
     func prepareCommit(
         _ request: CommitRequest,
         base: Int64,

@@ -219,8 +219,8 @@ extension Entity {
         return true
     }
 
-    /// The row as the topmost parent shows it, without parents that have deleted it: a commit ignores deletes that a
-    /// parent has not finished.
+    /// The row as the topmost parent shows it that has not deleted it. A commit ignores deletes that a parent has not
+    /// committed.
     private func topInserted(_ number: Int64, _ job: CommitJob) -> Change<Row>? {
         for context in job.foreignPath.reversed() {
             let stack = job.layers.stack(number, entity: info.index, in: context, Row.self)

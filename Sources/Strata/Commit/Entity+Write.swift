@@ -430,7 +430,7 @@ extension Entity {
         return CommitJob.notUniqueError(details, underlying: error)
     }
 
-    /// Adds the context that has changed the holder of a value to the message.
+    /// Adds to the message which context has changed the holder of a value.
     private func naming(_ holder: Int64, _ detail: StrataError.Detail, _ job: CommitJob) -> StrataError.Detail {
         let context = job.foreignPath.last { context in
             job.layers.top(holder, entity: info.index, in: [context], Row.self) != nil

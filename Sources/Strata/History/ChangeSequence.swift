@@ -1,5 +1,5 @@
-/// The commits of a store in their order, from a position in the history on. Each commit occurs once, also if it is
-/// another process's.
+/// The commits of a store in their order, from a position in the history on. Each commit occurs once, including commits
+/// of other processes.
 ///
 /// Every iterator proceeds at its own pace. Commits that it has not reached yet wait in the store's history and not in
 /// memory. The sequence ends when the stack is closed or the task is cancelled. To continue later, keep the `token` of

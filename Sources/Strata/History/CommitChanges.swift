@@ -19,7 +19,9 @@ struct TableChanges: Sendable, Hashable {
 }
 
 extension CommitChanges {
-    /// - Parameter written: the rows as a commit has left them, by entity.
+    /// Creates the changes of one commit.
+    ///
+    /// - Parameter written: the rows as the commit has left them, by entity.
     init(_ written: [Int: any AnyPart], _ schema: Schema) {
         for (entity, part) in written {
             let entity = schema.entities[entity]

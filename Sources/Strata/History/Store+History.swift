@@ -65,8 +65,8 @@ extension Store {
         }
     }
 
-    /// The error that prevents continuing from a token; nil if there is none. It checks only what it can without
-    /// reading.
+    /// The error that prevents continuing from a token; nil if continuing seems possible. It checks only what it can
+    /// without reading.
     func check(_ token: HistoryToken) -> StrataError? {
         guard token.fingerprint == identity.fingerprint else {
             return StrataError(

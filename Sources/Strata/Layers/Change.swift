@@ -83,7 +83,7 @@ final class Base<Row: StoredRow>: Sendable {
         indirect case row(Row)
     }
 
-    /// The row beneath a change.
+    /// The row below a change.
     @usableFromInline
     enum Beneath: Sendable {
         case asSeen
@@ -109,7 +109,7 @@ final class Base<Row: StoredRow>: Sendable {
         self.init(seen: seen, storedRow: .asSeen, sequence: sequence, beneath: .asSeen)
     }
 
-    /// The row that was in the store; nil if the row was not in the store yet.
+    /// The row that was in the store; nil if the row was not stored yet.
     var stored: Row? {
         switch storedRow {
         case .absent: nil
@@ -228,8 +228,9 @@ extension Change {
         )
     }
 
-    /// The row below the combination, if this change has its base unchanged below it and the newer one does not. In
-    /// this change's own columns, the newer change has another row below only because of this change.
+    /// The row below both changes, if this change has the seen row below it and the newer one has another row. In this
+    /// change's own columns, the newer change's row below it shows only this change's edit. The seen values replace
+    /// that edit.
     private func beneathBoth(_ later: Base<Row>, _ base: Base<Row>) -> Base<Row>.Beneath {
         guard case .changed(var row) = later.beneath else { return later.beneath }
         row._$copy(columns, from: base.seen)

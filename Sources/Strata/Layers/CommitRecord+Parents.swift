@@ -118,7 +118,7 @@ private struct Descent<Row: StoredRow> {
     /// matter.
     private var isDone = false
     private var isInserting = false
-    /// Whether this layer still hides the row, so that the commit included none of its changes.
+    /// Whether this layer still hides the row, so that the commit included none of the layer's changes.
     private var isHidden = false
     private let isNew: Bool
     private let committed: Row

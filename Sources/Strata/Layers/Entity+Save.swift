@@ -29,7 +29,7 @@ struct EntityEdits<Row: StoredRow>: LayerEdits {
         var edits: [Int: [Int64: Change<Row>?]] = [:]
         for number in restored {
             let stack = layers.stack(number, entity: entity, in: context, Row.self)
-            // A row that was inserted and deleted in this layer does not exist. Other code restores it.
+            // A row that was inserted and deleted in this layer is gone. Its restore is handled elsewhere.
             if stack.contains(where: { $0.change.kind == .insert }) { continue }
             for (_, change, position) in stack
             where change.kind == .delete && !frozen.contains(layers[context][position].id) {
@@ -270,7 +270,7 @@ extension Entity {
 }
 
 extension Change {
-    /// The edits before a delete that count again after the delete is cancelled; nil if there are none.
+    /// The edits before a delete that count again after the delete is cancelled; nil without such edits.
     var cancelled: Change? {
         if columns.isEmpty { return nil }
         // If no row exists below the delete, none exists below these edits.
@@ -304,7 +304,7 @@ extension Change {
         kind != .update || columns.contains(where: self.columns.contains)
     }
 
-    /// The row that is below the change now; nil if there is no row.
+    /// The row that is below the change now; nil if the row is gone.
     ///
     /// In columns that this change does not set, the row that the base has seen may be outdated. The change's own row
     /// shows the current values of these columns.

@@ -34,7 +34,7 @@ extension Entity {
             for (position, change) in stack {
                 var rest = change
                 rest.columns = self.rest(of: change.columns, without: setBack)
-                // A row that is gone below must not be recreated with values that were reset.
+                // If the row is gone below, it must not be recreated with values that were reset.
                 rest.row._$copy(setBack, from: seen)
                 edits.changes[position, default: [:]][number] = .some(rest.columns.isEmpty ? nil : rest)
             }

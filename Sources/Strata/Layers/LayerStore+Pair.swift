@@ -244,7 +244,7 @@ extension LayerStore {
 }
 
 extension LayerStore.Event {
-    /// The rows that a context must look at. From its own commit, these are only rows whose result differs.
+    /// The rows that a context must refresh. From its own commit, these are only rows whose result differs.
     ///
     /// - Parameter seesSaved: whether the context sees changes that it has saved upward; otherwise the commit is new to
     ///   it.

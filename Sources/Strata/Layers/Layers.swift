@@ -169,7 +169,7 @@ struct Layers: Sendable {
         topPlace(of: number, entity: entity, in: path).map { $0.part.kind(at: $0.index) }
     }
 
-    /// A value of a row's topmost change in the given levels; nil if there is no change.
+    /// A value of a row's topmost change in the given levels; nil if the levels do not change the row.
     func value(of number: Int64, entity: Int, _ column: Int, in path: [Int]) throws -> StoredValue? {
         try topPlace(of: number, entity: entity, in: path).map { try $0.part.value(at: $0.index, column: column) }
     }

@@ -83,7 +83,7 @@ final class Part<Row: StoredRow>: AnyPart {
     func value(at index: Int, column: Int) throws -> StoredValue {
         precondition(numbers.indices.contains(index))
         let place = places.unsafelyUnwrapped + index * stride  // the array is not empty, so it has an address
-        return try Row._$value(place.assumingMemoryBound(to: Row.self), at: column)  // it is the change's address, too
+        return try Row._$value(place.assumingMemoryBound(to: Row.self), at: column)  // the row has its change's address
     }
 
     func followed(by newer: any AnyPart) -> any AnyPart { merged(with: newer.typed(Row.self)) { $0.followed(by: $1) } }

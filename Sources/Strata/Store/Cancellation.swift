@@ -1,7 +1,7 @@
 import CStrataSQLite
 import Synchronization
 
-/// Whether the caller that waits for a store has given up. SQLite asks for the answer while a statement runs.
+/// A flag that the caller sets when it gives up waiting for a store. SQLite checks the flag while a statement runs.
 final class Cancellation: Sendable {
     private let flag = Atomic(false)
     private let isOver = Atomic(false)

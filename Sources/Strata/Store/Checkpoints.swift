@@ -34,6 +34,8 @@ final class Checkpoints {
     /// end.
     @TaskLocal static var isBrief = false
 
+    /// Creates the checkpoints of a writer.
+    ///
     /// - Parameter pointer: the writer's connection. Its owner must be this process's store.
     init(_ pointer: OpaquePointer, _ snapshots: OpenSnapshots) {
         self.pointer = pointer

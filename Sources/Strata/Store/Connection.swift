@@ -13,7 +13,7 @@ final class Connection {
     /// The number of migrations of the store when it was opened. If the store was migrated since, nothing is read or
     /// written.
     private(set) var migrations: Int64?
-    /// The unsaved changes that queries on this connection see on top of the store.
+    /// The uncommitted changes that queries on this connection see on top of the store.
     let overlay = Overlay()
     /// The state that full-text searches need.
     let search = ConnectionSearch()
@@ -25,7 +25,7 @@ final class Connection {
     private(set) var readTables: ReadTables?
     /// Records the reads from now on; nil if reads are not recorded.
     var readRecord: ReadRecord?
-    /// The trace that follows the statements; nil if there is no trace.
+    /// The trace that follows the statements; nil without tracing.
     private(set) var trace: StatementTrace?
 
     /// The number of statements that were requested. Each requested statement runs once.
@@ -78,7 +78,9 @@ final class Connection {
     /// A prepared statement. It comes from the cache if it was used before and is not in use.
     func statement(_ sql: String) throws -> Statement { try statement(sql) { try Statement(sql, on: self) } }
 
-    /// - Parameter make: prepares the statement if the cache has none to offer.
+    /// A prepared statement, from the cache if possible.
+    ///
+    /// - Parameter make: prepares the statement if the cache does not have one that is free.
     func statement(_ sql: String, _ make: () throws -> Statement) throws -> Statement {
         statementCount &+= 1
         let key = UTF8Text(sql)

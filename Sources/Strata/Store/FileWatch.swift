@@ -94,8 +94,8 @@ final class FileWatch: Sendable {
         lookAgain(delays[...], after: number, look)
     }
 
-    /// Calls `look` after each delay. The series ends after all delays if the last call succeeded, or at the next
-    /// write.
+    /// Calls `look` after each delay. A new write ends the series. The last delay repeats until `look` succeeds and the
+    /// kernel has accepted a request for the next notification.
     private func lookAgain(_ delays: ArraySlice<Int>, after write: Int, _ look: @escaping @Sendable () -> Bool) {
         guard let delay = delays.first else { return }
         queue.asyncAfter(deadline: .now() + .milliseconds(delay)) { [weak self] in

@@ -47,6 +47,8 @@ final class IDSource: Sendable {
         queue.sync {}
     }
 
+    /// Takes the next id.
+    ///
     /// - Throws: ``StrataError`` if no id is left and no range can be reserved; `busy` on the main actor, which does
     ///   not wait.
     func take() throws -> Int64 {

@@ -19,7 +19,7 @@ struct Journal: Sendable {
         path = URL(fileURLWithPath: storePath).resolvingSymlinksInPath().path + "-wal"
     }
 
-    /// The journal's size in bytes; 0 if there is no journal. Complexity: O(1).
+    /// The journal's size in bytes; 0 if the file does not exist. Complexity: O(1).
     var size: Int {
         var info = stat()
         return stat(path, &info) == 0 ? Int(info.st_size) : 0

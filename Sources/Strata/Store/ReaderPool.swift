@@ -71,6 +71,8 @@ final class ReaderPool: Sendable {
 
     // MARK: Readers
 
+    /// Borrows a reader, which is opened if none is idle.
+    ///
     /// - Parameter isOfPlace: whether the reader is for a block that has a place.
     func borrow(isOfPlace: Bool = false) throws -> Reader {
         let idle = state.withLock { state in

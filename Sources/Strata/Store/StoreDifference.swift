@@ -19,6 +19,8 @@ struct StoreDifference {
         }
     }
 
+    /// Checks that there are no differences.
+    ///
     /// - Throws: ``StrataError`` with `schemaMismatch`; the message has one line for each difference.
     func check() throws {
         let differences = try differences()

@@ -89,6 +89,8 @@ enum StoreFile {
         }
     }
 
+    /// Checks the header of a file.
+    ///
     /// - Parameter header: the first hundred bytes. See "The Database Header" in
     ///   https://www.sqlite.org/fileformat2.html
     private static func inspect(header: Data, path: String) throws {

@@ -8,7 +8,7 @@ import Synchronization
 /// Isolation: any.
 final class StoreWriter: Sendable {
     private let database: any DatabaseWriter
-    /// Whether only Strata uses the database, so that no observer of GRDB must be notified of writes.
+    /// Whether only Strata uses the database, so that no GRDB observer needs notifications of writes.
     let isOwned: Bool
     /// Used inside the database's writer only, which runs one access at a time.
     private let connection: Exclusive<Connection>
@@ -27,6 +27,8 @@ final class StoreWriter: Sendable {
     let journal: Journal
     let turnstile = WriterTurnstile()
 
+    /// Creates the writer of a database.
+    ///
     /// - Parameter isOwned: whether the database is closed with the store.
     init(_ database: any DatabaseWriter, isOwned: Bool, connection: Exclusive<Connection>) {
         self.database = database
