@@ -6,8 +6,8 @@ final class CommitJob {
     let schema: Schema
     let layers: Layers
     let committer: Int
-    /// The contexts whose layers are taken as a whole, and the segments of these layers. They are the committer and, if
-    /// a chain of contexts down to the store commits as one, the other contexts of the chain.
+    /// The contexts whose layers are taken as a whole, and the segments of these layers. They are the committer, and
+    /// the other contexts of its chain. A chain is a path of contexts down to the store that commits as one.
     let frozen: [Int: Set<Int>]
     let policy: MergePolicy
     /// The store's sequence number before this commit. The commit has the next number.
@@ -304,7 +304,7 @@ struct PendingCommit: Sendable {
     let callbacks: [CommitCallbacks.Callback]
     /// An engine's work after the commit in the same transaction, and the name of the author of this work.
     var alongside: (author: String, body: @Sendable (StoreTransaction) throws -> Void)?
-    /// Whether the commit passes other writers of this process, which wait for it.
+    /// Whether the commit goes ahead of other writers of this process, which wait for it.
     var isAhead = false
 
     /// Allows the added segments to be merged with others, after the outcome of the commit is known.

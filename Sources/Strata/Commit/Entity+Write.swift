@@ -331,9 +331,9 @@ extension Entity {
 
     /// Merges two additions of the same member into one row, the row that was there first.
     ///
-    /// The row takes the position of this addition, with two exceptions: this commit also writes the existing row and
-    /// that row was made later, or the policy keeps the values of others. The queries of this context have already
-    /// shown the same result (see ``Overlay/row(ofPair:_:entity:)``).
+    /// The row takes the position of this addition, with two exceptions. First, this commit also writes the existing
+    /// row, and that row was made later. Second, the policy keeps the values of others. The queries of this context
+    /// have already shown the same result (see ``Overlay/row(ofPair:_:entity:)``).
     private func join(
         _ change: Change<Row>,
         _ holder: Int64,

@@ -3,7 +3,7 @@ import Foundation
 /// Writes the bytes that a commit's rows keep outside of themselves. Used by one commit.
 ///
 /// Bytes are written before the rows that name them. At the end each one is checked again, since the result of a row
-/// may differ: the merge policy decided so, or the row was deleted and inserted again.
+/// may differ. The merge policy may have decided so, or the row was deleted and inserted again.
 final class ExternalWriter {
     private struct Entry {
         let external: ExternalData

@@ -8,10 +8,10 @@ import Foundation
 /// - the number of sets of updated columns,
 /// - for each set, the number of columns, their names, and the runs of rows.
 ///
-/// Runs begin with their number. Each run has two numbers: the distance of its first row from the last row of the
-/// previous run (from 0 for the first run), and the number of rows after its first row. Numbers are unsigned LEB128,
-/// see section 7.6 of https://dwarfstd.org/doc/DWARF5.pdf. Texts are the number of their bytes, followed by the bytes
-/// in UTF-8.
+/// Runs begin with their number. Each run has two numbers. The first is the distance of its first row from the last row
+/// of the previous run (from 0 for the first run). The second is the number of rows after its first row. Numbers are
+/// unsigned LEB128, see section 7.6 of https://dwarfstd.org/doc/DWARF5.pdf. Texts are the number of their bytes,
+/// followed by the bytes in UTF-8.
 extension CommitChanges {
     private static let version: UInt8 = 1
 

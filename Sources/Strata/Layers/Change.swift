@@ -40,7 +40,7 @@ enum ChangeKind: UInt8, Sendable {
     case withdrawn
     /// An update of a row that has vanished below it. It shows no row, and the next save resolves its conflict.
     case orphan
-    /// An update that restores its row although there is none below, as a merge policy decided. It cancels a delete of
+    /// An update that restores its row although no row exists below, as a merge policy decided. It cancels a delete of
     /// the same row in its layer or in a commit. Once there is a row below, the change is an ordinary update.
     case restore
 

@@ -6,8 +6,8 @@ final class CommitRecord: Sendable {
     let sequence: Int64
     /// The context that committed; nil for commits of other processes, which were found in the file.
     let committer: Int?
-    /// The contexts whose layers the commit took as a whole: the committer and, if a chain of contexts down to the
-    /// store commits as one, the other contexts of the chain.
+    /// The contexts whose layers the commit took as a whole: the committer, and the other contexts of its chain. A
+    /// chain is a path of contexts down to the store that commits as one.
     let included: Set<Int>
     /// The segments that the commit took, of any context.
     let segments: Set<Int>

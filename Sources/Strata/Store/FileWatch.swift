@@ -11,7 +11,7 @@ import Synchronization
 
 /// Calls a function after any process has written to a file, without polling the file.
 ///
-/// The kernel reports a write, but not whether the written data is already valid: SQLite publishes a commit in shared
+/// The kernel reports a write, but not whether the written data is already valid. SQLite publishes a commit in shared
 /// memory after its frames are in the journal and on the disk. Therefore the function is called several times after a
 /// write, at growing intervals.
 ///

@@ -4,7 +4,7 @@ import Foundation
 /// that.
 ///
 /// The next process removes the folders of killed processes. A file in the folder is locked while the folder is in use,
-/// because a process may see the folder but not its owner: containers can share memory without sharing process ids.
+/// because a process may see the folder but not its owner. Containers that share their memory are an example.
 final class TemporaryFolder: Sendable {
     let url: URL
     private let descriptor: Int32
