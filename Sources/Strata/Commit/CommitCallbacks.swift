@@ -1,19 +1,19 @@
 import Synchronization
 
-/// The bodies that run after commits, until the changes that they belong to are committed or dropped.
+/// The callbacks that run after commits, kept until the changes that they belong to are committed or dropped.
 ///
 /// Isolation: any.
 final class CommitCallbacks: Sendable {
     struct Callback: Sendable {
-        /// In the order in which they were registered, over all contexts.
+        /// Ids ascend in the order of registration, across all contexts.
         let id: Int
-        /// The context in which it was registered.
+        /// The context in which the callback was registered.
         let origin: Int
-        /// The context whose layer has the changes that it belongs to.
+        /// The context whose layer has the changes that the callback belongs to.
         var place: Int
         /// The contexts that have held these changes.
         var contexts: Set<Int>
-        /// Called when it is committed, before anything else is done.
+        /// Called when the changes are committed, before anything else happens.
         let committed: @Sendable () -> Void
         let body: @Sendable () async -> Void
     }
@@ -47,7 +47,7 @@ final class CommitCallbacks: Sendable {
         }
     }
 
-    /// The changes of a context have moved to its parent.
+    /// Moves callbacks to the parent of a context, as their changes have moved there.
     func moveUp(from context: Int, to parent: Int) {
         state.withLock { state in
             for index in state.callbacks.indices where state.callbacks[index].place == context {
@@ -57,10 +57,10 @@ final class CommitCallbacks: Sendable {
         }
     }
 
-    /// Takes the callbacks of the changes that a commit takes.
+    /// Removes and returns the callbacks of the changes that a commit takes.
     ///
     /// - Parameters:
-    ///   - context: the context that commits. What it has saved to its parents goes along.
+    ///   - context: the context that commits. Changes that it has saved to its parents are included.
     ///   - path: its parents and the context itself.
     ///   - others: further contexts all of whose changes are committed with it.
     func take(for context: Int, _ path: [Int], with others: some Collection<Int>) -> [Callback] {
@@ -76,7 +76,7 @@ final class CommitCallbacks: Sendable {
         }
     }
 
-    /// Gives callbacks back whose commit has failed.
+    /// Restores callbacks whose commit has failed.
     func putBack(_ callbacks: [Callback]) {
         guard !callbacks.isEmpty else { return }
         state.withLock { state in
@@ -92,7 +92,7 @@ final class CommitCallbacks: Sendable {
 }
 
 extension [CommitCallbacks.Callback] {
-    /// Starts them, each in a separate task, outside of the block that has committed.
+    /// Starts the callbacks, each in a separate task, outside the block that has committed.
     func run() {
         for callback in self {
             callback.committed()

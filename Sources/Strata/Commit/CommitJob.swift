@@ -1,53 +1,56 @@
 import Foundation
 
-/// One commit on its way into the store. Used by one thread, inside of one transaction.
+/// One commit that is being written to the store. Used by one thread, inside one transaction.
 final class CommitJob {
     let connection: Connection
     let schema: Schema
     let layers: Layers
     let committer: Int
-    /// The contexts whose layers are taken as a whole, and the segments that are.
+    /// The contexts whose layers are taken as a whole, and the segments of these layers. They are the committer, and
+    /// the other contexts of its chain. A chain is a path of contexts down to the store that commits as one.
     let frozen: [Int: Set<Int>]
     let policy: MergePolicy
-    /// The number that the store has before this commit; it has the next one after it.
+    /// The store's sequence number before this commit. The commit has the next number.
     let base: Int64
     let path: [Int]
-    /// The segments that are written: all of the contexts that are taken as a whole, and what the committer has saved
-    /// upward before (C16, H20).
+    /// The segments to write: all segments of the contexts that are taken as a whole, and the changes that the
+    /// committer has saved upward before.
     let segments: Set<Int>
-    /// The segments of the parents that are not taken as a whole, as this commit has read them. What is edited since is not among them.
+    /// The segments of parents that are not taken as a whole, as this commit has read them. Later edits are not among
+    /// them.
     let known: Set<Int>
     let names: @Sendable (Int) -> String
     let request: CommitRequest
     private let retention: HistoryRetention
-    /// What those who follow the store are told.
+    /// The change set for observers of the store.
     private var changes: ChangeSet?
 
-    /// What is to be written, by entity.
+    /// The changes to write, by entity.
     var taken: [Int: any AnyPart] = [:]
-    /// What follows from deletes for rows in the store, by entity: ``Consequences`` of its rows.
+    /// The consequences of deletes for rows in the store, by entity: ``Consequences`` of its rows.
     var consequences: [Int: AnyObject] = [:]
-    /// Rows whose unique values were taken off them for a moment, by entity: ``ParkedRows``.
+    /// Rows whose unique values were replaced temporarily, by entity: ``ParkedRows``.
     var parked: [Int: AnyObject] = [:]
     var withdrawn: [Int: any AnyPart] = [:]
     /// The references to inserted rows that stored rows have absorbed, by the entity that holds the references.
     var moved: [Int: [MovedReferences]] = [:]
     var wentAlong: [Int: Set<Int64>] = [:]
     var written: [Int: any AnyPart] = [:]
-    /// Rows that were to be deleted or changed and that others had deleted before, by entity.
+    /// Rows that this commit deletes or changes but others had already deleted, by entity.
     var missing: [Int: Set<Int64>] = [:]
-    /// Rows that stay, or are back, otherwise than this commit's changes say, by entity.
+    /// Rows that stay, or are restored, in a state that differs from this commit's changes, by entity.
     var kept: [Int: Set<Int64>] = [:]
     var adjusted: [Int: any AnyAdjustments] = [:]
-    /// Members that were there already, by entity: the rows that were to be added, and those that stand for them.
+    /// Members that existed already, by entity: the rows that this commit wants to add, and the rows that represent
+    /// them.
     var merged: [Int: [Int64: Int64]] = [:]
-    /// Rows of which `.theirs` has given up changes that met others within the layers, by entity.
+    /// Rows whose changes the merge policy has discarded or rewritten in conflicts within the layers, by entity.
     var givenUp: [Int: Set<Int64>] = [:]
-    /// Conflicts and denied deletes, gathered so that one error names them all.
+    /// Conflicts and denied deletes, collected so that one error names all of them.
     var conflicts: [StrataError.Detail] = []
     var denials: [(entity: Int, detail: StrataError.Detail)] = []
 
-    /// Writes what rows keep outside of themselves.
+    /// Writes the bytes that rows keep outside of themselves.
     let externals: ExternalWriter
 
     var sequence: Int64 { base + 1 }
@@ -86,7 +89,7 @@ final class CommitJob {
         do {
             try checkAndWrite()
         } catch {
-            // Changes that have met each other already are what has to be decided first.
+            // Conflicts between the changes themselves must be decided first.
             try throwConflicts()
             throw error
         }
@@ -97,12 +100,12 @@ final class CommitJob {
         if !isEmpty { try noteCommit() }
     }
 
-    /// Gives the store its new number, and the history its entry.
+    /// Writes the store's new number and the commit's history entry.
     private func noteCommit() throws {
         let time = Date()
-        // Also where no history is kept: somebody may begin to follow while this is being written.
+        // Also if no history is kept: an observer may begin to follow while the commit is being written.
         var done = written
-        // What others have done is no change of this commit.
+        // Deletes by others are not changes of this commit.
         for (entity, numbers) in missing { done[entity] = done[entity]?.filtered { !numbers.contains($0) } }
         let made = CommitChanges(done, schema)
         try connection.note(sequence, time, request.author, made, retention)
@@ -117,7 +120,7 @@ final class CommitJob {
     private func checkAndWrite() throws {
         for entity in taking where !entity.info.incoming.isEmpty { try entity.expandDeletes(self) }
         for entity in consequences.keys { schema.entities[entity].takeConsequences(self) }
-        // What is deleted as well refers to nothing any more.
+        // A row that is deleted, too, does not refer to anything any more.
         denials.removeAll { entity, detail in
             guard let part = taken[entity], let index = part.index(of: detail.number) else { return false }
             return part.kind(at: index) == .delete
@@ -137,7 +140,8 @@ final class CommitJob {
         try externals.finish()
     }
 
-    /// Carries out the delete rules on rows that the policy has kept: what they lead to may be deleted by this very commit.
+    /// Applies the delete rules to rows that the policy has kept. This commit may delete the objects to which they
+    /// refer.
     private func followKept() throws {
         guard conflicts.isEmpty else { return }
         var hasDeleted = true
@@ -161,13 +165,13 @@ final class CommitJob {
         return indexes.sorted().map { schema.entities[$0] }
     }
 
-    /// The entities of which anything is to be written, in the order of the schema.
+    /// The entities with changes to write, in the order of the schema.
     private var taking: [any AnyEntity] { taken.keys.sorted().map { schema.entities[$0] } }
 
     /// Whether parents have changes that this commit does not take as a whole.
     private var hasForeignLayers: Bool { path.contains { frozen[$0] == nil && !layers[$0].isEmpty } }
 
-    /// Says of a row that goes along which context has inserted it (H21).
+    /// Adds the name of the inserting context to the message about a row that this commit includes.
     private func namingContext(_ detail: StrataError.Detail, _ entity: Int) -> StrataError.Detail {
         guard wentAlong[entity]?.contains(detail.number) ?? false,
             let context = foreignPath.last(where: { context in
@@ -219,7 +223,7 @@ final class CommitJob {
         if !conflicts.isEmpty { throw Self.conflictError(conflicts) }
     }
 
-    /// Adds rows that parents have inserted and that the committed rows refer to or change (H21).
+    /// Includes rows that parents have inserted and that the committed rows refer to or change.
     private func goAlong() throws {
         guard hasForeignLayers else { return }
         var pending = try schema.entities.flatMap { $0.neededRows(self, only: nil) } + neededByCompanions()
@@ -230,10 +234,10 @@ final class CommitJob {
         }
     }
 
-    /// The layers that are not taken as a whole, in which a parent may have inserted what this commit needs.
+    /// The contexts whose layers are not taken as a whole. These parents may have inserted rows that this commit needs.
     var foreignPath: [Int] { path.filter { frozen[$0] == nil } }
 
-    /// Whether all layers of the path are taken as a whole, beside the committer's (H27).
+    /// Whether all layers of the path are taken as a whole, in addition to the committer's.
     var isChain: Bool { frozen.count > 1 }
 
     var isEmpty: Bool { taken.isEmpty && withdrawn.isEmpty }
@@ -259,52 +263,56 @@ final class CommitJob {
     }
 }
 
-/// What a commit has read of the layers.
+/// The segments that a commit has read.
 struct TakenSegments {
     var path: [Int] = []
-    /// Those that it writes.
+    /// The segments that the commit writes.
     var segments: Set<Int> = []
-    /// Those of the parents that it does not take as a whole; of what they insert it takes along what it needs (H21).
+    /// The segments of parents that the commit does not take as a whole. It includes the inserted rows of them that it
+    /// needs.
     var known: Set<Int> = []
 }
 
-/// What a context asks to be committed.
+/// A context's request for a commit.
 struct CommitRequest: Sendable {
     let committer: Int
-    /// Its name, if it has one.
+    /// The context's name, if it has one.
     let name: ContextName?
     let frozen: [Int: Set<Int>]
     let policy: MergePolicy
-    /// Who commits, for the history.
+    /// The author of the commit, for the history.
     let author: String?
-    /// What it must have read as it is by then; nil where that is no matter.
+    /// The reads that must still be valid when the commit is written; nil if this does not matter.
     let reads: ContextReadSet?
-    /// The rows that have absorbed inserted ones, by entity, as the commit must leave them.
+    /// The rows that have absorbed inserted rows, by entity, in the state in which the commit must leave them.
     let absorbing: [Int: any AnyPart]
     /// The names of contexts, for messages.
     let names: @Sendable (Int) -> String
 
-    /// What the committer is called in logs.
+    /// The committer's name in logs.
     var label: String { HandleReference.label(name, committer) }
 }
 
-/// A commit that has taken a context's changes and not yet written them. It may be written on any thread.
+/// A commit that has taken a context's changes but not written them yet. It may be written on any thread.
 struct PendingCommit: Sendable {
     let store: Store
-    /// The segments that the preparation has added to the committer's layer, held in place: they go where the commit fails.
+    /// The segments that the preparation has added to the committer's layer. They are held in place, and removed if the
+    /// commit fails.
     let added: Set<Int>
     let request: CommitRequest
     /// The callbacks that run after the commit.
     let callbacks: [CommitCallbacks.Callback]
-    /// An engine's work after the commit in the same transaction, and the name of its author.
+    /// An engine's work after the commit in the same transaction, and the name of the author of this work.
     var alongside: (author: String, body: @Sendable (StoreTransaction) throws -> Void)?
-    /// Whether it goes before others of this process, who wait for that.
+    /// Whether the commit goes ahead of other writers of this process, which wait for it.
     var isAhead = false
 
-    /// Lets the added segments be merged with others, once it is known what came of the commit.
+    /// Allows the added segments to be merged with others, after the outcome of the commit is known.
     func letGo() { store.layers.thaw(added) }
 
-    /// Writes it, and lets all layers know. Blocks the thread while the disk is busy. Nil where there was nothing to write.
+    /// Writes the commit, and applies it to all layers. Blocks the thread while the disk is busy.
+    ///
+    /// - Returns: nil if there were no changes to write.
     func write() throws -> CommitRecord? {
         try store.telemetry.following(.commit, of: request.label, journal: store.journal) {
             do { return try write($0) } catch let error as StrataError { throw error.passed }
@@ -317,7 +325,7 @@ struct PendingCommit: Sendable {
         let layers = store.layers
         defer { layers.thaw(Set(request.frozen.values.joined())) }
         var record: CommitRecord?
-        /// What an engine has committed behind it.
+        /// The change set of an engine's commit after this one.
         var followed: ChangeSet?
         var taken = TakenSegments()
         defer { layers.letGo(of: taken) }
@@ -360,7 +368,8 @@ struct PendingCommit: Sendable {
         } beforeCommit: {
             if let record { layers.announce(record) }
         } afterCommit: { isCommitted in
-            // Here, since the next commit would take what the layers do not know of for another process's.
+            // Done before the next transaction, which would take commits that the layers do not know for another
+            // process's.
             if !isCommitted { externals?.abandon() }
             defer {
                 layers.letGo(of: taken)
@@ -377,9 +386,10 @@ struct PendingCommit: Sendable {
 }
 
 extension LayerStore {
-    /// The layers as they are before a commit, with commits of other processes taken in, and the segments that it takes.
+    /// The layers before a commit, with commits of other processes applied, and the segments that the commit takes.
     ///
-    /// These are held in place until ``letGo(of:)``, and nothing is merged with the parents' others, which it has read.
+    /// The taken segments are held in place until ``letGo(of:)``. Until then, no other segments of the parents are
+    /// merged either, since the commit has read them.
     func prepareCommit(
         _ request: CommitRequest,
         base: Int64,
@@ -389,9 +399,9 @@ extension LayerStore {
         try takeIn(base, schema, connection, by: request.committer)
         return try state.withLock { state in
             if let reads = request.reads, state.areStale(reads) { throw PassedError(StaleReads()) }
-            // A save during the commit may have moved frozen segments up, which does not change what they are.
+            // A save during the commit may have moved frozen segments upward. They are still the same segments.
             var segments = Set(request.frozen.values.joined())
-            // What the committer itself has saved upward goes along, also what it has since a context of the chain was made ready.
+            // Includes changes that the committer has saved upward, also after a context of the chain was prepared.
             let path = state.layers.path(to: request.committer)
             var known: Set<Int> = []
             for context in path {
@@ -408,7 +418,7 @@ extension LayerStore {
         }
     }
 
-    /// Lets go of what a commit has read.
+    /// Releases the segments that a commit has read.
     func letGo(of taken: TakenSegments) {
         thaw(taken.segments)
         guard !taken.known.isEmpty else { return }
@@ -432,7 +442,7 @@ extension LayerStore {
         }
     }
 
-    /// Holds segments in place that are held already, once more.
+    /// Holds segments in place once more that are already held.
     func freezeAgain(_ segments: [Int: Set<Int>]) -> [Int: Set<Int>] {
         if segments.isEmpty { return segments }
         state.withLock { state in
@@ -446,7 +456,8 @@ extension LayerStore {
         state.withLock { $0.frozen.uncount(segments) }
     }
 
-    /// The next thing is COMMIT: readers that see this number in the store must not see the layers' version of it (H14).
+    /// Notes a commit immediately before COMMIT. Readers that see its number in the store must not use the layers from
+    /// before the commit.
     func announce(_ record: CommitRecord) { state.withLock { $0.inFlight = record } }
 
     func abandonCommit(_ record: CommitRecord) {
@@ -455,7 +466,7 @@ extension LayerStore {
         }
     }
 
-    /// The commit is in the store.
+    /// Applies a commit that is in the store to the layers.
     func settle(_ record: CommitRecord) {
         state.withLock { state in
             state.layers = state.layers.applying(record)
@@ -465,7 +476,7 @@ extension LayerStore {
             state.inFlight = nil
             state.note(record)
             hub.advance(to: record.sequence, record.changes)
-            // Rows that never came into the store are gone for whoever stands on these layers.
+            // Rows that never reached the store are gone for all contexts that read these layers.
             if !record.withdrawn.isEmpty, let root = record.committer.flatMap({ state.layers.path(to: $0).first }) {
                 state.note(.layer(root), record.withdrawn)
             }

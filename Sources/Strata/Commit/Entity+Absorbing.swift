@@ -1,10 +1,11 @@
 import Foundation
 
 extension CommitJob {
-    /// Makes inserts updates of the rows that they are by their unique values (``UniqueConflict/update``).
+    /// Turns inserts into updates of the rows that have the same unique values (``UniqueConflict/update``).
     ///
-    /// The contexts have done so before the transaction, see ``ObjectContext/absorbInserted(_:)``. Other writers may have committed
-    /// since, so the commit looks again in the store, where no other writer can commit now. Changes by those writers are older.
+    /// The contexts have done so before the transaction, see ``ObjectContext/absorbInserted(_:)``. Other writers may
+    /// have committed since, so the commit looks again in the store, where no other writer can commit now. The commit's
+    /// values replace the values of those writers.
     func absorbInserted() throws {
         guard !schema.updating.isEmpty else { return }
         var absorbing: [Int: [Int64: Int64]] = [:]
@@ -23,14 +24,16 @@ extension CommitJob {
 }
 
 extension Entity {
-    /// The stored rows with the unique values of rows of this commit, by the number of the latter. The rows of the commit are inserts, and
-    /// rows that have absorbed inserts and that another writer has deleted since.
+    /// The stored rows with the unique values of rows of this commit, by the number of the latter.
+    ///
+    /// The rows of the commit are inserts, and rows that have absorbed inserts but were deleted by another writer
+    /// since.
     func findHolders(_ job: CommitJob) throws -> [Int64: Int64] {
         let part = job.taken[info.index]?.typed(Row.self)
         var holders: [Int64: Int64] = [:]
         if let part, part.kinds.contains(.insert) {
             let wentAlong = job.wentAlong[info.index] ?? []
-            // A parent's row that goes along is absorbed when the parent saves.
+            // A parent's row that this commit includes is absorbed when the parent saves.
             for change in part.changes where change.kind == .insert && !wentAlong.contains(change.row._$number) {
                 holders[change.row._$number] = try freeHolder(of: change.row, part, job)
             }
@@ -43,8 +46,10 @@ extension Entity {
         return holders
     }
 
-    /// The stored row with the unique values of another row. Nil if this commit changes these values of it, or if a parent has changed them
-    /// without saving: only that parent may decide about them, so such values are refused.
+    /// The stored row with the unique values of another row.
+    ///
+    /// Nil if this commit changes these values of the stored row, or if a parent has changed them without saving. Only
+    /// that parent may decide about its change, so the commit fails for such values.
     private func freeHolder(of row: Row, _ part: Part<Row>?, _ job: CommitJob) throws -> Int64? {
         for unique in info.updating {
             guard let holder = try holder(of: row, unique, job) else { continue }
@@ -62,7 +67,7 @@ extension Entity {
         job.layers.contains(.insert, of: number, entity: info.index, in: job.path)
     }
 
-    /// Points references of this commit to the rows that have absorbed inserted ones.
+    /// Redirects references of this commit to the rows that have absorbed inserted rows.
     func moveReferences(_ job: CommitJob) throws {
         guard let references = job.moved[info.index], let part = job.taken[info.index]?.typed(Row.self) else { return }
         var moved: [Change<Row>] = []
@@ -79,7 +84,7 @@ extension Entity {
         adjust(Part(unsorted: moved), job)
     }
 
-    /// Empties the one-to-one references of stored rows to an object that a row of this commit refers to now.
+    /// Clears one-to-one references of stored rows to an object to which a row of this commit refers now.
     private func freeOneToOne(_ column: Int, for row: Row, _ part: Part<Row>, _ job: CommitJob) throws {
         guard case .integer(let destination) = try row._$value(at: column) else { return }
         var others: [Row] = []
@@ -133,7 +138,7 @@ extension Entity {
 
     /// The change that gives a stored row all values of another one; nil if it has them already.
     ///
-    /// - Parameter edited: the change that has the time of the update.
+    /// - Parameter edited: the change with the time of the update.
     private func restated(
         _ number: Int64,
         as row: Row,
@@ -142,7 +147,7 @@ extension Entity {
     ) throws -> Change<Row>? {
         job.conflicts.removeAll { $0.model == info.name && $0.number == number }
         guard let stored = try stored(number, job)?.row else {
-            // Another writer has deleted it, which is older too.
+            // Another writer has deleted the row. The commit overrides this delete as well.
             let columns = ColumnSet(first: info.columns.count).subtracting(info.automatic)
             let base = Base(seen: row, stored: row, sequence: job.base, beneath: .gone)
             return Change(kind: .restore, columns: columns, row: row, base: base)

@@ -1,13 +1,14 @@
 extension Entity {
-    /// Carries out the delete rules of the gathered deletes against the store (H23): rows that nobody in this context
-    /// has seen may refer to what is deleted.
+    /// Applies the delete rules of the gathered deletes to the store. Rows that this context has never seen may refer
+    /// to the deleted rows.
     func expandDeletes(_ job: CommitJob) throws {
         guard !info.incoming.isEmpty, let part = job.taken[info.index]?.typed(Row.self) else { return }
         let deleted = part.numbers.indices.filter { part.kind(at: $0) == .delete }.map { part.numbers[$0] }
         if !deleted.isEmpty { try job.expandDeletes(of: deleted, in: info) }
     }
 
-    /// Notes what happens to the stored rows that refer to deleted ones. Gives the numbers of those deleted by that.
+    /// Notes the effect of deletes on stored rows that refer to the deleted ones. Returns the rows that are deleted,
+    /// too.
     func follow(
         _ reference: IncomingReference,
         deleted numbers: [Int64],
@@ -17,7 +18,7 @@ extension Entity {
         if reference.deleteRule == .noAction { return [] }
         let taken = job.taken[info.index]?.typed(Row.self)
         let consequences = consequences(job)
-        // Changed by this commit itself: deleted, or led elsewhere. What still leads here is found out later.
+        // This commit itself deletes the row or changes its reference. References that still lead here are found later.
         func isKnown(_ change: Change<Row>?) -> Bool {
             change.map { $0.kind == .delete || $0.columns.contains(reference.column) } ?? false
         }
@@ -47,19 +48,21 @@ extension Entity {
         return deleted
     }
 
-    /// Adds the consequences of deletes to what is to be written.
+    /// Adds the consequences of deletes to the changes to write.
     func takeConsequences(_ job: CommitJob) {
         let changes = consequences(job).changes
         guard !changes.isEmpty else { return }
         let added = Part(unsorted: Array(changes.values))
         let outcome = job.taken[info.index]?.typed(Row.self).merged(with: added) { $0.followed(by: $1) } ?? added
         job.taken[info.index] = outcome
-        // With what this commit itself has changed of them.
+        // Includes this commit's own changes of these rows.
         if let followed = outcome.filtered({ changes[$0] != nil }) { adjust(followed.typed(Row.self), job) }
     }
 
-    /// Carries out the rules of deletes of this commit on a row that the policy has kept, or brought back: as on one that nobody in this
-    /// context has seen (H23). Says whether it is deleted by that.
+    /// Applies the delete rules of this commit to a row that the policy has kept or restored, as if this context had
+    /// never seen the row.
+    ///
+    /// - Returns: whether the rules delete the row.
     func followKept(_ number: Int64, _ job: CommitJob) throws -> Bool {
         guard let (stored, version) = try stored(number, job) else { return false }
         var row = stored
@@ -98,24 +101,24 @@ extension Entity {
         return false
     }
 
-    /// Has the delete rules carried out on the stored rows that refer to one which has gone only now.
+    /// Schedules the delete rules for stored rows that refer to a row which was deleted only now.
     func keepReferring(_ reference: IncomingReference, to number: Int64, _ job: CommitJob) throws {
         let numbers = try job.connection.numbers(info.sql.selectReferring[reference.column], [.integer(number)])
         if !numbers.isEmpty { job.kept[info.index, default: []].formUnion(numbers) }
     }
 
-    /// Notes what has become of a row after it was written.
+    /// Notes a change of a row that was written already.
     private func note(_ change: Change<Row>, _ job: CommitJob) {
         let single = Part(numbers: [change.row._$number], changes: [change])
         job.written[info.index] =
             job.written[info.index]?.typed(Row.self).merged(with: single) { older, newer in
-                // As one change, for those who follow the store.
+                // Combined into one change, for observers of the store.
                 older.kind == .delete ? newer : older.followed(by: newer)
             } ?? single
         adjust(single, job)
     }
 
-    /// Whether others have set this column meanwhile, and the policy leaves it to them.
+    /// Whether others have set this column meanwhile, and the policy keeps their value.
     private func isGivenUp(_ column: Int, of change: Change<Row>, _ job: CommitJob) throws -> Bool {
         guard job.policy != .error, job.policy != .mine, change.kind == .update || change.kind == .orphan,
             let base = change.base?.stored
@@ -136,7 +139,7 @@ extension Entity {
         return made
     }
 
-    /// Makes sure that the destinations of changed references are in the store, or in this commit.
+    /// Checks that the destinations of changed references are in the store, or in this commit.
     func checkReferences(_ job: CommitJob) throws {
         guard !info.outgoing.isEmpty, let part = job.taken[info.index]?.typed(Row.self) else { return }
         var missing: [StrataError.Detail] = []
@@ -192,9 +195,10 @@ extension Entity {
 }
 
 extension CommitJob {
-    /// Follows the rules of deleted rows, and of those that go with them, by one statement for each relationship and round.
+    /// Applies the rules of deleted rows, and of rows that are deleted with them. It uses one statement for each
+    /// relationship and round.
     func expandDeletes(of numbers: [Int64], in info: EntityInfo) throws {
-        // A list of one's own, since chains may be longer than a stack is deep.
+        // An explicit list instead of recursion, since chains may be longer than the call stack is deep.
         var pending = [(numbers, info)]
         while let (numbers, info) = pending.popLast() {
             for reference in info.incoming {
@@ -207,7 +211,7 @@ extension CommitJob {
 }
 
 extension EntityInfo {
-    /// A row of this entity that forbids the delete of what it refers to.
+    /// The error detail of a row of this entity that forbids the delete of an object to which it refers.
     func denial(
         _ row: Int64,
         _ reference: IncomingReference,
@@ -223,7 +227,7 @@ extension EntityInfo {
     }
 }
 
-/// What deletes do to stored rows of one entity, as far as it is known. Kept by the index of the entity.
+/// The known effects of deletes on stored rows of one entity. Stored by the index of the entity.
 final class Consequences<Row: StoredRow> {
     private(set) var changes: [Int64: Change<Row>] = [:]
 

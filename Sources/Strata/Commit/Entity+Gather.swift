@@ -1,10 +1,12 @@
 extension Entity {
-    /// What a commit writes of this entity: the changes of the contexts that it takes as a whole, and what the committer
-    /// has saved upward before (C16, H20). Nil where there is nothing.
+    /// The changes of this entity that a commit writes; nil if there are none.
+    ///
+    /// They are the changes of the contexts that the commit takes as a whole, and the changes that the committer has
+    /// saved upward before.
     func gather(_ job: CommitJob) -> (any AnyPart)? {
         var gathered: Part<Row>?
         for context in job.path {
-            // What the layers of a chain beneath this one have met is no matter of its own deletes.
+            // In a chain, the deletes of this layer do not affect conflicts of the layers below it.
             let first = job.isChain ? job.conflicts.count : 0
             var level: Part<Row>?
             for segment in job.layers[context] {
@@ -26,7 +28,8 @@ extension Entity {
         return changes.isEmpty ? nil : Part(unsorted: changes)
     }
 
-    /// The change of a layer on top of those of the layers beneath it in a chain: they meet as by a save (H27).
+    /// Combines the change of a layer with the changes of the layers below it in a chain, with the same conflicts as by
+    /// a save.
     private func meet(_ older: Change<Row>, _ newer: Change<Row>, _ job: CommitJob) -> Change<Row> {
         var newer = newer
         if job.givenUp[info.index]?.contains(newer.row._$number) ?? false {
@@ -47,14 +50,17 @@ extension Entity {
         return older.followed(by: newer)
     }
 
-    /// What a delete was set out from is compared with the store; how that came about is no matter any more.
+    /// Drops earlier conflicts of a deleted row. The row that the delete was made from is compared with the store
+    /// instead.
     private func forgetConflicts(_ delete: Change<Row>, _ job: CommitJob, _ first: Int) {
         guard job.conflicts.count > first else { return }
         job.conflicts[first...].removeAll { $0.number == delete.row._$number && $0.model == info.name }
     }
 
-    /// One change on top of another one of the same layer. The newer one may have been made without seeing the older one,
-    /// which a child has saved there: then somebody has to be asked.
+    /// Combines a change with an older one of the same layer.
+    ///
+    /// The newer change may have been made without knowledge of the older one, which a child has saved there. Then the
+    /// merge policy decides.
     ///
     /// - Parameter first: the first of the conflicts that a delete makes irrelevant.
     private func combine(
@@ -71,12 +77,12 @@ extension Entity {
             case .theirs: job.givenUp[info.index, default: []].insert(newer.row._$number)
             case .error: job.conflicts += deletedElsewhere(newer)
             }
-            // Where another delete follows, this one still says what was known of the row in the store.
+            // If another delete follows, this one still has the base that was known of the row in the store.
             return older
         }
         guard newer.kind.isUpdate, case .changed(let beneath) = base.beneath else { return older.followed(by: newer) }
         var newer = newer
-        // What else lies beneath is no matter of a commit: it compares with the store only (H18).
+        // Other rows below do not matter for a commit, which compares with the store only.
         let unseen = newer.conflicting(with: beneath)
             .intersection(older.kind == .insert ? newer.columns : older.columns)
             .subtracting(info.automatic)
@@ -91,14 +97,16 @@ extension Entity {
         return older.followed(by: newer)
     }
 
-    /// The columns that a change still sets when some are given up. A timestamp alone is not worth writing.
+    /// The columns that a change still sets when some are discarded. A timestamp alone is not worth writing.
     func rest(of columns: ColumnSet, without givenUp: ColumnSet) -> ColumnSet {
         let rest = columns.subtracting(givenUp)
         return givenUp.isEmpty || !rest.subtracting(info.automatic).isEmpty ? rest : ColumnSet()
     }
 
-    /// Rows that parents have changed as well show what those say once the committer's own change is gone, and rows of
-    /// which something was given up show what is left.
+    /// Notes rows that the committer shows differently after the commit.
+    ///
+    /// Rows that parents have changed as well show the parents' values after the committer's own change is gone. Rows
+    /// with discarded changes show the remaining ones.
     func noteShadowed(_ job: CommitJob) {
         guard let written = job.written[info.index]?.typed(Row.self) else { return }
         var numbers = job.givenUp[info.index] ?? []
@@ -109,13 +117,13 @@ extension Entity {
         adjust(shadowed.typed(Row.self), job)
     }
 
-    /// Notes rows that come out otherwise than the committer has them.
+    /// Notes rows whose result differs from the committer's version.
     func adjust(_ part: Part<Row>, _ job: CommitJob) {
         let adjustments = adjustments(job)
         for change in part.changes { adjustments.add(change) }
     }
 
-    /// The same of one row.
+    /// Notes one row whose result differs from the committer's version.
     func adjust(_ change: Change<Row>, _ job: CommitJob) { adjustments(job).add(change) }
 
     private func adjustments(_ job: CommitJob) -> Adjustments<Row> {
@@ -125,7 +133,7 @@ extension Entity {
         return made
     }
 
-    /// A row with values that must be unique and that another one has.
+    /// The error detail of a row with unique values that another row has.
     func duplicate(_ row: Row, of holder: Int64, in unique: [Int]) -> StrataError.Detail {
         let names = unique.map { column in
             let value = try? row._$value(at: column)
@@ -169,7 +177,7 @@ extension Entity {
         }
     }
 
-    /// The rows that gathered changes refer to, or change without there being one in the store.
+    /// The rows that gathered changes refer to, and the rows that they change but that are not in the store.
     func neededRows(_ job: CommitJob, only: Int64?) -> [(entity: Int, number: Int64)] {
         guard let part = job.taken[info.index]?.typed(Row.self) else { return [] }
         let foreign = job.foreignPath
@@ -193,7 +201,9 @@ extension Entity {
         return needed
     }
 
-    /// Takes a row along that a parent has inserted, whole, as the parent has published it (H21).
+    /// Includes a row that a parent has inserted, as a whole, in the state that the parent has published.
+    ///
+    /// - Returns: whether the row was included.
     func takeAlong(_ number: Int64, _ job: CommitJob) throws -> Bool {
         let isInserted = job.layers.contains(.insert, of: number, entity: info.index, in: job.foreignPath)
         guard try isInserted || !isStored(number, job), let top = topInserted(number, job) else { return false }
@@ -209,7 +219,8 @@ extension Entity {
         return true
     }
 
-    /// The row as the topmost parent shows it that has not deleted it: an unfinished delete is no matter of a commit.
+    /// The row as the topmost parent shows it that has not deleted it. A commit ignores deletes that a parent has not
+    /// committed.
     private func topInserted(_ number: Int64, _ job: CommitJob) -> Change<Row>? {
         for context in job.foreignPath.reversed() {
             let stack = job.layers.stack(number, entity: info.index, in: context, Row.self)
@@ -226,7 +237,7 @@ extension Entity {
         return isThere
     }
 
-    /// Checks the rows that these changes leave behind, of each row the newest.
+    /// Validates the rows that result from these changes. The newest change of each row counts.
     func validate(_ parts: [any AnyPart], _ failures: inout [StrataError.Detail]) {
         var seen: Set<Int64> = []
         let parts = parts.map { $0.typed(Row.self) }
@@ -247,7 +258,7 @@ extension Entity {
         }
     }
 
-    /// The columns of a row that these changes set; nil where they bring the whole row.
+    /// The columns of a row that these changes set; nil if they contain the whole row.
     private func edited(_ number: Int64, in parts: [Part<Row>]) -> ColumnSet? {
         var columns = ColumnSet()
         for part in parts {
@@ -260,7 +271,8 @@ extension Entity {
 }
 
 extension Change {
-    /// The columns that this change sets and that have become something else beneath it than what was seen.
+    /// The columns that this change sets and whose value below differs from both the value that was seen and the new
+    /// value.
     func conflicting(with beneath: Row) -> ColumnSet {
         guard let base else { return ColumnSet() }
         return columns.intersection(beneath._$differences(from: base.seen))
@@ -268,18 +280,19 @@ extension Change {
     }
 }
 
-/// Rows of one entity that come out otherwise than the committer has them, each as it was noted last. Kept by the index of the entity,
-/// which fixes the type.
+/// Rows of one entity whose result differs from the committer's version, each as it was noted last.
+///
+/// Stored by the index of the entity, which determines the type.
 final class Adjustments<Row: StoredRow>: AnyAdjustments {
     private var changes: [Int64: Change<Row>] = [:]
 
-    /// Complexity: O(1).
+    /// Notes a row. Complexity: O(1).
     func add(_ change: Change<Row>) { changes[change.row._$number] = change }
 
     var part: any AnyPart { Part(unsorted: Array(changes.values)) }
 }
 
-/// ``Adjustments`` of whichever entity.
+/// ``Adjustments`` of any entity.
 protocol AnyAdjustments: AnyObject {
     var part: any AnyPart { get }
 }

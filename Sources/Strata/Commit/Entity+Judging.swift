@@ -1,16 +1,16 @@
-/// What a merge policy has decided about columns that both sides have changed.
+/// A merge policy's decision about columns that both sides have changed.
 struct ColumnVerdict<Row: StoredRow> {
-    /// What stays as the others have set it.
+    /// The columns that keep the other side's values.
     var givenUp = ColumnSet()
-    /// This side's row, with the values that were made of both.
+    /// This side's row, with values that were merged from both sides.
     var row: Row
-    /// What nobody has decided.
+    /// The conflicts that the policy has not decided.
     var conflicts: [StrataError.Detail] = []
-    /// Whether the row comes out otherwise than it was.
+    /// Whether the result differs from this side's row.
     var isChanged = false
 }
 
-/// What a merge policy has decided about an object that one side has deleted.
+/// A merge policy's decision about an object that one side has deleted.
 enum ObjectVerdict {
     case mine
     case theirs
@@ -18,7 +18,7 @@ enum ObjectVerdict {
 }
 
 extension Entity {
-    /// Has the policy decide about columns that both sides have changed.
+    /// Lets the policy decide about columns that both sides have changed.
     func judge(
         _ columns: ColumnSet,
         mine: Row,
@@ -52,14 +52,14 @@ extension Entity {
         return verdict
     }
 
-    /// Has the policy decide about a row that was deleted on one side and changed on the other.
+    /// Lets the policy decide about a row that was deleted on one side and changed on the other.
     func judge(
         _ kind: MergeConflict.Kind,
         mine: Row,
         _ policy: MergePolicy
     ) -> ObjectVerdict {
         switch policy.kind {
-        // What an engine has taken off its queue is not to come back by an edit that came late.
+        // A late edit must not restore a row that an engine has removed from its queue.
         case .mine: return kind == .deletedElsewhere && info.commitNumber != nil ? .error : .mine
         case .theirs: return .theirs
         case .error: return .error
@@ -72,7 +72,7 @@ extension Entity {
         }
     }
 
-    /// Has the policy decide about a change in a commit whose row was deleted elsewhere.
+    /// Lets the policy decide about a change of this commit whose row was deleted elsewhere.
     func judgeGone(_ change: Change<Row>, _ job: CommitJob) -> ObjectVerdict {
         let letsGo = letsGo(change) { entity, number in
             guard let taken = job.taken[entity], let index = taken.index(of: number) else { return false }
@@ -81,7 +81,8 @@ extension Entity {
         return letsGo ? .theirs : judge(.deletedElsewhere, mine: change.row, job.policy)
     }
 
-    /// Whether a change does nothing but let go of what is deleted along with it: nobody misses that where the row itself is gone.
+    /// Whether a change only clears references to objects that are deleted along with it. If the row itself is gone,
+    /// such a change can be dropped.
     func letsGo(_ change: Change<Row>, isDeleted: (_ entity: Int, _ number: Int64) -> Bool) -> Bool {
         guard change.kind.isUpdate || change.kind == .orphan, let base = change.base?.seen else { return false }
         let columns = change.columns.subtracting(info.automatic)

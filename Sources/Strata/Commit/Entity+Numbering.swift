@@ -1,7 +1,9 @@
 extension Entity {
-    /// Gives the rows that are inserted the number of this commit, or of the earlier one that they join, of which they say the number below zero.
+    /// Sets the commit number of inserted rows: the number of this commit, or of the earlier commit that they join. A
+    /// row states the earlier number as a negative number.
     ///
-    /// So it is with an update where a row was committed while its object was about to join: the object did not know yet.
+    /// This also applies to an update, if a row was committed while its object was about to join: the object did not
+    /// know the number yet.
     @inline(never)
     func numberRows(of part: Part<Row>, _ column: Int, _ job: CommitJob) throws -> Part<Row> {
         func isNumbered(_ change: Change<Row>) -> Bool {

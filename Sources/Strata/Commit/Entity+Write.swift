@@ -1,12 +1,12 @@
 import CStrataSQLite
 
 extension Entity {
-    /// Writes the gathered changes of this entity: deletes, then updates, then inserts, so that values which must be
-    /// unique are free before they are taken (H24).
+    /// Writes the gathered changes of this entity: deletes, then updates, then inserts. In this order, unique values
+    /// are free before they are taken.
     func write(_ job: CommitJob) throws {
         guard var part = job.taken[info.index]?.typed(Row.self) else { return }
         if let column = info.commitNumber { part = try numberRows(of: part, column, job) }
-        /// Rows that came into the store otherwise than their change says.
+        /// Rows whose result in the store differs from their change.
         var others: [Int64: Change<Row>] = [:]
         if !info.externals.isEmpty {
             for change in part.changes where change.kind != .delete {
@@ -28,12 +28,12 @@ extension Entity {
             return
         }
         var outcome = zip(part.numbers, part.changes).map { others.removeValue(forKey: $0) ?? $1 }
-        // Rows that were no part of this have taken in others that were.
+        // Rows that were not in this part may have absorbed rows of it.
         outcome += others.values
         job.written[info.index] = Part(unsorted: outcome)
     }
 
-    /// The statement that sets certain columns; most often the rows of a commit have changed in the same ones.
+    /// The statement that sets certain columns. In most commits, the rows have changed in the same columns.
     private struct UpdateStatement {
         let columns: ColumnSet
         let statement: Statement
@@ -45,7 +45,7 @@ extension Entity {
 
     /// The row in the store with its version.
     ///
-    /// A row whose unique value was taken off it for a moment is given as it was before.
+    /// If the row's unique value was replaced temporarily, this is the row before.
     func stored(_ number: Int64, _ job: CommitJob) throws -> (row: Row, version: Int64)? {
         if let parked = parkedRows(job)?.rows[number] { return (parked.row, parked.version) }
         var result: (row: Row, version: Int64)?
@@ -57,7 +57,7 @@ extension Entity {
 
     // MARK: Deletes
 
-    /// Deletes the rows that a part deletes. Those that stay are added to `others`.
+    /// Deletes the rows that a part deletes. Rows that stay are added to `others`.
     private func delete(_ part: Part<Row>, _ others: inout [Int64: Change<Row>], _ job: CommitJob) throws {
         let statement = try job.connection.statement(info.sql.deleteUnchanged)
         try part.changes.withUnsafeBufferPointer { changes in
@@ -109,7 +109,7 @@ extension Entity {
 
     // MARK: Updates
 
-    /// Writes the updates of a part. Rows that come out otherwise are added to `others`.
+    /// Writes the updates of a part. Rows whose result differs are added to `others`.
     private func update(_ part: Part<Row>, _ others: inout [Int64: Change<Row>], _ job: CommitJob) throws {
         var statement: UpdateStatement?
         try part.changes.withUnsafeBufferPointer { changes in
@@ -135,11 +135,13 @@ extension Entity {
         }
     }
 
-    /// Writes an update of a row with derived columns: they follow from the row that will be in the store, which need not be
-    /// the one that a layer shows. Nil where it is.
+    /// Writes an update of a row with derived columns. They are derived from the row that will be in the store, which
+    /// may differ from the row that a layer shows.
+    ///
+    /// - Returns: nil if both rows are equal.
     private func updateDerived(_ gathered: Change<Row>, _ job: CommitJob) throws -> Change<Row>? {
         var change = gathered
-        // A child's commit has written them, and left the columns that they follow from.
+        // The commit of a child has written the derived columns, but not the columns from which they are derived.
         if !change.columns.isEmpty { change.columns.formUnion(info.derived) }
         guard change.kind != .orphan, let base = change.base, let stored = base.stored else {
             return try merge(change, job)
@@ -156,7 +158,7 @@ extension Entity {
         return Change(kind: .update, columns: change.columns, row: row, base: nil)
     }
 
-    /// Sets columns unless the row has become newer than what was seen. Says whether it has written.
+    /// Sets columns unless the row is newer than the version that was seen. Returns whether it has written.
     private func write(
         _ change: UnsafePointer<Change<Row>>,
         seen: Int64,
@@ -199,13 +201,13 @@ extension Entity {
         }
     }
 
-    /// The same for one change.
+    /// Sets columns of one row unless the row is newer than the version that was seen. Returns whether it has written.
     func write(_ change: Change<Row>, seen: Int64, _ job: CommitJob) throws -> Bool {
         var statement: UpdateStatement?
         return try withUnsafePointer(to: change) { try write($0, seen: seen, by: &statement, job) }
     }
 
-    /// Somebody was faster: the change is compared with what is in the store now, column by column (C17).
+    /// Merges a change with the row in the store, column by column, because another writer has changed the row first.
     private func merge(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
         let number = change.row._$number
         guard let theirs = try stored(number, job) else { return try revive(change, job) }
@@ -220,17 +222,19 @@ extension Entity {
         var merged = theirs.row
         merged._$copy(columns, from: verdict.row)
         let result = Change(kind: .update, columns: columns, row: merged, base: nil)
-        // What was taken off the row for a moment is written also where others have set it, and it stays.
+        // Values that were replaced temporarily are written again, even if others have set them and the policy keeps
+        // theirs.
         let written = columns.union(parkedRows(job)?.rows[number]?.columns ?? ColumnSet())
         if !written.isEmpty, job.conflicts.isEmpty {
-            // Two writers made this row, and nobody has looked at it as a whole yet (H26).
+            // The row combines the changes of two writers, so it was never validated as a whole.
             let failures = withUnsafePointer(to: merged) { check($0, written) }
             guard failures.isEmpty else { throw CommitJob.validationError(failures) }
             let update = Change(kind: .update, columns: written, row: merged, base: nil)
             guard try write(update, seen: theirs.version, job) else { return try merge(change, job) }
         }
         adjust(result, job)
-        // Also where others have set the same: it is theirs as well, and may lead to what this commit deletes.
+        // Also if others have set the same value: then it is their value, too, and may refer to an object that this
+        // commit deletes.
         let theirColumns = change.columns.intersection(theirs.row._$differences(from: base)).union(verdict.givenUp)
         if info.outgoing.contains(where: { theirColumns.contains($0.column) }) {
             job.kept[info.index, default: []].insert(number)
@@ -238,7 +242,7 @@ extension Entity {
         return result
     }
 
-    /// The row was deleted elsewhere (C7).
+    /// Handles a change whose row was deleted elsewhere: restores the row, drops the change, or notes a conflict.
     private func revive(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
         switch change.kind == .restore ? .mine : judgeGone(change, job) {
         case .mine:
@@ -263,13 +267,13 @@ extension Entity {
 
     // MARK: Inserts
 
-    /// Inserts rows in the order of their ids. Those that come out otherwise are added to `others`.
+    /// Inserts rows in the order of their ids. Rows whose result differs are added to `others`.
     private func insert(_ part: Part<Row>, _ others: inout [Int64: Change<Row>], _ job: CommitJob) throws {
         let statement = try job.connection.statement(.insert(info))
         var binder = statement.binder
         let version = Int32(info.columns.count + 2)
         try part.changes.withUnsafeBufferPointer { changes in
-            // All in one function: what generic code asks for at the start of a function would cost more than the rest.
+            // All in one function: the type look-ups at the start of a generic function would cost more than the rest.
             for index in changes.indices where changes[index].kind == .insert {
                 do {
                     // A buffer with indices has an address.
@@ -289,7 +293,7 @@ extension Entity {
         }
     }
 
-    /// Inserts a row once more, with what stood against it out of the way. Nil where it came out as it is.
+    /// Repeats an insert after removing the obstacle. Returns nil if the row was inserted unchanged.
     private func insert(
         _ change: Change<Row>,
         after code: Int32,
@@ -305,7 +309,7 @@ extension Entity {
             guard code & 0xFF == SQLITE_CONSTRAINT else { throw error }
             if try stored(change.row._$number, job) != nil {
                 guard info.commitNumber == nil else { throw CommitJob.notUniqueError([taken(change.row)]) }
-                // Ids are never reused: this one was brought back here, and comes back whole.
+                // Ids are never reused. The row was restored here, and the insert replaces it as a whole.
                 try job.connection.execute(info.sql.delete, [.integer(change.row._$number)])
                 wasThere = true
             } else if info.isJoin, let holder = try holder(of: change.row, info.uniques[0], job) {
@@ -313,21 +317,23 @@ extension Entity {
             } else if try !park(change.row, info.uniqueColumns, job) {
                 throw try constraintError(change.row, error, job)
             }
-            // The values are bound still.
+            // The values are still bound.
             code = sqlite3_step(statement.pointer)
         }
         guard wasThere else { return nil }
         return Change(kind: .update, columns: ColumnSet(first: info.columns.count), row: change.row, base: nil)
     }
 
-    /// An id that was handed out beforehand, and that another object has been inserted under.
+    /// The error detail of an id that was handed out beforehand, and under which another object has been inserted.
     private func taken(_ row: Row) -> StrataError.Detail {
         StrataError.Detail(model: info.name, number: row._$number, column: "id", message: "is there already")
     }
 
-    /// Two have added the same member: it is one (H25), by the row that was there first. Its place becomes that of this
-    /// one, unless this commit writes a row of it that was made later, or the policy leaves to others what they have set.
-    /// So it is where the queries of this context have shown it (see ``Overlay/row(ofPair:_:entity:)``).
+    /// Merges two additions of the same member into one row, the row that was there first.
+    ///
+    /// The row takes the position of this addition, with two exceptions. First, this commit also writes the existing
+    /// row, and that row was made later. Second, the policy keeps the values of others. The queries of this context
+    /// have already shown the same result (see ``Overlay/row(ofPair:_:entity:)``).
     private func join(
         _ change: Change<Row>,
         _ holder: Int64,
@@ -343,7 +349,7 @@ extension Entity {
         row._$copy(columns, from: change.row)
         let merged = Change(kind: .update, columns: columns, row: row, base: nil)
         if !columns.isEmpty { _ = try write(merged, seen: theirs.version, job) }
-        // What this commit has written of it already is written still.
+        // Earlier writes of this commit to the row remain valid.
         let isNew = known?.kind == .insert
         let written = columns.union(known?.columns ?? ColumnSet())
         others[holder] = Change(kind: isNew ? .insert : .update, columns: written, row: row, base: nil)
@@ -355,7 +361,7 @@ extension Entity {
 
     // MARK: Unique values
 
-    /// The row that has the values which this one is to have.
+    /// The row that already has the values which this row needs.
     func holder(of row: Row, _ columns: [Int], _ job: CommitJob) throws -> Int64? {
         let values = try columns.map { try row._$value(at: $0) }
         guard !values.contains(.null) else { return nil }
@@ -363,8 +369,8 @@ extension Entity {
         return holder == row._$number ? nil : holder
     }
 
-    /// Frees a unique value whose holder gets another one in this same commit, by giving the holder a value that nothing
-    /// else can have meanwhile. Says whether there was one.
+    /// Frees a unique value whose holder gets another one in this same commit. The holder gets a temporary value that
+    /// no other row can have. Returns whether there was such a holder.
     private func park(_ row: Row, _ columns: ColumnSet, _ job: CommitJob) throws -> Bool {
         for unique in info.uniques where unique.contains(where: columns.contains) {
             guard let holder = try holder(of: row, unique, job),
@@ -386,14 +392,16 @@ extension Entity {
         return false
     }
 
-    /// A row whose value was taken off it for a moment has one of its own again, unless the merge policy has left the row to others: then it
-    /// keeps theirs, and who was to have that is refused.
+    /// Checks that all rows with a temporary value have received another value.
+    ///
+    /// The exception is a row that the merge policy has left to others. It keeps their value, and the row that needs
+    /// this value is refused.
     private func checkNothingParked(_ job: CommitJob) throws {
         guard let rows = parkedRows(job)?.rows, let first = rows.min(by: { $0.key < $1.key }) else { return }
         throw try constraintError(first.value.row, CommitJob.notUniqueError([]), job)
     }
 
-    /// The error for values that must be unique and are not, with all of this commit's that are not.
+    /// The error for unique values that are taken, with details of all such values of this commit.
     private func constraintError(_ row: Row, _ error: StrataError, _ job: CommitJob) throws -> StrataError {
         guard let part = job.taken[info.index]?.typed(Row.self) else { return error }
         let rows = PendingRows([part])
@@ -412,7 +420,7 @@ extension Entity {
                 }
             }
         }
-        // A row that came out otherwise than its change says: merged, or brought back.
+        // The row's result differs from its change: it was merged, or restored.
         for unique in info.uniques where details.isEmpty {
             if let holder = try holder(of: row, unique, job) {
                 details.append(naming(holder, duplicate(row, of: holder, in: unique), job))
@@ -422,7 +430,7 @@ extension Entity {
         return CommitJob.notUniqueError(details, underlying: error)
     }
 
-    /// Says of the holder of a value which context has changed it.
+    /// Adds to the message which context has changed the holder of a value.
     private func naming(_ holder: Int64, _ detail: StrataError.Detail, _ job: CommitJob) -> StrataError.Detail {
         let context = job.foreignPath.last { context in
             job.layers.top(holder, entity: info.index, in: [context], Row.self) != nil
@@ -431,7 +439,7 @@ extension Entity {
         return detail.saying("\(detail.message), which \(job.names(context)) has changed or deleted without saving")
     }
 
-    /// What to say where a row cannot be bound: its values that have no form in the store.
+    /// The error for a row that cannot be bound: it names the values that cannot be stored.
     private func bindingError(_ error: any Error, _ row: Row) -> any Error {
         if error is StrataError { return error }
         var details: [StrataError.Detail] = []
@@ -443,7 +451,7 @@ extension Entity {
 }
 
 extension StrataError.Detail {
-    /// The same with another sentence.
+    /// This detail with another message.
     func saying(_ message: String) -> StrataError.Detail {
         StrataError.Detail(
             model: model,
@@ -457,11 +465,11 @@ extension StrataError.Detail {
     }
 }
 
-/// Rows that hold a parking value instead of a unique one, as they were before. Kept by the index of the entity.
+/// Rows that have a temporary value instead of a unique one, in their earlier state. Stored by the index of the entity.
 final class ParkedRows<Row: StoredRow> {
     var rows: [Int64: (row: Row, version: Int64, columns: ColumnSet)] = [:]
 
-    /// Notes that a row has values of its own in these columns again.
+    /// Notes that a row has regular values in these columns again.
     func noteWritten(_ columns: ColumnSet, of number: Int64) {
         guard let left = rows[number]?.columns.subtracting(columns) else { return }
         if left.isEmpty { rows[number] = nil } else { rows[number]?.columns = left }

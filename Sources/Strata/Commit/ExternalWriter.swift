@@ -2,16 +2,16 @@ import Foundation
 
 /// Writes the bytes that a commit's rows keep outside of themselves. Used by one commit.
 ///
-/// Bytes go in before the rows that name them. At the end each is looked at once more, since a row may have come out
-/// otherwise than it was to: by the merge policy, or by being deleted and inserted again.
+/// Bytes are written before the rows that name them. At the end each one is checked again, since the result of a row
+/// may differ. The merge policy may have decided so, or the row was deleted and inserted again.
 final class ExternalWriter {
     private struct Entry {
         let external: ExternalData
         let number: Int64
         let content: Data
-        /// Whether this commit has written the bytes, which nobody else knows of yet.
+        /// Whether this commit has written the bytes, so that no other commit knows them yet.
         let isNew: Bool
-        /// Gives the number that the row has in the end.
+        /// The SQL that reads the number which the row has in the end.
         let select: String
         let row: Int64
     }
@@ -21,9 +21,9 @@ final class ExternalWriter {
 
     init(_ connection: Connection) { self.connection = connection }
 
-    /// Sees to it that the bytes of some columns of a row are in the store when the row is.
+    /// Ensures that the bytes of some columns of a row are in the store when the row is.
     ///
-    /// - Throws: ``StrataError`` with `conflict`, where the row is brought back and its bytes are gone.
+    /// - Throws: ``StrataError`` with `conflict`, if the row is restored and its bytes are gone.
     func write(_ row: some StoredRow, _ columns: ColumnSet, _ info: EntityInfo) throws {
         for column in columns.intersection(info.externals) {
             guard let external = row._$external(at: column) else { continue }
@@ -46,8 +46,8 @@ final class ExternalWriter {
         }
     }
 
-    /// After all rows are written: deletes the bytes that nothing stands for, and brings back those that went by a
-    /// trigger though their row is there again.
+    /// Runs after all rows are written. It deletes the bytes that no row names. It also restores bytes that a trigger
+    /// has deleted although their row is there again.
     func finish() throws {
         for entry in entries {
             let isNamed = try connection.integer(entry.select, [.integer(entry.row)]) == entry.number
@@ -60,7 +60,7 @@ final class ExternalWriter {
         }
     }
 
-    /// The transaction was rolled back, and the bytes are as unsaved as they were.
+    /// Marks the bytes as unsaved again, because the transaction was rolled back.
     func abandon() {
         for entry in entries where entry.isNew { entry.external.isStored(as: nil) }
     }

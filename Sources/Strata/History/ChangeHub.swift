@@ -1,33 +1,36 @@
 import Synchronization
 
-/// Wakes those who follow the commits of a store, and keeps the newest change sets for them.
+/// Wakes the observers of a store's commits, and keeps the newest change sets for them.
 ///
-/// Followers go from commit to commit at their own pace: by what is kept here and, where they have fallen behind, by the history
-/// in the store. So nothing is lost or told twice, and nobody's backlog is held in memory.
+/// Observers proceed from commit to commit at their own pace. They read the change sets kept here or, if these do not
+/// reach back far enough, the history in the store. Therefore no commit is lost or reported twice, and no observer's
+/// backlog is held in memory.
 ///
 /// Isolation: any.
 final class ChangeHub: Sendable {
     private struct State {
         /// The number of the newest commit.
         var sequence: Int64
-        /// The newest change sets, without gaps, the last commit's last; fewer where they were found in the file.
+        /// The newest change sets in the order of commits, without gaps. A commit without a known change set empties
+        /// the list.
         var recent: [ChangeSet] = []
-        /// Whether anybody follows or ever has; before that nothing is kept.
+        /// Whether an observer exists or has existed. Before the first one, no change sets are kept.
         var isUsed = false
-        /// What is about to be committed and not known to the layers by itself, in order.
+        /// The change sets of commits that are about to be written, in order. The layers find these commits in the
+        /// file.
         var announced: [ChangeSet] = []
         var waiters: [Int: Waiter] = [:]
-        /// Who is called at each commit.
+        /// The functions that are called at each commit.
         var listeners: [Int: Listener] = [:]
         var lastListener = 0
         var isFinished = false
-        /// Why commits of other processes cannot be taken in; nil while they can.
+        /// The reason why commits of other processes cannot be read; nil if they can.
         var failure: StrataError?
     }
 
-    /// Told of commits while the layers are held: it notes them and returns.
+    /// A function that is called at each commit while the layers are locked. It must only note the commit and return.
     ///
-    /// Its argument is what they have changed, in order; nil where that is not known.
+    /// Its argument is the change sets of the new commits, in order; nil if they are not known.
     typealias Listener = @Sendable ([ChangeSet]?) -> Void
 
     private struct Waiter {
@@ -41,10 +44,10 @@ final class ChangeHub: Sendable {
 
     init(sequence: Int64) { state = Mutex(State(sequence: sequence)) }
 
-    /// Whether change sets are wanted for their own sake.
+    /// Whether an observer exists or has existed, so that change sets are kept.
     var isUsed: Bool { state.withLock { $0.isUsed } }
 
-    /// The number of the newest commit; from now on change sets are kept.
+    /// Begins to keep change sets, and returns the number of the newest commit.
     func follow() -> Int64 {
         state.withLock { state in
             state.isUsed = true
@@ -52,15 +55,15 @@ final class ChangeHub: Sendable {
         }
     }
 
-    /// Keeps the changes of a commit that is about to be found in the file.
+    /// Keeps the change set of a commit that is about to be found in the file.
     func announce(_ changes: ChangeSet) { state.withLock { $0.announced.append(changes) } }
 
-    /// Nothing was committed.
+    /// Drops the announced change sets, because nothing was committed.
     func withdraw() { state.withLock { $0.announced.removeAll() } }
 
-    /// Tells of a commit.
+    /// Reports a commit to observers and listeners.
     ///
-    /// - Parameter changes: nil for commits of others, which are found in the history.
+    /// - Parameter changes: nil for commits of other processes, which are found in the history.
     func advance(to sequence: Int64, _ changes: ChangeSet?) {
         let (woken, listeners, news) = state.withLock { state -> ([Waiter], [Listener], [ChangeSet]?) in
             guard sequence > state.sequence else { return ([], [], nil) }
@@ -92,7 +95,7 @@ final class ChangeHub: Sendable {
         for listener in listeners { listener(news) }
     }
 
-    /// Has a listener called at every commit, as long as what is returned lives.
+    /// Calls a listener at every commit, as long as the returned object lives.
     func listen(_ listener: @escaping Listener) -> CommitListening {
         let number = state.withLock { state in
             state.lastListener += 1
@@ -104,10 +107,10 @@ final class ChangeHub: Sendable {
         }
     }
 
-    /// How many listen.
+    /// The number of listeners.
     var listenerCount: Int { state.withLock { $0.listeners.count } }
 
-    /// The change sets behind a position, as far as they are kept; nil where the next one is not.
+    /// The kept change sets after a position; nil if the next one is not kept.
     func recent(after position: Int64) -> ArraySlice<ChangeSet>? {
         state.withLock { state in
             guard let first = state.recent.first?.token.sequence, position >= first - 1, position < state.sequence
@@ -118,9 +121,9 @@ final class ChangeHub: Sendable {
         }
     }
 
-    /// Waits for a commit behind a position. Says whether there is one; if not, the store was closed or the task cancelled.
+    /// Waits for a commit after a position. Returns false if the store was closed or the task was cancelled first.
     ///
-    /// - Throws: what keeps commits of other processes from being taken in.
+    /// - Throws: the error that prevents reading commits of other processes.
     nonisolated(nonsending) func wait(after position: Int64) async throws -> Bool {
         await CancellableWait.wait { number, waiter in
             state.withLock { state in
@@ -140,7 +143,8 @@ final class ChangeHub: Sendable {
         return isThere
     }
 
-    /// Notes whether commits of other processes can be taken in. If they cannot, everyone who waits or listens is woken.
+    /// Notes whether commits of other processes can be read. A failure wakes all waiting tasks. A new failure also
+    /// calls all listeners.
     func note(failure: StrataError?) {
         let (waiters, listeners) = state.withLock { state -> ([Waiter], [Listener]) in
             let isNew = failure != nil && state.failure == nil
@@ -153,7 +157,7 @@ final class ChangeHub: Sendable {
         for listener in listeners { listener(nil) }
     }
 
-    /// The store is closed.
+    /// Ends all waits, because the store is closed.
     func finish() {
         let waiters = state.withLock { state in
             state.isFinished = true
@@ -166,7 +170,8 @@ final class ChangeHub: Sendable {
     }
 }
 
-/// That somebody listens to the commits of a store, until this goes away.
+/// The registration of a listener to the commits of a store. The registration ends with the last reference to this
+/// object.
 package final class CommitListening: Sendable {
     private let end: @Sendable () -> Void
 

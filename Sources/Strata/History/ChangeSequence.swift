@@ -1,19 +1,21 @@
-/// Commits one after the other, from a position in the history on: in their order, each one once, also those of other processes.
+/// The commits of a store in their order, from a position in the history on. Each commit occurs once, including commits
+/// of other processes.
 ///
-/// Every iterator goes at its own pace; what it has not come to waits in the store's history and not in memory. The sequence ends
-/// when the stack is closed or the task is cancelled. Go on later with the `token` of the last element.
+/// Every iterator proceeds at its own pace. Commits that it has not reached yet wait in the store's history and not in
+/// memory. The sequence ends when the stack is closed or the task is cancelled. To continue later, keep the `token` of
+/// the last element.
 ///
 /// Isolation: any.
 public struct ChangeSequence<Element: Sendable>: AsyncSequence, Sendable {
     let store: Store
     let start: Int64
-    /// Thrown before anything else, if the sequence cannot begin where it was asked to.
+    /// The error to throw first, if the sequence cannot begin at the requested position.
     let failure: StrataError?
     let element: @Sendable (ChangeSet) -> Element?
 
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-    /// Walks through the commits.
+    /// Iterates over the commits.
     public struct Iterator: AsyncIteratorProtocol {
         private let sequence: ChangeSequence
         private var position: Int64
@@ -26,14 +28,14 @@ public struct ChangeSequence<Element: Sendable>: AsyncSequence, Sendable {
 
         /// Waits for the next commit that concerns this sequence.
         ///
-        /// - Throws: ``StrataError`` with `expiredToken` where the history does not reach back to the commit that comes next,
-        ///   `schemaMismatch` once another stack has migrated the store, and what reading the store throws.
+        /// - Throws: ``StrataError`` with `expiredToken` if the history does not reach back to the next commit,
+        ///   `schemaMismatch` after another stack has migrated the store, and the errors of reading the store.
         public mutating func next() async throws -> Element? {
             if let failure = sequence.failure { throw failure }
             let store = sequence.store
             if position > store.layers.newestSequence {
-                // It comes from another process, whose commits this one has not heard of yet; or it was found in the history and
-                // is a commit of this one's that is about to be told of.
+                // The position is ahead of the layers. Its commit may be another process's and not applied here yet. Or
+                // the commit is this process's, was found in the history, and is about to be reported.
                 let newest = try await store.onThread {
                     try store.takeInForeignCommits()
                     return try store.reading { $1 }
@@ -55,8 +57,8 @@ public struct ChangeSequence<Element: Sendable>: AsyncSequence, Sendable {
             return nil
         }
 
-        /// What has been since a position. Where that is not known any more, the iterator goes on from the newest commit, if it is
-        /// asked to after the error.
+        /// The commits after a position. If the history does not contain them any more, the method throws. The iterator
+        /// continues with the newest commit if the caller asks for another element after the error.
         private mutating func history(after start: Int64) async throws -> ArraySlice<ChangeSet> {
             do {
                 return try await sequence.store.history(after: start, limit: ChangeHub.limit)[...]

@@ -1,43 +1,44 @@
 public import Foundation
 
-/// What one commit has changed: ids, kinds and columns, no values.
+/// The changes of one commit: ids, kinds of change and columns, without values.
 ///
-/// A commit of Strata's gives one, whichever process it was made by. What was saved from context to context before it, and how
-/// often, does not show.
+/// Every commit by Strata has one change set, whichever process made it. Earlier saves from context to context, and
+/// their number, are not visible.
 ///
 /// Isolation: a value, usable anywhere.
 public struct ChangeSet: Sendable {
-    /// The position behind this commit: what comes `since` it is later.
+    /// The position after this commit. Changes `since` this position are later ones.
     public let token: HistoryToken
-    /// When it was committed, by the clock of the process that did.
+    /// The time of the commit, by the clock of the committing process.
     public let time: Date
-    /// Who committed it: ``ObjectContext/author``.
+    /// The author of the commit: ``ObjectContext/author``.
     public let author: String?
     let changes: CommitChanges
 
-    /// What it has changed of one model.
+    /// The commit's changes to the objects of one model.
     public func of<Object: Model>(_ model: Object.Type) -> ObjectChanges<Object> {
         let table = Object._$schema.table
         return ObjectChanges(token: token, time: time, author: author, changes.tables[table] ?? TableChanges())
     }
 
-    /// Whether it has changed any object of a model.
+    /// Whether the commit has changed any object of a model.
     public func contains(_ model: any Model.Type) -> Bool { changes.tables[model._$schema.table] != nil }
 
-    /// The names of the tables in which something was changed, in alphabetical order.
+    /// The names of the changed tables, in alphabetical order.
     public var tables: [String] { changes.tables.keys.sorted() }
 }
 
-/// What one commit has changed of one model.
+/// The changes of one commit to the objects of one model.
 ///
-/// An object is in one of the three lists. A relationship to many belongs to the columns of its owner where it has members of
-/// its own (many to many, ordered); else it is the column at its other end that has changed.
+/// An object is in one of the three lists. A to-many relationship belongs to the columns of its owner if the store has
+/// rows for its members (many to many, ordered). Otherwise, the changed column is the one at the relationship's other
+/// end.
 public struct ObjectChanges<Object: Model>: Sendable {
-    /// The position behind this commit.
+    /// The position after this commit.
     public let token: HistoryToken
-    /// When it was committed, by the clock of the process that did.
+    /// The time of the commit, by the clock of the committing process.
     public let time: Date
-    /// Who committed it: ``ObjectContext/author``.
+    /// The author of the commit: ``ObjectContext/author``.
     public let author: String?
     private let changes: TableChanges
 
@@ -48,7 +49,7 @@ public struct ObjectChanges<Object: Model>: Sendable {
         self.changes = changes
     }
 
-    /// Whether nothing of this model has changed.
+    /// Whether the commit has changed nothing of this model.
     public var isEmpty: Bool { changes == TableChanges() }
 
     /// The objects that were inserted, in the order of their ids. Complexity: O(inserted).
@@ -60,7 +61,7 @@ public struct ObjectChanges<Object: Model>: Sendable {
     /// The objects that were deleted, in the order of their ids. Complexity: O(deleted).
     public var deleted: [ObjectID<Object>] { changes.deleted.map(id) }
 
-    /// The objects of which this column was set, in the order of their ids; without those that were inserted.
+    /// The objects whose value in this column was set, in the order of their ids, without inserted objects.
     public func updated<Value: ColumnValue>(
         _ column: KeyPath<Object.Columns, Column<Object, Value>>
     ) -> [ObjectID<Object>] {
@@ -68,7 +69,7 @@ public struct ObjectChanges<Object: Model>: Sendable {
         return updated { $0.contains(node.name) }
     }
 
-    /// The names of the columns of an object that were set; none where it was inserted, deleted or not concerned.
+    /// The names of the columns of an object that were set; empty if the object was inserted, deleted or not affected.
     public func updatedColumns(of id: ObjectID<Object>) -> Set<String> {
         guard !changes.inserted.contains(id.number), !changes.deleted.contains(id.number) else { return [] }
         return changes.updated.reduce(into: []) { if $1.value.contains(id.number) { $0.formUnion($1.key) } }

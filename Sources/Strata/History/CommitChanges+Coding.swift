@@ -1,12 +1,17 @@
 import Foundation
 
-/// The form in which ``CommitChanges`` lie in the store, version 1.
+/// The encoding of ``CommitChanges`` in the store, version 1.
 ///
-/// A byte with the version; then, of each table in the order of names: its name, the runs of inserted and of deleted rows, the
-/// number of sets of updated columns, and of each set the number of columns, their names, and the runs of rows. Runs are their
-/// number and, of each, how far it begins behind the end of the one before (the first behind 0) and how many rows follow its
-/// first. Numbers are unsigned LEB128, see section 7.6 of https://dwarfstd.org/doc/DWARF5.pdf; texts are the number of their
-/// bytes and those in UTF-8.
+/// The first byte is the version. The number of tables follows, and then for each table, in the order of names:
+/// - its name,
+/// - the runs of inserted rows, and the runs of deleted rows,
+/// - the number of sets of updated columns,
+/// - for each set, the number of columns, their names, and the runs of rows.
+///
+/// Runs begin with their number. Each run has two numbers. The first is the distance of its first row from the last row
+/// of the previous run (from 0 for the first run). The second is the number of rows after its first row. Numbers are
+/// unsigned LEB128, see section 7.6 of https://dwarfstd.org/doc/DWARF5.pdf. Texts are the number of their bytes,
+/// followed by the bytes in UTF-8.
 extension CommitChanges {
     private static let version: UInt8 = 1
 
@@ -27,7 +32,7 @@ extension CommitChanges {
         return Data(bytes)
     }
 
-    /// Nil where the bytes are damaged, or of a version that is not known here.
+    /// Decodes changes. Nil if the bytes are damaged, or have a version that is not known here.
     init?(encoded: Data) {
         var bytes = ByteReader(encoded)
         guard bytes.byte() == Self.version, let tableCount = bytes.count() else { return nil }
@@ -78,7 +83,7 @@ extension [UInt8] {
     }
 }
 
-/// Reads bytes that may be damaged: what is not there is nil, and no number of things is believed that there is no room for.
+/// Reads bytes that may be damaged. Missing data gives nil, and so does a count that exceeds the remaining bytes.
 private struct ByteReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -103,7 +108,7 @@ private struct ByteReader {
         return nil
     }
 
-    /// How many things follow, each of a byte at least.
+    /// The number of the following items, each of which has at least one byte.
     mutating func count() -> Int? {
         guard let number = number(), number <= bytes.count - position else { return nil }
         return Int(number)
@@ -123,7 +128,7 @@ private struct ByteReader {
             guard let gap = number(), let rest = number(), index == 0 || gap > 0 else { return nil }
             let (first, isTooLarge) = end.addingReportingOverflow(gap)
             let (last, isEndTooLarge) = first.addingReportingOverflow(rest)
-            // Ids have 48 bits; whatever is beyond them is no id, and would never end.
+            // Ids have 48 bits. A larger number is not an id, and loops over such a run would never end.
             guard !isTooLarge, !isEndTooLarge, last < 1 << 48 else { return nil }
             result.append(first...last)
             end = last

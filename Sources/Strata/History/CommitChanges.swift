@@ -1,24 +1,27 @@
-/// What one commit has changed, table by table: which rows, in which way, in which columns. No values.
+/// The changes of one commit, by table: rows, kinds of change and columns, without values.
 struct CommitChanges: Sendable, Hashable {
-    /// By the name of the table.
+    /// The changes by the name of the table.
     var tables: [String: TableChanges] = [:]
 
     var isEmpty: Bool { tables.isEmpty }
 }
 
-/// What one commit has changed in one table.
+/// The changes of one commit in one table.
 struct TableChanges: Sendable, Hashable {
     var inserted = NumberRuns()
     var deleted = NumberRuns()
-    /// By the names of the columns that were set. The name of a relationship to many stands for its members.
+    /// The updated rows, by the names of the columns that were set. The name of a to-many relationship represents its
+    /// members.
     var updated: [[String]: NumberRuns] = [:]
 
-    /// All rows concerned.
+    /// All affected rows.
     var all: NumberRuns { updated.values.reduce(inserted.union(deleted)) { $0.union($1) } }
 }
 
 extension CommitChanges {
-    /// - Parameter written: the rows as a commit has left them, by entity.
+    /// Creates the changes of one commit.
+    ///
+    /// - Parameter written: the rows as the commit has left them, by entity.
     init(_ written: [Int: any AnyPart], _ schema: Schema) {
         for (entity, part) in written {
             let entity = schema.entities[entity]
@@ -34,7 +37,7 @@ extension CommitChanges {
         tables[table] = tables[table]?.adding(changes) ?? changes
     }
 
-    /// Members of a relationship that came, went or moved: changes of the objects at both ends.
+    /// Adds members of a relationship that were added, removed or moved, as changes of the objects at both ends.
     mutating func addMembers(_ part: Part<JoinRow>, _ info: EntityInfo, _ schema: Schema) {
         for membership in schema.memberships[info.index] ?? [] {
             let isLeft = membership.side == JoinRow.Column.left
@@ -46,7 +49,8 @@ extension CommitChanges {
 }
 
 extension Schema {
-    /// The rows concerned, by entity. The members of relationships are not known one by one: their entity has no numbers.
+    /// The affected rows, by entity. Members of relationships are not known individually, so their entity has an empty
+    /// set.
     func numbers(_ changes: CommitChanges) -> [Int: NumberRuns] {
         var result: [Int: NumberRuns] = [:]
         for (table, changes) in changes.tables {
@@ -75,7 +79,7 @@ extension TableChanges {
 }
 
 extension Entity {
-    /// What the changes of a part do to the rows in the store.
+    /// The effect of a part's changes on the rows in the store.
     func changes(of part: any AnyPart) -> TableChanges {
         switch part.kinds {
         case .insert: TableChanges(inserted: NumberRuns(ascending: part.numbers))
@@ -87,7 +91,7 @@ extension Entity {
     private func mixedChanges(of part: Part<Row>) -> TableChanges {
         var result = TableChanges()
         var updated: [ColumnSet: NumberRuns] = [:]
-        // Most often the rows of a commit have changed in the same columns.
+        // In most commits, the rows have changed in the same columns.
         var last = (columns: ColumnSet(), runs: NumberRuns())
         part.changes.withUnsafeBufferPointer { changes in
             for index in changes.indices {

@@ -1,26 +1,26 @@
 public import Foundation
 
-/// How much of its history a store keeps: one entry for each commit, with what it has changed, by whom and when.
+/// The amount of history that a store keeps. Each commit has one entry with its changes, its author and its time.
 ///
-/// Entries name objects and columns and hold no values, so that they are small: some 60 bytes for a commit of a few objects.
-/// Old ones are pruned by commits, a few at a time. Processes that work on one file should agree on this.
+/// Entries name objects and columns but contain no values. They are small: about 60 bytes for a commit of a few
+/// objects. Commits prune old entries, a few at a time. Processes that work on one file should use the same retention.
 public struct HistoryRetention: Sendable, Hashable {
     let isOn: Bool
     let maximumAge: TimeInterval
     let maximumSize: Int
 
-    /// Thirty days and 64 megabytes at the most.
+    /// At most thirty days and 64 megabytes.
     public static let standard = HistoryRetention.limited(age: 30 * 24 * 3600, size: 64 << 20)
 
-    /// No history: changes can be followed while a stack is open, not looked up, and those of other processes are not told one
-    /// by one.
+    /// No history. Changes can be followed while a stack is open, but not looked up. Commits of other processes are not
+    /// reported individually.
     public static let off = HistoryRetention(isOn: false, maximumAge: 0, maximumSize: 0)
 
-    /// What is neither too old nor too much.
+    /// A history with limits. Entries that are too old or exceed the size are pruned.
     ///
     /// - Parameters:
     ///   - age: the age in seconds from which entries are pruned.
-    ///   - size: how many bytes the entries may have together.
+    ///   - size: the maximum size of all entries together, in bytes.
     public static func limited(age: TimeInterval = .infinity, size: Int = .max) -> HistoryRetention {
         HistoryRetention(isOn: true, maximumAge: age, maximumSize: size)
     }

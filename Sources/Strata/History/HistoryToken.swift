@@ -1,11 +1,11 @@
-/// A position in the history of a store: behind one commit and before the next.
+/// A position in the history of a store: after one commit and before the next.
 ///
-/// Keep it (it is `Codable` and has a text form) to be told later what has changed since, also by another process and after a
-/// restart. A token is good in the store that it came from.
+/// Keep a token to query later changes, also from another process and after a restart. A token is `Codable` and has a
+/// text form. It is valid only in the store that it came from.
 ///
 /// Isolation: a value, usable anywhere.
 public struct HistoryToken: Sendable, Hashable {
-    /// The number of the commit. Commits of a store are counted without gaps.
+    /// The number of the commit before the position. Commits of a store are counted without gaps.
     package let sequence: Int64
     let fingerprint: UInt16
 
@@ -16,7 +16,7 @@ public struct HistoryToken: Sendable, Hashable {
 }
 
 extension HistoryToken: Comparable {
-    /// In the order of commits. Tokens of two stores have no order that means anything.
+    /// Compares tokens by the order of commits. The order of tokens of two different stores has no meaning.
     public static func < (left: HistoryToken, right: HistoryToken) -> Bool { left.sequence < right.sequence }
 }
 
@@ -24,7 +24,7 @@ extension HistoryToken: LosslessStringConvertible {
     /// `42-9f3c`: the number of the commit and the fingerprint of the store in hexadecimal digits.
     public var description: String { "\(sequence)-\(String(fingerprint, radix: 16))" }
 
-    /// Reads what ``description`` gave. Nil where the text has another form.
+    /// Parses a ``description``. Nil if the text has another form.
     public init?(_ description: String) {
         let parts = description.split(atBytes: "-", omitsEmpty: false)
         guard parts.count == 2, let sequence = Int64(parts[0]), let fingerprint = UInt16(parts[1], radix: 16) else {

@@ -1,11 +1,14 @@
-/// Numbers in ascending order, kept as runs of consecutive ones: what is inserted together has ids in a row.
+/// Numbers in ascending order, stored as runs of consecutive numbers. Rows that are inserted together have consecutive
+/// ids.
 package struct NumberRuns: Sendable, Hashable {
     package private(set) var runs: [ClosedRange<Int64>] = []
 
     init() {}
 
+    /// Creates runs from ascending numbers.
+    ///
     /// - Precondition: the numbers ascend strictly.
-    /// - Complexity: O(1) where they are one run, else O(numbers).
+    /// - Complexity: O(1) if they form one run, otherwise O(numbers).
     package init(ascending numbers: [Int64]) {
         guard let first = numbers.first, let last = numbers.last else { return }
         if last - first == Int64(numbers.count - 1) {
@@ -15,9 +18,10 @@ package struct NumberRuns: Sendable, Hashable {
         }
     }
 
-    /// What raw SQL has inserted under numbers that are no ids is left out.
+    /// Creates runs from numbers in any order. It omits numbers that are not ids, under which raw SQL may have inserted
+    /// rows.
     ///
-    /// - Complexity: O(n) where they ascend, else O(n log n).
+    /// - Complexity: O(n) if the numbers ascend, otherwise O(n log n).
     package init(_ numbers: [Int64]) {
         var last: Int64 = 0
         for number in numbers.sorted() where number > last && number < 1 << 48 {
@@ -30,7 +34,7 @@ package struct NumberRuns: Sendable, Hashable {
 
     package var isEmpty: Bool { runs.isEmpty }
 
-    /// How many numbers there are. Complexity: O(runs).
+    /// The count of the numbers. Complexity: O(runs).
     var count: Int { runs.reduce(0) { $0 + $1.count } }
 
     /// Adds a number that is greater than all others.
@@ -45,7 +49,7 @@ package struct NumberRuns: Sendable, Hashable {
         }
     }
 
-    /// Complexity: O(log runs).
+    /// Whether a number is in one of the runs. Complexity: O(log runs).
     func contains(_ number: Int64) -> Bool {
         var (low, high) = (0, runs.count)
         while low < high {
@@ -55,7 +59,7 @@ package struct NumberRuns: Sendable, Hashable {
         return low < runs.count && runs[low].contains(number)
     }
 
-    /// The numbers that are not among others. Complexity: O(runs of both).
+    /// The numbers that are not in another set. Complexity: O(runs of both).
     func subtracting(_ other: NumberRuns) -> NumberRuns {
         if other.isEmpty { return self }
         var result = NumberRuns()
@@ -73,7 +77,7 @@ package struct NumberRuns: Sendable, Hashable {
         return result
     }
 
-    /// The numbers of both. Complexity: O(runs).
+    /// The numbers of both sets. Complexity: O(runs).
     func union(_ other: NumberRuns) -> NumberRuns {
         if isEmpty { return other }
         if other.isEmpty { return self }

@@ -1,16 +1,15 @@
 import Foundation
 
 extension Store {
-    /// The commits behind a position, oldest first.
+    /// The commits after a position, oldest first.
     ///
-    /// - Throws: ``StrataError`` with `expiredToken` where some of them are not in the history.
-    ///
-    /// - Parameter position: nil for the oldest one that is kept.
+    /// - Parameter position: nil to begin with the oldest kept commit.
+    /// - Throws: ``StrataError`` with `expiredToken` if some of the commits are not in the history.
     nonisolated(nonsending) func history(after position: Int64?, limit: Int) async throws -> [ChangeSet] {
         try await onThread { try self.readHistory(after: position, limit: limit) }
     }
 
-    /// Waits for the disk without holding a thread of the caller.
+    /// Runs work that waits for the disk, without blocking a thread of the caller.
     nonisolated(nonsending) func onThread<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
@@ -56,7 +55,7 @@ extension Store {
         return result
     }
 
-    /// Prunes the history up to and with a commit, but never the newest.
+    /// Prunes the history through a commit, but never the newest commit.
     nonisolated(nonsending) func pruneHistory(through sequence: Int64) async throws {
         try await onThread {
             try self.write { connection in
@@ -66,7 +65,8 @@ extension Store {
         }
     }
 
-    /// Whether a token can be gone on from, as far as that shows without reading.
+    /// The error that prevents continuing from a token; nil if continuing seems possible. It checks only what it can
+    /// without reading.
     func check(_ token: HistoryToken) -> StrataError? {
         guard token.fingerprint == identity.fingerprint else {
             return StrataError(
@@ -96,9 +96,10 @@ extension Store {
 }
 
 extension Connection {
-    /// What the commits behind a position have changed, up to another one. Nil where the history does not say.
+    /// The combined changes of the commits after a position, through another one. Nil if the history does not contain
+    /// all of them.
     func changes(from position: Int64, through last: Int64) throws -> CommitChanges? {
-        // Of more commits than that it costs less to look at everything.
+        // For more than 256 commits, checking all objects costs less.
         guard last - position <= 256 else { return nil }
         var (result, next) = (CommitChanges(), position + 1)
         var isComplete = true
@@ -116,7 +117,6 @@ extension Connection {
     }
 
     /// Writes the number of a commit and its entry in the history.
-    ///
     func note(
         _ sequence: Int64,
         _ time: Date,
@@ -138,7 +138,7 @@ extension Connection {
         if sequence % HistorySQL.pruningInterval == 0 { try pruneHistory(through: sequence, time, retention) }
     }
 
-    /// Prunes the oldest entries that are too old or too much, a bounded number of them.
+    /// Prunes the oldest entries that exceed the age or the size, a limited number of them at a time.
     private func pruneHistory(through newest: Int64, _ time: Date, _ retention: HistoryRetention) throws {
         let oldest = time.addingTimeInterval(-retention.maximumAge).timeIntervalSinceReferenceDate
         let total = try integer(HistorySQL.selectTotal, [.integer(newest)]) ?? 0

@@ -1,15 +1,15 @@
-/// What one layer does to one row.
+/// The change that one layer makes to one row.
 @usableFromInline
 struct Change<Row: StoredRow>: Sendable {
-    /// The whole row as this layer shows it; of a delete, as it was before. It comes first, so that it lies where the
-    /// change does: see ``rowPointer(_:)``.
+    /// The whole row as this layer shows it; for a delete, the row before the delete. It is the first property, so that
+    /// its address is the address of the change: see ``rowPointer(_:)``.
     @usableFromInline var row: Row
     @usableFromInline var kind: ChangeKind
-    /// Of an update, whether it once was a ``ChangeKind/restore``: a pinned context may have the delete in its view still.
+    /// For an update, whether it was a ``ChangeKind/restore`` before. A pinned context may still see the delete.
     @usableFromInline var hasBroughtBack: Bool
-    /// The columns that an update changes, or that were edited after an insert or before a delete.
+    /// The columns that an update sets, or that were edited after an insert or before a delete.
     @usableFromInline var columns: ColumnSet
-    /// What an update or delete set out from. An insert has one where it was edited later.
+    /// The version that an update or delete was made from. An insert has a base if it was edited later.
     @usableFromInline var base: Base<Row>?
 
     @inlinable
@@ -21,7 +21,7 @@ struct Change<Row: StoredRow>: Sendable {
         self.base = base
     }
 
-    /// Where the row of a change lies, for the functions of ``StoredRow`` that take a row by its place.
+    /// The address of a change's row, for the functions of ``StoredRow`` that take a row by its address.
     static func rowPointer(_ change: UnsafePointer<Change>) -> UnsafePointer<Row> {
         UnsafeRawPointer(change).assumingMemoryBound(to: Row.self)
     }
@@ -36,22 +36,22 @@ enum ChangeKind: UInt8, Sendable {
     case insert
     case update
     case delete
-    /// An insert of this layer that was deleted again: nothing is left to write, and older entries are hidden.
+    /// An insert of this layer that was deleted again. It writes nothing, and hides older entries.
     case withdrawn
-    /// An update of a row that has vanished beneath it. It shows nothing, and meets its conflict at the next save.
+    /// An update of a row that has vanished below it. It shows no row, and the next save resolves its conflict.
     case orphan
-    /// An update that brings its row back though there is none beneath it, by the decision of a merge policy. A delete is
-    /// cancelled where it meets one in its layer or in a commit. Once there is a row beneath, it is an update as any other.
+    /// An update that restores its row although no row exists below, as a merge policy decided. It cancels a delete of
+    /// the same row in its layer or in a commit. Once there is a row below, the change is an ordinary update.
     case restore
 
-    /// Whether the row is there for those who read through the layer.
+    /// Whether the row exists for readers of the layer.
     var isVisible: Bool { self == .insert || self == .update || self == .restore }
 
-    /// Whether single columns are set, of a row that is beneath or was.
+    /// Whether the change sets single columns of a row that exists, or existed, below it.
     var isUpdate: Bool { self == .update || self == .orphan || self == .restore }
 }
 
-/// The kinds that occur among changes.
+/// The kinds that occur in a set of changes.
 struct ChangeKinds: OptionSet, Sendable {
     let rawValue: UInt8
 
@@ -64,15 +64,16 @@ struct ChangeKinds: OptionSet, Sendable {
     static let updates: ChangeKinds = [ChangeKinds(.update), ChangeKinds(.orphan), ChangeKinds(.restore)]
 }
 
-/// The two bases of a change (H18): what was seen through everything beneath it, and what was in the store.
+/// The two bases of a change: the row that was seen through all layers below it, and the row that was in the store. A
+/// save compares with the first one, a commit with the second one.
 @usableFromInline
 final class Base<Row: StoredRow>: Sendable {
     @usableFromInline let seen: Row
-    /// The row in the store, which most often is the row that was seen and then is kept once.
+    /// The row in the store. It usually equals the row that was seen, and then is kept only once.
     @usableFromInline let storedRow: Stored
-    /// The store's sequence number at which `stored` was true.
+    /// The store's sequence number at which `stored` was valid.
     @usableFromInline let sequence: Int64
-    /// What lies beneath the change now, where that is not what was seen.
+    /// The row below the change now, if it differs from the row that was seen.
     @usableFromInline let beneath: Beneath
 
     @usableFromInline
@@ -82,7 +83,7 @@ final class Base<Row: StoredRow>: Sendable {
         indirect case row(Row)
     }
 
-    /// The row beneath a change.
+    /// The row below a change.
     @usableFromInline
     enum Beneath: Sendable {
         case asSeen
@@ -102,13 +103,13 @@ final class Base<Row: StoredRow>: Sendable {
         self.init(seen: seen, storedRow: stored.map { .row($0) } ?? .absent, sequence: sequence, beneath: beneath)
     }
 
-    /// Of a row that lies in the store just as it was seen.
+    /// Creates the base for a row that is in the store exactly as it was seen.
     @inlinable
     convenience init(seenInStore seen: Row, sequence: Int64) {
         self.init(seen: seen, storedRow: .asSeen, sequence: sequence, beneath: .asSeen)
     }
 
-    /// Nil where the row was not in the store yet.
+    /// The row that was in the store; nil if the row was not stored yet.
     var stored: Row? {
         switch storedRow {
         case .absent: nil
@@ -135,11 +136,11 @@ final class Base<Row: StoredRow>: Sendable {
 }
 
 extension Change {
-    /// This change with a newer one of the same carrier on top of it.
+    /// This change combined with a newer one of the same carrier.
     func followed(by newer: Change) -> Change {
         switch (kind, newer.kind) {
         case (.insert, .update), (.insert, .orphan), (.insert, .restore):
-            // Only what the newer change touches: its row may show what others have changed in between.
+            // Only the columns of the newer change: its row may show changes that other contexts made in between.
             var merged = row
             merged._$copy(newer.columns, from: newer.row)
             return Change(
@@ -155,7 +156,7 @@ extension Change {
         case (.insert, .delete), (.insert, .withdrawn), (.withdrawn, _):
             return Change(kind: .withdrawn, columns: ColumnSet(), row: newer.lastSeen, base: nil)
         case (_, _) where newer.kind.isUpdate && (kind.isUpdate || kind == .delete):
-            // The newer row may show what others have set in between, in columns that are this one's.
+            // The newer row may show values that other contexts have set in between, in columns of this change.
             var merged = newer.row
             merged._$copy(columns.subtracting(newer.columns), from: row)
             return Change(
@@ -175,7 +176,7 @@ extension Change {
                 base: mergedBase(newer)
             )
         case (.delete, .delete):
-            // What was edited before either of them counts again once they are cancelled.
+            // Edits before either delete count again if the deletes are cancelled.
             var merged = newer.row
             merged._$copy(columns.subtracting(newer.columns), from: row)
             return Change(
@@ -189,14 +190,14 @@ extension Change {
         }
     }
 
-    /// The row that a delete was made of, or that it was settled over.
+    /// The row that a delete was made from, or that it was compared with when its conflict was resolved.
     var lastSeen: Row {
         guard kind == .delete, var seen = base?.seen else { return row }
         seen._$copy(columns, from: row)
         return seen
     }
 
-    /// The base of an insert together with an edit of it: what was seen in the columns that were edited.
+    /// The base of an insert combined with an edit of it: the values that were seen in the edited columns.
     private func baseOfInsert(editedBy newer: Change) -> Base<Row>? {
         guard let later = newer.base else { return base }
         if base == nil, later.stored == nil, later.isAsSeen { return later }
@@ -205,14 +206,15 @@ extension Change {
         return Base(seen: seen, stored: nil, sequence: base?.sequence ?? later.sequence)
     }
 
-    /// Older columns keep their bases, columns that only the newer change touches bring theirs.
+    /// Combines the bases of two changes. Columns of the older change keep their base. Columns that only the newer
+    /// change sets bring theirs.
     private func mergedBase(_ newer: Change) -> Base<Row>? {
         guard let base, let later = newer.base else { return base ?? newer.base }
         let added = newer.columns.subtracting(columns)
         if newer.kind.isUpdate && added.isEmpty { return base }
         var seen = later.seen
         seen._$copy(columns, from: base.seen)
-        // Where one of the two was made before the row came into the store, what it has seen stands for what was stored.
+        // If one of the changes was made before the row was in the store, the row it has seen serves as the stored row.
         var stored: Row?
         if base.stored != nil || later.stored != nil {
             stored = later.stored ?? later.seen
@@ -226,15 +228,16 @@ extension Change {
         )
     }
 
-    /// What lies beneath this change, which is as it was seen, where something else lies beneath the newer one: in this
-    /// change's own columns that is only what it has set itself.
+    /// The row below both changes, if this change has the seen row below it and the newer one has another row. In this
+    /// change's own columns, the newer change's row below it shows only this change's edit. The seen values replace
+    /// that edit.
     private func beneathBoth(_ later: Base<Row>, _ base: Base<Row>) -> Base<Row>.Beneath {
         guard case .changed(var row) = later.beneath else { return later.beneath }
         row._$copy(columns, from: base.seen)
         return .changed(row)
     }
 
-    /// The same change over another row beneath it (nil: the row is gone). Nil where nothing is different.
+    /// This change over another row below it (nil: the row is gone). Returns nil if nothing differs.
     func rebased(onto below: Row?) -> Change? {
         switch (kind, below) {
         case (.update, nil):
@@ -274,7 +277,7 @@ extension Change {
         }
     }
 
-    /// The same restore of a row that a delete beneath it hides. Nil where nothing is different.
+    /// This restore over a row that a delete below it hides. Returns nil if nothing differs.
     func restoring(_ hidden: Row?) -> Change? {
         guard var merged = hidden else { return nil }
         merged._$copy(columns, from: row)
@@ -282,7 +285,7 @@ extension Change {
         return Change(kind: kind, columns: columns, row: merged, base: base)
     }
 
-    /// Whether a column that this change sets has another value beneath it than the one that was seen.
+    /// Whether a column that this change sets has another value below it than the value that was seen.
     private func hasChanged(_ below: Row, since seen: Row) -> Bool {
         !below._$differences(from: seen).intersection(columns).isEmpty
     }

@@ -1,7 +1,7 @@
 extension Part {
-    /// Takes out of the parents' layers what the committed changes have overwritten (H20).
+    /// Removes changes that the committed changes have overwritten from the layers of parents.
     ///
-    /// - Parameter before: the layers with the segments that were committed.
+    /// - Parameter before: the layers, including the committed segments.
     func leaveBehind(
         _ record: CommitRecord,
         entity: Int,
@@ -18,7 +18,7 @@ extension Part {
         }
     }
 
-    /// Apart, since most commits have overwritten nothing, and generic code asks for its types when it begins.
+    /// A separate function: most commits overwrite nothing, and generic code looks up its types when a function begins.
     private func leaveBehind(
         _ numbers: Set<Int64>,
         _ foreign: [Int],
@@ -36,7 +36,7 @@ extension Part {
                 taken: record.taken[entity]?.typed(Row.self)[number],
                 wentAlong: record.wentAlong[entity]?.contains(number) ?? false
             )
-            /// Whether the commit has read it and not taken it.
+            /// Whether the commit has read a segment but not written it.
             func isLeft(_ position: Int, in context: Int) -> Bool {
                 let segment = before[context][position].id
                 return record.known.contains(segment) && !record.segments.contains(segment)
@@ -59,7 +59,7 @@ extension Part {
                     if record.segments.contains(segment) {
                         descent.pass(taken: entry.change)
                     } else if record.included.contains(context) {
-                        // Edits on top of the own commit are seen to by themselves.
+                        // Edits above the context's own commit are handled elsewhere.
                         continue
                     } else {
                         let isOwn = record.committer.map { entry.carriers.contains($0) } ?? false
@@ -68,7 +68,7 @@ extension Part {
                             if isOwn { rest = rest?.settled(on: committed, columns: descent.written) }
                             rests[segment] = .some(rest)
                         } else {
-                            // It was made while this was being written, and knows nothing of it: all of it stays.
+                            // The change was made during the commit and does not know the commit. All of it stays.
                             var rest = descent.rest(ofNewer: entry.change, record.sequence)
                             if isOwn && committed.kind.isVisible {
                                 rest = rest?.settled(on: committed, columns: descent.written)
@@ -92,42 +92,44 @@ extension Part {
     }
 }
 
-/// The way down through the layers of a commit's path, newest changes first, past all changes of one row that was
-/// committed. It says what is left of those that were not taken (C16, H20).
+/// The way down through the layers of a commit's path, past all changes of one committed row, newest first. It
+/// determines the remainder of the changes that the commit did not take.
 ///
-/// An edit is dropped where a committed change of the same column lies on top of it in its own layer, or where it is
-/// what the changes above it, down from a committed one and dropped themselves, have seen. What the committing side has
-/// not seen stays pending with its old base, and so does all that lies beneath that. Edits of a column in one layer that
-/// no committed change parts are dropped or kept together.
+/// An edit is dropped in two cases. In the first, a committed change of the same column lies above it in the same
+/// layer. In the second, the changes above it have seen exactly this edit, from a committed change down through changes
+/// that were dropped themselves. Changes that the committing side has not seen stay pending with their old base, and so
+/// do all changes below them. Edits of a column in one layer are dropped or kept together, unless a committed change
+/// separates them.
 private struct Descent<Row: StoredRow> {
     /// The columns that were written.
     let written: ColumnSet
     let isRemoved: Bool
     let isInStore: Bool
     let wentAlong: Bool
-    /// Whether an insert of a parent was withdrawn, and all that the parents did to the row with it.
+    /// Whether an insert by a parent was cancelled. All changes of the parents to the row are cancelled with it.
     var isWithdrawn = false
-    /// Whether a committed change has put a whole new row in the place of what lies beneath.
+    /// Whether a committed change has replaced the row below with a new one.
     private var isReplaced = false
-    /// Whether a committed change has cancelled the deletes that lie beneath.
+    /// Whether a committed change has cancelled the deletes below.
     private var isRestored = false
-    /// Whether what lies beneath was there when a committed change has deleted the row.
+    /// Whether a committed delete was passed. The changes below existed when it deleted the row.
     private var isBeneathDelete = false
-    /// Whether this layer has deleted the row itself, which is done now: what it had edited before is no matter any more.
+    /// Whether this layer itself has deleted the row. The delete is handled, so earlier edits in the layer do not
+    /// matter.
     private var isDone = false
     private var isInserting = false
-    /// Whether this layer goes on hiding the row, so that nothing of it went along.
+    /// Whether this layer still hides the row, so that the commit included none of the layer's changes.
     private var isHidden = false
     private let isNew: Bool
     private let committed: Row
     /// The columns that committed changes above have set.
     private var touched = ColumnSet()
-    /// Those of them in which nothing was kept since, and what was seen in them.
+    /// The subset of `touched` in which nothing was kept since. `seen` has the values that were seen in these columns.
     private var under = ColumnSet()
     private var seen: Row
     /// Columns that a committed change of this layer has set.
     private var takenHere = ColumnSet()
-    /// Columns of which this layer's edits, since the last committed change, were kept or dropped.
+    /// The columns whose edits in this layer were kept or dropped, since the last committed change.
     private var kept = ColumnSet()
     private var dropped = ColumnSet()
     private var keptHere = ColumnSet()
@@ -139,7 +141,7 @@ private struct Descent<Row: StoredRow> {
         self.committed = committed.row
         isInStore = committed.kind.isVisible
         isNew = committed.kind == .insert
-        // An update that was given up because the row was gone has removed nothing.
+        // An update that was discarded because its row was gone has removed nothing.
         isRemoved = committed.kind == .withdrawn || (committed.kind == .delete && taken?.kind == .delete)
         let all = ColumnSet(first: ColumnSet.limit)
         written =
@@ -170,9 +172,9 @@ private struct Descent<Row: StoredRow> {
         dropped = dropped.subtracting(columns)
     }
 
-    /// What is left of a parent's change.
+    /// The remainder of a parent's change; nil if nothing remains.
     mutating func rest(of change: Change<Row>) -> Change<Row>? {
-        // Of several deletes in one layer each is somebody's own.
+        // Several deletes in one layer belong to different contexts, so each one counts.
         let isDelete = change.kind == .delete || change.kind == .withdrawn
         if isReplaced || isWithdrawn || (isDone && !isDelete) { return nil }
         switch change.kind {
@@ -189,10 +191,10 @@ private struct Descent<Row: StoredRow> {
         case .insert, .update, .orphan, .restore, .delete:
             if change.kind == .insert || (change.kind == .restore && wentAlong) { isRestored = true }
             let columns = keep(of: change)
-            // A restore goes by what was there when it was decided, also one that sets nothing.
+            // A restore refers to the state at the time of the decision, even if it sets no column.
             let isRestore = change.kind == .restore && !wentAlong && !isBeneathDelete
             guard !columns.isEmpty || isRestore else { return nil }
-            // What was edited after an insert that went along, or before a delete that was cancelled, is an edit of the
+            // Edits after an insert that the commit included, and edits before a cancelled delete, are edits of the
             // committed row.
             let kind = change.kind == .orphan || isRestore ? change.kind : .update
             let rest = Change(kind: kind, columns: columns, row: change.row, base: change.base)
@@ -200,12 +202,12 @@ private struct Descent<Row: StoredRow> {
         }
     }
 
-    /// What is left of a change that was made while the commit was being written.
+    /// The remainder of a change that was made while the commit was being written.
     mutating func rest(ofNewer change: Change<Row>, _ sequence: Int64) -> Change<Row>? {
         guard isInStore else { return isRemoved && change.kind == .delete ? nil : change }
         switch change.kind {
         case .insert:
-            // Brought back, over a row that is in the store by now.
+            // The change brings back a row that is already in the store.
             let columns = change.row._$differences(from: committed)
             if columns.isEmpty { return nil }
             let base = Base(seenInStore: committed, sequence: sequence)
@@ -215,8 +217,7 @@ private struct Descent<Row: StoredRow> {
         }
     }
 
-    /// The delete of a row that was inserted in the same layer, and that has come into the store nevertheless: by the
-    /// decision of a merge policy.
+    /// The delete of a row that was inserted in the same layer but is in the store, because a merge policy decided so.
     private mutating func deleteOfInserted(_ change: Change<Row>) -> Change<Row> {
         guard isInStore else { return change }
         isDone = true
@@ -224,7 +225,7 @@ private struct Descent<Row: StoredRow> {
         return Change(kind: .delete, columns: ColumnSet(), row: change.row, base: base)
     }
 
-    /// A delete without those of the edits before it that a committed change has overwritten.
+    /// A delete without the edits before it that a committed change has overwritten.
     private mutating func withoutOverwritten(_ change: Change<Row>) -> Change<Row> {
         guard !change.columns.isEmpty, let base = change.base else { return change }
         let columns = keep(of: change)
@@ -240,7 +241,7 @@ private struct Descent<Row: StoredRow> {
         )
     }
 
-    /// A change of a row that is gone, showing what was dropped in this layer as it was before.
+    /// A change of a row that is gone. Columns that were dropped in this layer show their earlier values.
     func withoutDropped(_ change: Change<Row>) -> Change<Row> {
         guard isRemoved, change.kind.isUpdate else { return change }
         var change = change
@@ -250,12 +251,13 @@ private struct Descent<Row: StoredRow> {
 
     /// The columns of an edit that are kept.
     private mutating func keep(of change: Change<Row>) -> ColumnSet {
-        // Of a row that went along, all is in the store that no committed change has touched.
+        // For a row that the commit included as a whole, all columns are in the store unless a committed change has set
+        // them.
         let columns = wentAlong && !isHidden ? change.columns.intersection(touched) : change.columns
         let isAsSeen = under.subtracting(change.row._$differences(from: seen))
         let top = columns.subtracting(kept).subtracting(dropped)
         var overwritten = takenHere.union(isAsSeen)
-        // What is in the store now is no edit any more.
+        // A value that is already in the store is not an edit any more.
         if isInStore { overwritten.formUnion(top.subtracting(change.row._$differences(from: committed))) }
         overwritten = top.intersection(overwritten).intersection(written)
         dropped.formUnion(overwritten)
@@ -269,7 +271,7 @@ private struct Descent<Row: StoredRow> {
 }
 
 extension Change {
-    /// The columns that this change sets; all of them, unless it is an update.
+    /// The columns that this change sets. Changes other than updates set all columns.
     fileprivate var touchedColumns: ColumnSet {
         kind.isUpdate ? columns : ColumnSet(first: ColumnSet.limit)
     }

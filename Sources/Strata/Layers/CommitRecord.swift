@@ -1,33 +1,39 @@
-/// What one commit did, as the layers and the live objects of all contexts need to know it. Values only; a class, since it is
-/// handed on at every commit.
+/// The result of one commit, as the layers and the live objects of all contexts need to know it.
+///
+/// It contains values only. It is a class because every commit passes it on.
 final class CommitRecord: Sendable {
-    /// The number that the store had after it.
+    /// The store's sequence number after the commit.
     let sequence: Int64
-    /// The context that committed; nil for commits of others, which were found in the file.
+    /// The context that committed; nil for commits of other processes, which were found in the file.
     let committer: Int?
-    /// The contexts whose layers it took as a whole: the committer, and with it those of a chain (H27).
+    /// The contexts whose layers the commit took as a whole: the committer, and the other contexts of its chain. A
+    /// chain is a path of contexts down to the store that commits as one.
     let included: Set<Int>
-    /// The segments that it took, of whichever contexts.
+    /// The segments that the commit took, of any context.
     let segments: Set<Int>
-    /// The segments of the parents that it did not take as a whole, as it has read them. Others were made while it was written.
+    /// The segments of parents that the commit did not take as a whole, as it has read them. Later segments were
+    /// published while the commit was being written.
     let known: Set<Int>
-    /// The changes that were taken, by entity: which columns, and what had been seen before.
+    /// The changes that were taken, by entity: their columns and their bases.
     let taken: [Int: any AnyPart]
-    /// The rows as they are in the store now, by entity: inserted and updated ones whole, deleted ones as deletes.
+    /// The rows as they are in the store now, by entity. Inserted and updated rows are complete; deleted rows are
+    /// deletes.
     let rows: [Int: any AnyPart]
-    /// Those of the rows that came out otherwise than the committer had them, by entity.
+    /// The rows whose result differs from the committer's version, by entity.
     let adjusted: [Int: any AnyPart]
-    /// Members that were there already, by entity: the rows that were to be added, and those that stand for them (H25).
+    /// Members that existed already, by entity: the rows that the commit wanted to add, and the rows that represent
+    /// them.
     let merged: [Int: [Int64: Int64]]
-    /// Rows that the committer had inserted and deleted again: nothing of them reaches the store.
+    /// Rows that the committer had inserted and deleted again. They never reach the store.
     let withdrawn: [Int: any AnyPart]
     /// The references to inserted rows that stored rows have absorbed, by the entity that holds the references.
     let moved: [Int: [MovedReferences]]
-    /// Rows that a parent had inserted and that went along whole (H21), by entity.
+    /// Rows that a parent had inserted and that the commit included as a whole, by entity.
     let wentAlong: [Int: Set<Int64>]
-    /// What those who follow the store are told; nil where nobody does and no history is kept.
+    /// The change set for observers of the store; nil for commits of other processes.
     let changes: ChangeSet?
-    /// Of a commit of others, the rows that it has changed, by entity, also those that no layer has; nil where that is not known.
+    /// For a commit of another process, the rows that it has changed, by entity, including rows in no layer; nil if
+    /// they are not known.
     let unread: [Int: NumberRuns]?
 
     init(
@@ -62,16 +68,18 @@ final class CommitRecord: Sendable {
         self.unread = unread
     }
 
-    /// Whether it has all rows that it changed. Of the commits of others only the rows that layers needed were read.
+    /// Whether the record has all changed rows. For commits of other processes, only the rows that layers need were
+    /// read.
     var isComplete: Bool { committer != nil }
 }
 
 extension Layers {
-    /// The layers as they are once a commit is in the store (H16, H19, H20).
+    /// The layers after a commit is in the store. The commit's segments are removed, and the remaining changes are
+    /// rebased.
     func applying(_ record: CommitRecord) -> Layers {
         var result = self
         let path = record.committer.map { result.path(to: $0) } ?? []
-        // Also in layers that a savepoint has given them back to meanwhile.
+        // Also from layers to which a savepoint has returned the segments meanwhile.
         for (context, level) in levels where level.contains(where: { record.segments.contains($0.id) }) {
             result[context] = level.filter { !record.segments.contains($0.id) }
         }
@@ -91,7 +99,7 @@ extension Layers {
 }
 
 extension Layers {
-    /// Lets changes of members that were there already be changes of the rows that stand for them (H25).
+    /// Redirects changes of members that existed already to the rows that represent them.
     fileprivate mutating func move(
         _ numbers: [Int64: Int64],
         onto rows: Part<JoinRow>,
@@ -118,7 +126,7 @@ extension Layers {
 }
 
 extension Change<JoinRow> {
-    /// The same change of another row, which is in the store and stands for the same member.
+    /// This change, applied to another row that is in the store and represents the same member.
     fileprivate func moved(onto row: JoinRow, sequence: Int64) -> Change {
         let base = Base(seenInStore: row, sequence: sequence)
         if kind == .delete || kind == .withdrawn {
@@ -131,7 +139,7 @@ extension Change<JoinRow> {
 }
 
 extension Part {
-    /// Takes what this commit has written out of the layers it came from, and lets all others know the rows.
+    /// Removes the written changes from the layers they came from, and rebases all other layers onto the rows.
     func settle(_ record: CommitRecord, entity: Int, path: [Int], before: Layers, in layers: inout Layers) {
         let taken = record.taken[entity]?.typed(Row.self)
         leaveBehind(record, entity: entity, path: path, before: before, in: &layers)
@@ -150,7 +158,7 @@ extension Part {
         }
     }
 
-    /// The committed rows that a layer has changes of.
+    /// The committed rows of which a layer has changes.
     func touched(in layers: Layers, context: Int, entity: Int) -> [Int64] {
         var result: Set<Int64> = []
         for segment in layers[context] {
@@ -160,7 +168,7 @@ extension Part {
         return result.sorted()
     }
 
-    /// These changes on top of rows that their own context has committed meanwhile (H16).
+    /// These changes, based on rows that their own context has committed meanwhile.
     func settled(onOwn commit: any AnyPart) -> any AnyPart {
         let commit = commit.typed(Row.self)
         let settled = changes.map { change in
@@ -170,7 +178,7 @@ extension Part {
         return Part(numbers: numbers, changes: settled)
     }
 
-    /// Edits made while the commit was under way lie on top of what it wrote: that is their base now (H16).
+    /// Updates the bases of edits that were made during the commit. They lie above the rows that the commit wrote.
     private func settleOwn(
         _ numbers: [Int64],
         taken: Part<Row>?,
@@ -191,8 +199,10 @@ extension Part {
 }
 
 extension Part {
-    /// Edits that were made on top of the very values that are in the store now have seen what a commit would compare
-    /// them with, whichever context has written these values. Columns with other values keep their base (C16).
+    /// Updates the bases of edits that were made on top of exactly the values that are in the store now.
+    ///
+    /// Such edits have seen the values that a commit would compare with, whichever context has written them. Columns
+    /// with other values keep their base.
     func settleSeen(_ numbers: [Int64], entity: Int, context: Int, in layers: inout Layers) {
         var edits: [Int: [Int64: Change<Row>?]] = [:]
         for number in numbers {
@@ -200,7 +210,7 @@ extension Part {
             for (_, change, position) in layers.stack(number, entity: entity, in: context, Row.self) {
                 guard let base = change.base else { continue }
                 if !base.isStored {
-                    // The row is in the store now, and what was seen of it stands for what was there.
+                    // The row is in the store now. The row that was seen serves as the stored row.
                     edits[position, default: [:]][number] = change.stored()
                     continue
                 }
@@ -216,10 +226,9 @@ extension Part {
 }
 
 extension Layers {
-    /// Lets changes of rows that were made before the row came into the store know that it is there by now. What lies beneath them
-    /// is seen to elsewhere.
+    /// Updates changes that were made before their row came into the store. Other functions update the row below them.
     ///
-    /// - Parameter stored: the row in the store; asked for such changes only.
+    /// - Parameter stored: returns the row in the store; called for such changes only.
     mutating func settleStored<Row: StoredRow>(
         _ numbers: [Int64],
         entity: Int,
@@ -241,7 +250,7 @@ extension Layers {
 }
 
 extension Change {
-    /// This change once the row that it was made of has come into the store.
+    /// This change, after the row that it was made from has come into the store.
     func stored() -> Change {
         guard let base, !base.isStored else { return self }
         var change = self
@@ -261,10 +270,10 @@ extension Change {
 }
 
 extension Layers {
-    /// Lets the changes of one layer stand on what is beneath them now.
+    /// Rebases the changes of one layer onto the rows that are below them now.
     ///
-    /// - Parameter fallback: the row in the store, for rows that no layer beneath has changed: `.some(nil)` where it is
-    ///   gone, nil where it is as it was.
+    /// - Parameter fallback: the row in the store, for rows that no layer below has changed: `.some(nil)` if it is
+    ///   gone, nil if it is unchanged.
     mutating func rebase<Row: StoredRow>(
         _ numbers: [Int64],
         entity: Int,
@@ -276,9 +285,9 @@ extension Layers {
         let beneath = Array(readPath(to: context).dropLast())
         var edits: [Int: [Int64: Change<Row>?]] = [:]
         for number in numbers {
-            // Nil while it is not known what lies beneath; then the lowest change is as it was.
+            // Nil while the row below is not known. Then the lowest change stays as it is.
             var below: Row??
-            // What a delete of this layer hides that a restore on top of it takes back.
+            // The row that a delete of this layer hides. A restore above the delete brings this row back.
             var hidden: Row?
             if let change = top(number, entity: entity, in: beneath, type) {
                 below = .some(change.kind.isVisible ? change.row : nil)
@@ -293,7 +302,7 @@ extension Layers {
                 if let rebased { edits[position, default: [:]][number] = .some(rebased) }
                 let shown = rebased ?? change
                 hidden = shown.kind == .delete ? (below ?? shown.beneathRow) : nil
-                // With what had been edited here before the delete.
+                // Includes the edits of this layer before the delete.
                 if shown.kind == .delete { hidden?._$copy(shown.columns, from: shown.row) }
                 below = .some(shown.kind.isVisible ? shown.row : nil)
             }

@@ -1,22 +1,26 @@
 import Foundation
 
-/// Replacements of single changes in one layer, of whichever entity.
+/// Replacements of single changes in one layer, for any entity.
 protocol LayerEdits: Sendable {
-    /// - Parameter level: the segments of the layer. Those of which nothing is left stay, for the edits of other entities.
+    /// Applies the replacements.
+    ///
+    /// - Parameter level: the segments of the layer. Empty segments stay, for the edits of other entities.
     func apply(to level: inout [Segment], entity: Int)
 
-    /// Takes deletes of rows that these edits bring back out of a layer. Gives the rows by the id of the segment.
+    /// Removes the deletes of restored rows from a layer. Returns the rows by the id of the segment.
     func cancelDeletes(in layers: inout Layers, context: Int, entity: Int, frozen: Set<Int>) -> [Int: Set<Int64>]
 
-    /// - Throws: ``StrataError`` with `conflict` where a row that these edits bring back has lost its bytes.
+    /// Checks that restored rows still have the bytes that they keep outside of the row.
+    ///
+    /// - Throws: ``StrataError`` with `conflict` if a restored row has lost its bytes.
     func checkBytes(_ info: EntityInfo, _ connection: Connection) throws
 }
 
 struct EntityEdits<Row: StoredRow>: LayerEdits {
-    /// By the segment's place in the layer and the row's number; nil takes a change out.
+    /// The replacements, by the segment's position in the layer and the row's number; nil removes a change.
     var changes: [Int: [Int64: Change<Row>?]] = [:]
 
-    /// The rows that are brought back.
+    /// The rows that are restored.
     var restored: Set<Int64> = []
 
     func apply(to level: inout [Segment], entity: Int) { level.edit(entity: entity, changes) }
@@ -25,7 +29,7 @@ struct EntityEdits<Row: StoredRow>: LayerEdits {
         var edits: [Int: [Int64: Change<Row>?]] = [:]
         for number in restored {
             let stack = layers.stack(number, entity: entity, in: context, Row.self)
-            // What was inserted and deleted in this layer is gone, and is brought back by somebody else.
+            // A row that was inserted and deleted in this layer is gone. Its restore is handled elsewhere.
             if stack.contains(where: { $0.change.kind == .insert }) { continue }
             for (_, change, position) in stack
             where change.kind == .delete && !frozen.contains(layers[context][position].id) {
@@ -51,7 +55,8 @@ struct EntityEdits<Row: StoredRow>: LayerEdits {
 }
 
 extension Entity {
-    /// Holds the changes of a layer against what lies beneath them now (C17), as far as that is not what was seen.
+    /// Resolves the conflicts between a layer's changes and the rows below them, if these differ from the rows that
+    /// were seen.
     func settleConflicts(
         _ layers: Layers,
         context: Int,
@@ -86,8 +91,8 @@ extension Entity {
         return edits.changes.isEmpty ? nil : edits
     }
 
-    /// The changes of one row in one layer, oldest first, as they are once their conflicts are settled; nil for those
-    /// that are given up.
+    /// The changes of one row in one layer, oldest first, after their conflicts are resolved; nil for discarded
+    /// changes.
     private func settle(
         _ stack: [Change<Row>],
         carriers: [Carriers],
@@ -98,13 +103,14 @@ extension Entity {
         let parent = stack[0].beneathRow
         var below = parent
         var result: [Change<Row>?] = []
-        /// Whether an edit just before brings the row back.
+        /// Whether the preceding edit restores the row.
         var isBroughtBack = false
-        // Own edits before a delete are no matter any more: the delete is held against what they set out from.
+        // Own edits before a delete do not matter any more. The delete is compared with the row from which those edits
+        // began.
         let endsDeleted = stack.last?.kind == .delete
         for (index, change) in stack.enumerated() {
             if endsDeleted && index < stack.count - 1 && change.kind != .delete {
-                // Who insists on the delete has seen what is beneath these edits too.
+                // A side that insists on the delete has also seen the row below these edits.
                 let isInsisting = change.kind == .update && below != nil && policy != .error && policy != .theirs
                 let settled = isInsisting ? change.over(below) : change
                 result.append(settled)
@@ -115,13 +121,13 @@ extension Entity {
             if change.kind == .orphan, below == nil,
                 later.contains(where: { $0.kind == .insert || $0.kind == .restore })
             {
-                // Somebody has decided about this row already.
+                // A later change has already decided about this row.
                 result.append(later.contains { $0.kind == .insert } ? nil : change)
                 continue
             }
             if isBroughtBack, change.kind.isUpdate {
-                // What the row is like beneath is not known, nor was it when these edits were made. Those of one side are one
-                // decision about the row, and do not meet what lies beneath one by one.
+                // The row below is not known, and was not known when these edits were made. The edits of one carrier
+                // are one decision about the row, so they are not compared with the row below one by one.
                 var settled = broughtBack(change)
                 if carriers[index] == carriers[index - 1], let older = result[index - 1] {
                     settled = older.followed(by: settled)
@@ -183,7 +189,7 @@ extension Entity {
         return result
     }
 
-    /// An edit of a row that is brought back.
+    /// This edit as a restore of its row.
     private func broughtBack(_ change: Change<Row>) -> Change<Row> {
         var change = change
         change.kind = .restore
@@ -191,7 +197,7 @@ extension Entity {
         return change
     }
 
-    /// Changes that set the timestamps of rows which a context has inserted or updated (C11).
+    /// Changes that set the timestamps of rows that a context has inserted or updated.
     func stamps(_ parts: [any AnyPart], layers: Layers, context: Int, now: Date) -> (any AnyPart)? {
         var stamps: [Change<Row>] = []
         var seen: Set<Int64> = []
@@ -228,7 +234,7 @@ extension Entity {
         return stamps.isEmpty ? nil : Part(unsorted: stamps)
     }
 
-    /// Values of a layer that must be unique and that its parents or the store show already (H24).
+    /// Finds unique values of a layer that its parents or the store already have.
     func findDuplicates(
         _ layers: Layers,
         path: [Int],
@@ -244,7 +250,7 @@ extension Entity {
                 own.contains { $0.typed(Row.self)[number]?.sets(unique) ?? false }
             }
             let statement = try connection.statement(info.sql.selectHolder(unique))
-            // What parents disagree about themselves is not for this layer to settle.
+            // Conflicts of parents among themselves are not resolved by this layer.
             for place in mine.visible where isOwn(place.number) {
                 let row = own[Int(place.part)].typed(Row.self).changes[Int(place.index)].row
                 let key = try unique.map { try row._$value(at: $0) }
@@ -255,7 +261,7 @@ extension Entity {
                 }
                 var holder: Int64?
                 try statement.run(key) { holder = try $0.read(Int64.self, at: 0) }
-                // What a layer says of the holder goes before what the store says.
+                // The layers' state of the holder takes precedence over the store's.
                 guard let holder, holder != place.number, !pending.isHidden(holder) else { continue }
                 found.append(duplicate(row, of: holder, in: unique))
             }
@@ -264,16 +270,16 @@ extension Entity {
 }
 
 extension Change {
-    /// What counts again of what was done before a delete, once that is cancelled.
+    /// The edits before a delete that count again after the delete is cancelled; nil without such edits.
     var cancelled: Change? {
         if columns.isEmpty { return nil }
-        // Where there is no row beneath, there is none for these edits either.
+        // If no row exists below the delete, none exists below these edits.
         var kind = ChangeKind.update
         if case .gone = base?.beneath { kind = .orphan }
         return Change(kind: kind, columns: columns, row: row, base: base)
     }
 
-    /// The same change, made in the knowledge of what is beneath it now.
+    /// This change, made with knowledge of the row that is below it now.
     fileprivate func over(_ theirs: Row?) -> Change {
         guard let base else { return self }
         var seen = base.seen
@@ -293,15 +299,15 @@ extension Change {
 }
 
 extension Change {
-    /// Whether the row gets its values of these columns by this change.
+    /// Whether this change sets the row's values in these columns.
     func sets(_ columns: [Int]) -> Bool {
         kind != .update || columns.contains(where: self.columns.contains)
     }
 
-    /// The row that lies beneath the change now; nil where there is none.
+    /// The row that is below the change now; nil if the row is gone.
     ///
-    /// What a base has seen may have become another value in columns that this change does not set; the change's own row
-    /// shows those as they are.
+    /// In columns that this change does not set, the row that the base has seen may be outdated. The change's own row
+    /// shows the current values of these columns.
     var beneathRow: Row? {
         guard let base, kind != .insert else { return nil }
         switch base.beneath {

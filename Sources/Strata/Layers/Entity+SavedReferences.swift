@@ -1,6 +1,8 @@
 extension Entity {
-    /// References that a layer sets to objects which its parent does not show: another context has deleted them, or has not saved
-    /// them. With one of these the parent could not commit at all.
+    /// Finds references of a layer to objects that its parent does not show.
+    ///
+    /// Another context has deleted these objects, or has not saved them. With one such reference, the parent could not
+    /// commit at all.
     ///
     /// - Parameters:
     ///   - level: the layer's segments as the save moves them.
@@ -21,7 +23,7 @@ extension Entity {
             for (index, part) in parts.enumerated() {
                 for change in part.changes where change.kind.isVisible {
                     let number = change.row._$number
-                    // The newest of several changes of a row has the reference.
+                    // The newest of several changes of a row has the valid reference.
                     if parts[(index + 1)...].contains(where: { $0.index(of: number) != nil }) { continue }
                     let isSet =
                         change.sets(columns) || parts[..<index].contains { $0[number]?.sets(columns) ?? false }
@@ -42,7 +44,7 @@ extension Entity {
 }
 
 extension Schema {
-    /// Whether a reference may lead to an object that is deleted, as `.noAction` says.
+    /// Whether a reference may point to a deleted object, because its delete rule is `.noAction`.
     func isLeftDangling(_ reference: OutgoingReference, from info: EntityInfo) -> Bool {
         let rule = entities[reference.destination].info.incoming.first {
             $0.entity == info.index && $0.column == reference.column
@@ -52,7 +54,7 @@ extension Schema {
 }
 
 extension ObjectContext {
-    /// Checks that the parent shows the objects to which this layer refers once its conflicts are settled.
+    /// Checks that the parent shows the objects to which this layer refers after its conflicts are resolved.
     func checkReferences(
         _ layers: Layers,
         _ edits: [Int: any LayerEdits],

@@ -1,21 +1,23 @@
-/// Columns of a layer that were set back to what they had been, and their rows.
+/// Columns of a layer that were reset to their earlier values, and their rows.
 struct SetBack {
     let edits: any LayerEdits
-    /// What the layer had of these rows.
+    /// The layer's changes of these rows.
     let rows: any AnyPart
 }
 
 extension Entity {
-    /// What a layer has of columns that show again what its lowest change of them has seen: that is no change (C8).
+    /// Finds columns that show again the value that the layer's lowest change of them has seen. Such a column is
+    /// unchanged.
     ///
-    /// Edits of different carriers are left as they are, since each of these may be committed by itself.
+    /// Edits of different carriers stay as they are, since each carrier may be committed separately.
     ///
-    /// - Parameter fixed: segments that stay what they are.
+    /// - Parameter fixed: segments that must not change.
     /// - Complexity: O(changed rows).
     func setBack(in level: [Segment], fixed: Set<Int>) -> SetBack? {
-        // The places of members are not compared column by column.
+        // The positions of members are not compared column by column.
         guard !info.isJoin else { return nil }
-        // Before every commit, mostly of few rows: nothing is made for nothing.
+        // This function runs before every commit, usually for few rows. It allocates nothing if there are no
+        // candidates.
         let candidates = candidates(in: level)
         if candidates.isEmpty { return nil }
         let parts = level.enumerated().compactMap { position, segment in
@@ -32,7 +34,7 @@ extension Entity {
             for (position, change) in stack {
                 var rest = change
                 rest.columns = self.rest(of: change.columns, without: setBack)
-                // A row that is gone beneath is not made anew from what is there.
+                // If the row is gone below, it must not be recreated with values that were reset.
                 rest.row._$copy(setBack, from: seen)
                 edits.changes[position, default: [:]][number] = .some(rest.columns.isEmpty ? nil : rest)
             }
@@ -40,7 +42,7 @@ extension Entity {
         return rows.isEmpty ? nil : SetBack(edits: edits, rows: Part(unsorted: rows))
     }
 
-    /// The rows of which something may have been set back, ascending: those with several changes, or with one that shows what it
+    /// The rows that may have reset columns, ascending: rows with several changes, or with one that shows a value it
     /// has seen.
     private func candidates(in level: [Segment]) -> [Int64] {
         var candidates: [Int64] = []
@@ -69,7 +71,8 @@ extension Entity {
         return candidates.count > 1 ? Set(candidates).sorted() : candidates
     }
 
-    /// The columns that a row's changes in one layer, oldest first, have set back together, and a row with what was seen in them.
+    /// The columns that a row's changes in one layer, oldest first, have reset together, and a row with the values that
+    /// were seen in them.
     private func columnsSetBack(
         by stack: [Change<Row>],
         of carriers: [Carriers]
@@ -98,19 +101,19 @@ extension Entity {
 }
 
 extension ChangeKind {
-    /// Whether single columns are set, and nothing is decided about the row, which may be gone beneath.
+    /// Whether the change sets single columns without a decision about the row, which may be gone below.
     fileprivate var isPlainUpdate: Bool { self == .update || self == .orphan }
 }
 
 extension LayerStore {
-    /// Whether a layer has changes that are none (``takeOutSetBack(of:_:_:)``).
+    /// Whether a layer has columns that were reset, see ``takeOutSetBack(of:_:_:)``.
     func hasSetBack(in context: Int, _ schema: Schema) -> Bool {
         let (level, fixed) = state.withLock { ($0.layers[context], $0.taken) }
         return level.updated.contains { schema.entities[$0].setBack(in: level, fixed: fixed) != nil }
     }
 
-    /// Takes out of a layer what was set back in it, and lets everything above stand on what is left. Says whether there was
-    /// anything, and nil where what was read is too old to stand on.
+    /// Removes reset columns from a layer, and rebases all layers above it. Returns whether there were any; nil if the
+    /// reading is too old.
     func takeOutSetBack(of context: Int, _ schema: Schema, _ reading: LayerReading) throws -> Bool? {
         let isDone = try standing(on: reading, schema) { state in
             var level = state.layers[context]
@@ -133,7 +136,7 @@ extension LayerStore {
 }
 
 extension [Segment] {
-    /// The entities of which there are updates.
+    /// The entities that have updates.
     fileprivate var updated: Set<Int> {
         var updated: Set<Int> = []
         for segment in self {

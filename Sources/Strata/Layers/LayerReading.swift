@@ -1,21 +1,24 @@
-/// A state of the store that layers are to stand on.
+/// A state of the store onto which layers are rebased.
 struct LayerReading {
     let connection: Connection
     /// The number of the last commit that the connection sees.
     let sequence: Int64
 }
 
-/// What has become of a context's layer, and of its parent's.
+/// Whether a context's layer has changed, and whether its parent's layer has.
 struct LayerChange {
     let hasChanged: Bool
     let hasChangedParent: Bool
 }
 
 extension LayerStore {
-    /// Holds the layers while they are made to stand on a state of the store. They know of just the commits that are in it: what they
-    /// lack is taken in first. An older state would set them back, and of a newer one readers would see a part.
+    /// Locks the layers while they are rebased onto a state of the store.
     ///
-    /// - Returns: nil where it has to be tried again with a newer state: the layers know of more, or a commit is just being taken over.
+    /// The layers then know exactly the commits in this state: missing commits are applied first. An older state would
+    /// reset the layers. Of a newer state, readers would see only a part.
+    ///
+    /// - Returns: nil if the caller must retry with a newer state: the layers know more commits, or a commit is being
+    ///   applied.
     func standing<Result>(
         on reading: LayerReading,
         _ schema: Schema,

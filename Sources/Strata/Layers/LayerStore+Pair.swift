@@ -1,29 +1,29 @@
 import Foundation
 
 extension LayerStore {
-    /// A snapshot's number with the layers that belong to it.
+    /// A snapshot's sequence number with the matching layers.
     struct Pair {
         let sequence: Int64
         let layers: Layers
         /// The last event that the layers contain.
         let lastEvent: Int
-        /// A commit that the snapshot contains already and the events do not.
+        /// A commit that the snapshot contains but the events do not contain yet.
         let inFlight: CommitRecord?
     }
 
-    /// Takes a snapshot and the layers at one moment: first the snapshot, then the layers, and both again where the
-    /// layers have moved on in between (H15).
+    /// Takes a snapshot and the matching layers: first the snapshot, then the layers. It takes both again if the layers
+    /// have advanced in between.
     ///
-    /// From then on the context, if there is one, is told of what happens.
+    /// From then on the context, if there is one, is notified of events.
     func pair(for reader: Reader, of context: Int?, schema: Schema) throws -> Pair {
-        // What the store has reached before the snapshot was taken, once that matters.
+        // The number that the store had reached before the snapshot was taken, if it matters.
         var reached: Int64 = 0
         var hasAbsorbed = false
-        // Others may have live objects that these commits concern.
+        // Other contexts may have live objects that these commits concern.
         defer { if hasAbsorbed { tellWatchers(of: context) } }
         while true {
             let sequence = try reader.begin()
-            // Else this would go on for ever.
+            // Without this check the loop would never end.
             guard sequence >= reached else { throw Self.replacedError.naming(reader.connection.path) }
             let pair: Pair? = try state.withLock { state in
                 if sequence < state.sequence {
@@ -58,18 +58,19 @@ extension LayerStore {
         }
     }
 
-    /// Waits a little for a commit that is in the file and about to be taken over; it may be copying the journal first.
+    /// Waits briefly for a commit that is in the file and about to be applied. Its writer may be copying the journal
+    /// first.
     static func waitForCommit() { usleep(50) }
 
-    /// Takes in commits of other processes through the one that a connection sees.
+    /// Applies commits of other processes, through the last one that a connection sees.
     func absorb(through sequence: Int64, _ schema: Schema, _ connection: Connection, _ state: inout State) throws {
         try state.absorb(through: sequence, schema: schema, connection: connection)
         hub.advance(to: sequence, nil)
     }
 
-    /// Takes in commits of other processes before one of our own, which has found the store at this number.
+    /// Applies commits of other processes before a commit of this process, which has found the store at this number.
     ///
-    /// - Parameter committer: the context that knows already.
+    /// - Parameter committer: the context that already knows.
     func takeIn(_ base: Int64, _ schema: Schema, _ connection: Connection, by committer: Int?) throws {
         let hasAbsorbed = try state.withLock { state in
             guard base >= state.sequence else { throw Self.replacedError.naming(connection.path) }
@@ -80,8 +81,8 @@ extension LayerStore {
         if hasAbsorbed { tellWatchers(of: committer) }
     }
 
-    /// Takes in commits of other processes that a connection sees, unless a commit of our own is just being written: what comes
-    /// of that tells of them too.
+    /// Applies commits of other processes that a connection sees, unless a commit of this process is being written. The
+    /// outcome of that commit reports them too.
     func absorbForeign(_ sequence: Int64, _ schema: Schema, _ connection: Connection) throws {
         let hasAbsorbed = try state.withLock { state in
             guard sequence > state.sequence, state.inFlight.map({ sequence < $0.sequence }) ?? true else {
@@ -93,9 +94,9 @@ extension LayerStore {
         if hasAbsorbed { tellWatchers(of: nil) }
     }
 
-    /// Takes in a commit whose changes are known, unless rows have to be read for that: where layers have changes of the same tables.
+    /// Applies a commit whose changes are known, unless rows must be read: when layers have changes of the same tables.
     ///
-    /// - Returns: whether nothing is left to take in.
+    /// - Returns: whether no commit is left to apply.
     func absorb(_ changes: CommitChanges, through sequence: Int64, _ schema: Schema) -> Bool {
         let hasAbsorbed: Bool? = state.withLock { state in
             guard sequence > state.sequence else { return false }
@@ -121,17 +122,17 @@ extension LayerStore {
         )
     }
 
-    /// What happened after an event, through another; nil where that is forgotten.
+    /// The events after one event, through another one; nil if some of them are forgotten.
     func events(after cursor: Int, through last: Int) -> [Event]? {
         state.withLock { state in
             state.events(after: cursor).map { $0.filter { $0.number <= last } }
         }
     }
 
-    /// Whether nothing happened after an event.
+    /// Whether no event has occurred since this one.
     func isCurrent(_ cursor: Int) -> Bool { state.withLock { $0.lastEvent == cursor } }
 
-    /// From now on the context is told of what happens. Gives the last event and the last commit before.
+    /// Begins to notify a context of events. Returns the last event and the last commit before.
     func startTracking(_ context: Int) -> (event: Int, sequence: Int64) {
         state.withLock { state in
             state.cursors[context] = state.lastEvent
@@ -139,7 +140,7 @@ extension LayerStore {
         }
     }
 
-    /// Notes how far a context has come; nil where it has no objects that could be stale.
+    /// Notes the last event that a context has processed; nil if it has no objects that could be stale.
     func track(_ context: Int, cursor: Int?) {
         state.withLock { state in
             state.cursors[context] = cursor
@@ -147,31 +148,31 @@ extension LayerStore {
         }
     }
 
-    /// How far a context has come, where all that has happened since an event is its own doing: edits, and the commit if
-    /// one is given. Then its objects show all of that already. Nil otherwise.
+    /// The new cursor of a context if all events since the given one are its own: edits, and the commit if one is
+    /// given. The context's objects then show all of them already. Nil otherwise.
     func cursor(after cursor: Int, of context: Int, committing sequence: Int64? = nil) -> Int? {
         state.withLock { $0.advance(cursor, of: context, committing: sequence) }
     }
 
     /// Puts changes on top of a context's layer.
     ///
-    /// - Parameter cursor: the last event that the changes were made in the knowledge of.
+    /// - Parameter cursor: the last event that was known when the changes were made.
     func publish(_ parts: [Int: any AnyPart], carriers: Carriers, by context: Int, seenThrough cursor: Int) -> Published
     {
         let published = state.withLock { state in
             var parts = parts
             let before = state.layers.revisions[context]
             let news = state.lastEvent == cursor ? [] : state.news(for: context, after: cursor)
-            // Of what was taken out of a layer beneath, it is not known what had been there before.
+            // If changes were removed from a layer below, the rows that were there before are not known.
             let isBlind = !state.isKnown(after: cursor) || news.contains { $0.hasChangedLayer(of: parts) }
             for event in news where event.isTaking(context) {
-                // The layer was committed between an edit and now: the edit lies on top of what that wrote (H16).
+                // The layer was committed between an edit and now. The edit lies above the rows that the commit wrote.
                 for (entity, part) in parts {
                     if let commit = event.parts[entity] { parts[entity] = part.settled(onOwn: commit) }
                 }
             }
             state.layers.push(parts, carriers: carriers, to: context, frozen: state.fixed)
-            // What has happened since, and what lies in the same layer, is now beneath changes that did not know of it.
+            // Events since then, and other changes in the same layer, now lie below changes that did not know them.
             let isMixed = state.layers[context].contains { $0.carriers != carriers }
             for event in news where event.isCommit {
                 for (entity, part) in parts {
@@ -201,24 +202,24 @@ extension LayerStore {
         return published
     }
 
-    /// What came of changes that were put on top of a layer.
+    /// The result of putting changes on top of a layer.
     struct Published {
-        /// The event that they are, where nobody else has done anything since they were made.
+        /// The event of these changes, if no other context has done anything since they were made.
         let cursor: Int?
-        /// Whether it is not known any more what has happened since.
+        /// Whether the changes since then are not known any more.
         let isBlind: Bool
         /// The revisions of the layer.
         let revisions: (before: Int?, after: Int?)
     }
 
-    /// Lets changes of a layer stand on what is beneath them; nil where that has to be tried with a newer state.
+    /// Rebases changes of a layer onto the rows below them; nil if the caller must retry with a newer state.
     func standOnStore(
         _ parts: [Int: any AnyPart],
         in context: Int,
         _ schema: Schema,
         _ reading: LayerReading
     ) throws -> Void? {
-        // What is inserted stands on nothing.
+        // Inserts do not have a row below them.
         let parts = parts.filter { $0.value.kinds != .insert }
         if parts.isEmpty { return () }
         let hasStood: Void? = try standing(on: reading, schema) { state in
@@ -233,7 +234,7 @@ extension LayerStore {
         return hasStood
     }
 
-    /// Takes all changes out of a context's layer.
+    /// Removes all changes from a context's layer.
     func clear(_ context: Int) {
         state.withLock { state in
             for segment in state.layers[context] { state.note(.layer(context), segment.parts) }
@@ -243,9 +244,10 @@ extension LayerStore {
 }
 
 extension LayerStore.Event {
-    /// The rows that a context has to look at. Of its own commit it has them already, unless they came out otherwise.
+    /// The rows that a context must refresh. From its own commit, these are only rows whose result differs.
     ///
-    /// - Parameter seesSaved: whether the context sees what it has saved upward; otherwise the commit is news to it.
+    /// - Parameter seesSaved: whether the context sees changes that it has saved upward; otherwise the commit is new to
+    ///   it.
     func parts(for context: Int, seesSaved: Bool) -> [Int: any AnyPart] {
         if case .commit(_, context, _) = cause, seesSaved { adjusted } else { parts }
     }
@@ -254,7 +256,7 @@ extension LayerStore.Event {
         if case .commit = cause { true } else { false }
     }
 
-    /// Whether changes of some of these rows were taken out of a layer, or put there by somebody else.
+    /// Whether changes of some of these rows were removed from a layer, or put there by another context.
     func hasChangedLayer(of parts: [Int: any AnyPart]) -> Bool {
         guard case .layer = cause else { return false }
         return parts.contains { entity, part in
@@ -269,7 +271,7 @@ extension LayerStore.Event {
 }
 
 extension Layers {
-    /// Lets layers stand on what is beneath these rows by now; where that is the store, it is read.
+    /// Rebases layers onto the rows that are below them now. If a row is in the store, it is read.
     mutating func rebaseAll(
         _ parts: [Int: any AnyPart],
         in contexts: [Int],
@@ -283,7 +285,7 @@ extension Layers {
         }
     }
 
-    /// Lets layers stand on rows that have changed in layers beneath them.
+    /// Rebases layers onto rows that have changed in layers below them.
     mutating func rebaseAll(_ parts: [Int: any AnyPart], in contexts: [Int]) {
         for context in contexts where levels[context] != nil {
             for (entity, part) in parts { part.rebaseAbove(entity: entity, context: context, in: &self) }
@@ -292,14 +294,14 @@ extension Layers {
 }
 
 extension Part {
-    /// Lets the changes that a layer has of these rows stand on what is beneath them now.
+    /// Rebases a layer's changes of these rows onto the rows that are below them now.
     func rebaseAbove(entity: Int, context: Int, in layers: inout Layers) {
         let numbers = touched(in: layers, context: context, entity: entity)
         guard !numbers.isEmpty else { return }
         layers.rebase(numbers, entity: entity, in: context, Row.self) { _ in nil }
     }
 
-    /// Lets these changes of a layer stand on what is beneath it, and where that is the store on what was committed.
+    /// Rebases these changes of a layer onto the layers below it or, if the store is below it, onto the committed rows.
     func rebaseOnCommits(_ commits: [any AnyPart], entity: Int, context: Int, in layers: inout Layers) {
         let commits = commits.reversed().map { $0.typed(Row.self) }
         layers.settleStored(numbers, entity: entity, in: context, Row.self) { number in
@@ -313,7 +315,7 @@ extension Part {
         }
     }
 
-    /// Lets these changes of a layer stand on what other layers show.
+    /// Rebases these changes of a layer onto the rows that other layers show.
     func rebase(onto path: [Int], entity: Int, context: Int, in layers: inout Layers) {
         let shown = layers
         layers.rebase(numbers, entity: entity, in: context, Row.self) { number in
@@ -340,8 +342,8 @@ extension LayerStore.State {
         return lastEvent
     }
 
-    /// Takes in commits of other processes: rows that layers have changes of are read anew, and live objects look for themselves
-    /// where the history says that they are concerned.
+    /// Applies commits of other processes. Rows of which layers have changes are read again. Live objects check the
+    /// store themselves if the history says that they are affected.
     mutating func absorb(through sequence: Int64, schema: Schema, connection: Connection) throws {
         var found: [Int: any AnyPart] = [:]
         let unread = try connection.changes(from: self.sequence, through: sequence).map(schema.numbers)
@@ -364,9 +366,9 @@ extension LayerStore.State {
 }
 
 extension Entity {
-    /// The rows of which layers have updates or deletes, and that were changed in the store since: as they are now.
+    /// The current state of rows that layers have updated or deleted, if the store has changed them since.
     ///
-    /// - Parameter known: those that were changed; nil where that is not known.
+    /// - Parameter known: the rows that were changed; nil if they are not known.
     func readChanged(
         _ parts: [any AnyPart],
         since sequence: Int64,

@@ -1,21 +1,23 @@
-/// What the layers were when a savepoint began.
+/// The state of the layers when a savepoint began.
 struct LayerSavepoint {
     let context: Int
     /// The context that saves go to; nil for the store.
     let parent: Int?
-    /// The segments of both, which are not merged with what comes, so that it can be told from them.
+    /// The segments of both layers. They are not merged with later ones, so that later changes can be told apart.
     let own: [Segment]
     let parents: [Segment]
-    /// The id of the first segment that was published in it, by whomever.
+    /// The id of the first segment that was published within the savepoint, by any context.
     let first: Int
 
     var held: Set<Int> { Set((own + parents).map(\.id)) }
 
-    /// Whether changes were made in it.
+    /// Whether the segment's changes were made within the savepoint.
     func isNew(_ segment: Segment) -> Bool { segment.age.lowerBound >= first }
 
-    /// Whether the context has saved it upward in it. What it had saved before may have been elsewhere when this began, and have come
-    /// back: a savepoint of the parent that had saved it on has come to nothing.
+    /// Whether the context has saved the segment upward within the savepoint.
+    ///
+    /// Segments that it saved earlier may have been elsewhere when the savepoint began, and have come back. This occurs
+    /// if the parent had saved them further, and then rolled back a savepoint.
     func isCarried(_ segment: Segment) -> Bool { segment.moves[context].map { $0.lowerBound >= first } ?? false }
 }
 
@@ -48,8 +50,9 @@ extension LayerStore {
         }
     }
 
-    /// Takes back what a context has changed since a savepoint, in its own layer and in its parent's. Says whether there was
-    /// anything, and whether also in the parent's; nil where what was read is too old to stand on.
+    /// Undoes a context's changes since a savepoint, in its own layer and in its parent's.
+    ///
+    /// - Returns: whether there were any, and whether also in the parent's layer; nil if the reading is too old.
     func restore(_ savepoint: LayerSavepoint, _ schema: Schema, _ reading: LayerReading) throws -> LayerChange? {
         let context = savepoint.context
         let result = try standing(on: reading, schema) { state in
@@ -62,7 +65,7 @@ extension LayerStore {
             for segment in own + (rest ?? []) { state.emptied.remove(segment.id) }
             let lowest = rest == nil ? context : savepoint.parent ?? context
             var concerned = [lowest] + state.layers.descendants(of: lowest)
-            // One over the committed state alone does not see its parent's layer.
+            // A context that reads only the committed state is not among the descendants of its parent.
             if !concerned.contains(context) { concerned.append(context) }
             for other in concerned {
                 for parts in touched {
@@ -83,7 +86,8 @@ extension LayerStore {
 }
 
 extension LayerSavepoint {
-    /// The context's own layer as it was, with what others have saved there since. Adds what is not in it any more, or again.
+    /// The context's own layer as it was, with the changes that others have saved there since. Adds parts to `touched`
+    /// that are removed from the layer, or return to it.
     fileprivate func ownSegments(_ state: LayerStore.State, _ touched: inout [[Int: any AnyPart]]) -> [Segment] {
         let layers = state.layers
         let now = Dictionary(layers[context].map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
@@ -92,15 +96,16 @@ extension LayerSavepoint {
         var result: [Segment] = []
         for segment in own {
             if let current = now[segment.id] {
-                // As it is by now, on top of what others have committed since.
+                // In its current state, based on later commits of others.
                 result.append(current.withDeletes(of: segment, &touched))
             } else if above.contains(segment.id) || state.emptied.contains(segment.id) {
                 touched.append(segment.parts)
                 result.append(state.withoutTakenAlong(segment))
             }
-            // Else a commit has taken it.
+            // Otherwise a commit has taken the segment.
         }
-        // What a child has saved here meanwhile, and went up with the rest; then what it has saved after that.
+        // First the changes that a child has saved here meanwhile and that were saved upward with the rest, then its
+        // later ones.
         for segment in parent.map({ layers[$0] }) ?? [] where isCarried(segment) && !known.contains(segment.id) {
             let others = segment.carriers.contexts.filter { $0 != context }
             if others.isEmpty { continue }
@@ -126,7 +131,7 @@ extension LayerSavepoint {
         return result.filter { !$0.parts.isEmpty }
     }
 
-    /// The parent's layer without what the context has saved there; nil where it has saved nothing.
+    /// The parent's layer without the context's saved changes; nil if the context has saved nothing.
     fileprivate func parentSegments(_ state: LayerStore.State, _ touched: inout [[Int: any AnyPart]]) -> [Segment]? {
         guard let parent else { return nil }
         let layers = state.layers
@@ -134,7 +139,8 @@ extension LayerSavepoint {
         let before = Dictionary(parents.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         let overruled = state.overruled[context] ?? [:]
         var result: [Segment] = []
-        // What is there stays in its order; it is not that of `parents` where some were elsewhere when this began.
+        // The existing segments keep their order. It differs from that of `parents` if some were elsewhere when the
+        // savepoint began.
         for segment in layers[parent] {
             if isCarried(segment) {
                 touched.append(segment.parts)
@@ -144,7 +150,7 @@ extension LayerSavepoint {
                 result.append(segment)
             }
         }
-        // What a save has left nothing of lies above the same as before.
+        // A segment that a save has emptied returns to its place above the same segments.
         var place = 0
         for segment in parents {
             if let found = result.firstIndex(where: { $0.id == segment.id }) {
@@ -160,14 +166,14 @@ extension LayerSavepoint {
 }
 
 extension LayerStore.State {
-    /// Notes the rows that a commit has taken along out of layers that are not its own (H21).
+    /// Notes the rows that a commit has included from layers other than its own.
     mutating func noteTakenAlong(_ record: CommitRecord) {
         for (entity, numbers) in record.wentAlong {
             for number in numbers { takenAlong[entity, default: [:]][number] = layers.nextSegment }
         }
     }
 
-    /// A segment as it was, without what a commit has taken along since: that is in the store.
+    /// A segment in its earlier state, without the rows that a commit has included since. Those rows are in the store.
     fileprivate func withoutTakenAlong(_ segment: Segment) -> Segment {
         guard !takenAlong.isEmpty else { return segment }
         var result = segment
@@ -181,7 +187,7 @@ extension LayerStore.State {
 }
 
 extension Segment {
-    /// The same with the deletes that it had, where they were taken back since.
+    /// This segment with its earlier deletes, if they were cancelled since.
     ///
     /// - Parameter overruled: the only rows that count, by entity; nil for all.
     fileprivate func withDeletes(

@@ -1,77 +1,80 @@
 import Synchronization
 
-/// The published layers of a stack behind a mutex, together with how far the store has come.
+/// The published layers of a stack, protected by a mutex, and the sequence number that the store has reached.
 ///
-/// Isolation: any. The lock is held for work in memory only, except where commits of another process are taken in.
+/// Isolation: any. The lock is held for work in memory only, except when commits of another process are applied.
 final class LayerStore: Sendable {
     struct State: Sendable {
         var layers = Layers()
-        /// The number of the last commit that the layers know of. Readers of an older snapshot begin anew (H15).
+        /// The number of the last commit that the layers know. A reader with an older snapshot starts again.
         var sequence: Int64
         /// The commit that is being written to disk.
         var inFlight: CommitRecord?
-        /// How many commits under way hold a segment in place.
+        /// The number of running commits that hold a segment in place.
         var frozen: [Int: Int] = [:]
-        /// How many savepoints tell what comes later from a segment, which so is not merged with others.
+        /// The number of savepoints that tell a segment apart from later changes. Such a segment is not merged with
+        /// others.
         var held: [Int: Int] = [:]
-        /// The same of commits under way, which have read these segments and may take something of them along.
+        /// The number of running commits that have read a segment of a parent, and may include some of its rows.
         var read: [Int: Int] = [:]
 
-        /// Those held by savepoints of which a save has left nothing: all of it was given up, or was deletes that were overruled.
+        /// Segments that savepoints hold and a save has emptied: all changes were discarded, or were deletes that were
+        /// overruled.
         var emptied: Set<Int> = []
 
-        /// Deletes in held segments that a context's saves have overruled, by the context, the segment and the entity.
+        /// Deletes in held segments that a context's saves have overruled, by context, segment and entity.
         var overruled: [Int: [Int: [Int: Set<Int64>]]] = [:]
-        /// Rows that commits have taken along out of layers while savepoints were open, by entity, with the count of segments by then.
+        /// Rows that commits have included from layers while savepoints were open, by entity, with the segment count at
+        /// that time.
         var takenAlong: [Int: [Int64: Int]] = [:]
 
-        /// The segments of which nothing is taken out.
+        /// The segments from which nothing is removed.
         var taken: Set<Int> { held.isEmpty ? Set(frozen.keys) : Set(frozen.keys).union(held.keys) }
         /// The segments that are not merged with others.
         var fixed: Set<Int> { read.isEmpty ? taken : taken.union(read.keys) }
-        /// What happened, for contexts that have not yet taken it over, oldest first.
+        /// The events that some context has not processed yet, oldest first.
         var events: [Event] = []
-        /// How many rows these name.
+        /// The number of rows in these events.
         var eventRows = 0
         var lastEvent = 0
-        /// The last event that each context has taken over.
+        /// The last event that each context has processed.
         var cursors: [Int: Int] = [:]
-        /// Those who wait for the next event.
+        /// The waits for the next event.
         var waiters: [Int: CancellableWait.Waiter] = [:]
         /// Whether the store is closed.
         var isFinished = false
-        /// Why commits of other processes cannot be taken in; nil while they can.
+        /// The reason why commits of other processes cannot be read; nil if they can.
         var failure: StrataError?
 
-        /// Lets those who wait look for themselves.
+        /// Ends all waits, so that the waiting tasks check the state themselves.
         mutating func wakeWaiters() {
             for waiter in waiters.values { waiter.resume() }
             waiters.removeAll()
         }
     }
 
-    /// A reason to look at some live objects again.
+    /// A reason to refresh some live objects.
     struct Event: Sendable {
         enum Cause: Sendable {
-            /// This context has edited objects, and shows them so already.
+            /// This context has edited objects, and already shows the edits.
             case edits(Int)
-            /// Somebody else has changed the layer of this context, or changes were taken out of it.
+            /// Another context has changed the layer of this context, or changes were removed from it.
             case layer(Int)
-            /// The store has reached this number, by a commit of one context that took the layers of some as a whole; by
-            /// none where it is a commit of others, which was found in the file.
+            /// The store has reached this number by a commit of one context, which took the layers of some contexts as
+            /// a whole. The context is nil for commits of other processes, which were found in the file.
             case commit(Int64, by: Int?, taking: Set<Int>)
         }
 
         let number: Int
         let cause: Cause
-        /// The rows concerned, by entity.
+        /// The affected rows, by entity.
         private(set) var parts: [Int: any AnyPart]
-        /// Of a commit, those that came out otherwise than its context had them.
+        /// For a commit, the rows whose result differs from the committing context's version.
         private(set) var adjusted: [Int: any AnyPart] = [:]
         private(set) var rowCount: Int
-        /// False where there are more rows concerned than these.
+        /// False if rows other than these are affected, too.
         private(set) var isComplete = true
-        /// Rows concerned that are not among `parts`; nil where it is not known which, so that live objects have to look for
+        /// Affected rows that are not among `parts`; nil if they are not known, so that live objects must check
         /// themselves.
         private(set) var unread: [Int: NumberRuns]? = [:]
 
@@ -93,21 +96,22 @@ final class LayerStore: Sendable {
             unread = record.isComplete ? [:] : record.unread
         }
 
-        /// Lets go of the rows, and keeps what has happened.
+        /// Releases the rows, but keeps the event.
         mutating func forgetRows() {
             (parts, adjusted, rowCount, isComplete, unread) = ([:], [:], 0, false, nil)
         }
     }
 
-    /// Contexts that have fallen further behind than so many events or rows look at all of their objects.
+    /// The number of events that are kept. A context that has missed more events, or more rows than ``rowLimit``, looks
+    /// at all of its objects.
     static let eventLimit = 4096
     static let rowLimit = 200_000
 
     let state: Mutex<State>
-    /// Those who follow the commits.
+    /// The observers of the commits.
     let hub: ChangeHub
     private let watchers = Mutex<[Int: @Sendable () -> Void]>([:])
-    /// Whether there are any; most stacks of a service have none.
+    /// Whether there are watchers. Most stacks of a service have none.
     private let isWatched = Atomic(false)
 
     init(sequence: Int64) {
@@ -115,20 +119,20 @@ final class LayerStore: Sendable {
         hub = ChangeHub(sequence: sequence)
     }
 
-    /// The number of the newest commit that the layers know of.
+    /// The number of the newest commit that the layers know.
     var newestSequence: Int64 { state.withLock { $0.sequence } }
 
     func add(context: Int, parent: Int?, committedOnly: Bool) {
         state.withLock { $0.layers.add(context: context, parent: parent, committedOnly: committedOnly) }
     }
 
-    /// Has a context told when something changes that its live objects may show.
+    /// Notifies a context of changes that its live objects may show.
     func watch(_ context: Int, _ tell: @escaping @Sendable () -> Void) {
         watchers.withLock { $0[context] = tell }
         isWatched.store(true, ordering: .releasing)
     }
 
-    /// Tells the contexts that merge at once, but not the one that has made the change.
+    /// Notifies the contexts that merge at once, except the one that has made the change.
     func tellWatchers(of change: Int?) {
         guard isWatched.load(ordering: .acquiring) else { return }
         let others = watchers.withLock { $0.filter { $0.key != change } }
@@ -139,7 +143,7 @@ final class LayerStore: Sendable {
         for tell in behind.values { tell() }
     }
 
-    /// Tells all contexts that merge at once.
+    /// Notifies all contexts that merge at once.
     func tellAllWatchers() {
         for tell in watchers.withLock({ Array($0.values) }) { tell() }
     }
@@ -155,7 +159,7 @@ final class LayerStore: Sendable {
 }
 
 extension LayerStore.State {
-    /// Records that rows of a layer have changed, unless nobody is there to hear of it.
+    /// Records that rows of a layer have changed, unless no context needs to know.
     mutating func note(_ cause: LayerStore.Event.Cause, _ parts: [Int: any AnyPart]) {
         note { LayerStore.Event(number: $0, cause, parts) }
     }
@@ -179,11 +183,12 @@ extension LayerStore.State {
         trimEvents()
     }
 
-    /// Forgets events that every context has taken over, and where there are too many, the oldest or their rows.
+    /// Forgets events that every context has processed. If there are too many, it forgets the oldest ones or their
+    /// rows.
     mutating func trimEvents() {
         guard !events.isEmpty else { return }
         let least = cursors.values.min() ?? lastEvent
-        // Many at once, since those that are left move up.
+        // It removes many at once, since the remaining ones move up.
         var excess = events.count > LayerStore.eventLimit ? LayerStore.eventLimit / 2 : 0
         while excess < events.count, events[excess].number <= least { excess += 1 }
         if excess > 0 {
@@ -197,7 +202,7 @@ extension LayerStore.State {
         }
     }
 
-    /// What has come beneath a context's layer after an event.
+    /// The events after the given one that changed the rows below a context's layer.
     func news(for context: Int, after cursor: Int) -> [LayerStore.Event] {
         let beneath = layers.readPath(to: context).dropLast()
         return events.reversed().prefix { $0.number > cursor }.filter { event in
@@ -208,10 +213,10 @@ extension LayerStore.State {
         }.reversed()
     }
 
-    /// Whether all rows are known that have changed after an event.
+    /// Whether all rows that have changed after an event are known.
     func isKnown(after cursor: Int) -> Bool { events(after: cursor)?.allSatisfy(\.isComplete) ?? false }
 
-    /// The events that a context has not taken over, or nil where some of them are forgotten.
+    /// The events that a context has not processed yet; nil if some of them are forgotten.
     func events(after cursor: Int) -> ArraySlice<LayerStore.Event>? {
         if cursor == lastEvent { return [] }
         guard let first = events.first, first.number <= cursor + 1 else { return nil }

@@ -1,18 +1,19 @@
-/// The published layers of all contexts of a stack, as one value (H14).
+/// The published layers of all contexts of a stack, as one value.
 struct Layers: Sendable {
     /// The segments of each context's layer, oldest first. Contexts without changes have no entry.
     private(set) var levels: [Int: [Segment]] = [:]
-    /// The contexts that there are.
+    /// The existing contexts.
     private(set) var contexts: Set<Int> = []
-    /// The parent of each context; root has none.
+    /// The parent of each context, except root.
     private(set) var parents: [Int: Int] = [:]
-    /// How many children a context has, if any.
+    /// The number of children of each context that has children.
     private var childCounts: [Int: Int] = [:]
-    /// The id of the segment that is published next.
+    /// The id of the next published segment.
     private(set) var nextSegment = 1
-    /// The ids from which on segments belong to savepoints that are open. Segments on both sides of one are not merged.
+    /// The first segment ids of open savepoints, with their counts. Segments on both sides of such an id are not
+    /// merged.
     private var boundaries: [Int: Int] = [:]
-    /// Counts the changes of each layer, so that one can tell whether it is still the same.
+    /// Counts the changes of each layer, so that callers can see whether it is still the same.
     private(set) var revisions: [Int: Int] = [:]
 
     subscript(context: Int) -> [Segment] {
@@ -40,7 +41,7 @@ struct Layers: Sendable {
         committedOnly.remove(context)
     }
 
-    /// The contexts through which `context` sees the store, from the store's end to itself.
+    /// The contexts through which `context` sees the store, from the one above the store to itself.
     func path(to context: Int) -> [Int] {
         var path = [context]
         while let parent = parents[path[path.count - 1]] { path.append(parent) }
@@ -48,7 +49,7 @@ struct Layers: Sendable {
         return path
     }
 
-    /// Contexts that read the committed state and none of their parents' layers.
+    /// Contexts that read the committed state, without their parents' layers.
     private(set) var committedOnly: Set<Int> = []
 
     /// The contexts whose layers `context` sees above the store, itself last.
@@ -73,12 +74,12 @@ struct Layers: Sendable {
         return result
     }
 
-    /// Puts changes on top of a context's layer, and merges what has become mergeable.
+    /// Puts changes on top of a context's layer, and merges segments that can be merged now.
     ///
     /// - Parameters:
-    ///   - frozen: segments that a commit is taking, which stay as they are.
-    ///   - id: what the segment is known by already, if a commit is taking it.
-    ///   - moved: a segment of another layer that these are the changes of, and the context that has saved it.
+    ///   - frozen: segments that a commit is taking and that must not change.
+    ///   - id: the existing id of the segment, if a commit is taking it.
+    ///   - moved: the segment of another layer that has these changes, and the context that has saved it.
     mutating func push(
         _ parts: [Int: any AnyPart],
         carriers: Carriers,
@@ -105,7 +106,7 @@ struct Layers: Sendable {
         self[context] = level
     }
 
-    /// A savepoint begins with the next segment. Gives the id of that, until ``endSavepoint(_:)``.
+    /// Begins a savepoint with the next segment. Returns the id of this segment, for ``endSavepoint(_:)``.
     mutating func beginSavepoint() -> Int {
         boundaries.count(CollectionOfOne(nextSegment))
         return nextSegment
@@ -147,28 +148,28 @@ struct Layers: Sendable {
         }
     }
 
-    /// Whether a savepoint began within.
+    /// Whether a savepoint began within the range.
     private func isParted(_ span: ClosedRange<Int>) -> Bool {
         boundaries.keys.contains { $0 > span.lowerBound && $0 <= span.upperBound }
     }
 
-    /// The topmost change of a row in the given levels, the last one first.
+    /// The topmost change of a row in the given levels, of which the last one is on top.
     func top<Row: StoredRow>(_ number: Int64, entity: Int, in path: [Int], _ type: Row.Type) -> Change<Row>? {
         topPlace(of: number, entity: entity, in: path).map { $0.part.typed(Row.self).changes[$0.index] }
     }
 
-    /// The row as the given levels show it; nil where they have none, or have deleted it.
+    /// The row as the given levels show it; nil if they have not changed it, or have deleted it.
     func visibleRow<Row: StoredRow>(_ number: Int64, entity: Int, in path: [Int]) -> Row? {
         guard let change = top(number, entity: entity, in: path, Row.self), change.kind.isVisible else { return nil }
         return change.row
     }
 
-    /// What kind the topmost change of a row is, in the given levels.
+    /// The kind of a row's topmost change in the given levels.
     func topKind(of number: Int64, entity: Int, in path: [Int]) -> ChangeKind? {
         topPlace(of: number, entity: entity, in: path).map { $0.part.kind(at: $0.index) }
     }
 
-    /// A value of the topmost change of a row, in the given levels; nil where there is none.
+    /// A value of a row's topmost change in the given levels; nil if the levels do not change the row.
     func value(of number: Int64, entity: Int, _ column: Int, in path: [Int]) throws -> StoredValue? {
         try topPlace(of: number, entity: entity, in: path).map { try $0.part.value(at: $0.index, column: column) }
     }
@@ -183,7 +184,7 @@ struct Layers: Sendable {
         return nil
     }
 
-    /// Whether one of the given levels has a change of this kind of a row.
+    /// Whether one of the given levels has a change of this kind for a row.
     func contains(_ kind: ChangeKind, of number: Int64, entity: Int, in path: [Int]) -> Bool {
         path.contains { context in
             levels[context]?.contains { segment in
@@ -193,7 +194,7 @@ struct Layers: Sendable {
         }
     }
 
-    /// Whether one level inserts a row that is there for those who read through it.
+    /// Whether one level inserts a row that is visible to readers of the level.
     func hasInserted(_ number: Int64, entity: Int, in context: Int) -> Bool {
         contains(.insert, of: number, entity: entity, in: [context])
             && topKind(of: number, entity: entity, in: [context])?.isVisible ?? false
@@ -220,7 +221,7 @@ struct Layers: Sendable {
         path.flatMap { context in self[context].compactMap { $0.parts[entity] } }
     }
 
-    /// Replaces changes of single rows (nil takes them out), by position of the segment and number of the row.
+    /// Replaces changes of single rows (nil removes a change), by position of the segment and number of the row.
     mutating func edit<Row: StoredRow>(
         _ context: Int,
         entity: Int,
@@ -233,8 +234,8 @@ struct Layers: Sendable {
 }
 
 extension [Segment] {
-    /// Replaces changes of single rows (nil takes them out), by position of the segment and number of the row. Segments of which
-    /// nothing is left stay, so that positions do.
+    /// Replaces changes of single rows (nil removes a change), by position of the segment and number of the row. Empty
+    /// segments stay, so that positions stay valid.
     mutating func edit<Row: StoredRow>(entity: Int, _ edits: [Int: [Int64: Change<Row>?]]) {
         for (position, rows) in edits {
             guard let part = self[position].parts[entity]?.typed(Row.self) else { continue }

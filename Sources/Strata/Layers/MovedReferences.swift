@@ -1,12 +1,12 @@
-/// A to-one column, and the rows that have absorbed others which the column may refer to.
+/// A to-one column, and rows that have absorbed other rows to which the column may refer.
 struct MovedReferences: Sendable {
     let column: Int
-    /// The absorbing rows, by the number of the absorbed one.
+    /// The absorbing rows, by the number of the absorbed row.
     let holders: [Int64: Int64]
 }
 
 extension Layers {
-    /// Points references in the layers to the rows that have absorbed others.
+    /// Redirects references in the layers to the rows that have absorbed others.
     mutating func move(_ references: [MovedReferences], entity: Int) {
         for (context, level) in levels {
             let moved = level.map { $0.parts[entity]?.moving(references) }
@@ -42,7 +42,7 @@ extension Part {
 }
 
 extension Change {
-    /// The same change with its references moved; nil if it has none of them.
+    /// This change with redirected references; nil if it has none of them.
     func moving(_ references: [MovedReferences]) -> Change? {
         guard kind.isVisible || kind == .orphan else { return nil }
         var moved: Change?

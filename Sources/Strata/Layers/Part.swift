@@ -2,16 +2,18 @@
 final class Part<Row: StoredRow>: AnyPart {
     let numbers: [Int64]
     let changes: [Change<Row>]
-    /// The kinds that occur.
+    /// The kinds that occur in the changes.
     let kinds: ChangeKinds
     let lookups = PartLookups()
-    /// Where the changes lie: nobody writes to the array, which holds them in place for as long as this part lives. Asked for
-    /// a row, the array would have its type looked up anew.
+    /// The address of the changes. Nothing writes to the array, so it keeps them in place as long as this part lives.
+    /// Access to a row through the array would look up its type each time.
     nonisolated(unsafe) private let places: UnsafeRawPointer?  // only read through
     private let stride: Int
 
-    /// - Precondition: `numbers` ascend strictly and stand beside their changes.
-    /// - Parameter kinds: those that occur, where they are known.
+    /// Creates a part from sorted changes.
+    ///
+    /// - Precondition: `numbers` ascend strictly, and have the same positions as their changes.
+    /// - Parameter kinds: the kinds that occur, if they are known.
     init(numbers: [Int64], changes: [Change<Row>], _ kinds: ChangeKinds? = nil) {
         self.numbers = numbers
         self.changes = changes
@@ -28,7 +30,8 @@ final class Part<Row: StoredRow>: AnyPart {
         }
     }
 
-    /// Sorts where needed. Later changes of a row follow earlier ones.
+    /// Creates a part from changes in any order. Several changes of one row are combined, later ones on top of earlier
+    /// ones.
     convenience init(unsorted changes: [Change<Row>]) {
         let numbers = changes.withUnsafeBufferPointer { changes in
             changes.indices.map { Row._$number(Change.rowPointer(changes.baseAddress! + $0)) }
@@ -37,8 +40,8 @@ final class Part<Row: StoredRow>: AnyPart {
     }
 
     /// - Parameters:
-    ///   - numbers: those of the rows, in the order of the changes.
-    ///   - kinds: those that occur, where they are known.
+    ///   - numbers: the numbers of the rows, in the order of the changes.
+    ///   - kinds: the kinds that occur, if they are known.
     convenience init(unsorted changes: [Change<Row>], numbers: [Int64], _ kinds: ChangeKinds? = nil) {
         if numbers.isStrictlyAscending {
             self.init(numbers: numbers, changes: changes, kinds)
@@ -60,7 +63,7 @@ final class Part<Row: StoredRow>: AnyPart {
 
     var count: Int { numbers.count }
 
-    /// Complexity: O(log count).
+    /// The position of a row's change. Complexity: O(log count).
     func index(of number: Int64) -> Int? { numbers.sortedIndex(of: number) }
 
     var numberSet: NumberSet { lookups.numberSet(of: numbers) }
@@ -79,13 +82,14 @@ final class Part<Row: StoredRow>: AnyPart {
 
     func value(at index: Int, column: Int) throws -> StoredValue {
         precondition(numbers.indices.contains(index))
-        let place = places.unsafelyUnwrapped + index * stride  // there is a change, so the array has an address
-        return try Row._$value(place.assumingMemoryBound(to: Row.self), at: column)  // a row lies where its change does
+        let place = places.unsafelyUnwrapped + index * stride  // the array is not empty, so it has an address
+        return try Row._$value(place.assumingMemoryBound(to: Row.self), at: column)  // the row has its change's address
     }
 
     func followed(by newer: any AnyPart) -> any AnyPart { merged(with: newer.typed(Row.self)) { $0.followed(by: $1) } }
 
-    /// This part with a newer one on top; `combine` is given the changes of rows that are in both, the older one first.
+    /// This part with a newer one on top. `combine` receives the changes of rows that are in both parts, the older one
+    /// first.
     ///
     /// Complexity: O(count + newer.count).
     func merged(with newer: Part<Row>, _ combine: (Change<Row>, Change<Row>) -> Change<Row>) -> Part<Row> {
@@ -114,14 +118,15 @@ final class Part<Row: StoredRow>: AnyPart {
     }
 }
 
-/// A ``Part`` of whichever entity.
+/// A ``Part`` of any entity.
 protocol AnyPart: AnyObject, Sendable {
     var numbers: [Int64] { get }
     var kinds: ChangeKinds { get }
-    /// The same as a set.
+    /// The numbers as a set.
     var numberSet: NumberSet { get }
     func index(of number: Int64) -> Int?
-    /// The places of the rows whose columns hold these values, in ascending order, and maybe of others.
+    /// The positions of rows whose columns hold these values, in ascending order. The result may contain other rows,
+    /// too.
     ///
     /// Complexity: O(found), the first time O(rows).
     func places(ofRowsLike values: [StoredValue], in columns: [Int]) -> [Int]
@@ -131,9 +136,9 @@ protocol AnyPart: AnyObject, Sendable {
     func value(at index: Int, column: Int) throws -> StoredValue
     func forEachReference(in columns: [Int], _ body: (Int64) -> Void) -> Bool
     func followed(by newer: any AnyPart) -> any AnyPart
-    /// The deletes that another version of this part lacks; nil where it has them all.
+    /// The deletes that another version of this part lacks; nil if it lacks none.
     func deletes(missingIn current: (any AnyPart)?) -> (any AnyPart)?
-    /// This part, with a newer one's changes in place of its own.
+    /// This part, with a newer part's changes replacing its own.
     func replacing(by newer: any AnyPart) -> any AnyPart
     func settle(_ record: CommitRecord, entity: Int, path: [Int], before: Layers, in layers: inout Layers)
     func settleSeen(_ numbers: [Int64], entity: Int, context: Int, in layers: inout Layers)
@@ -150,12 +155,12 @@ protocol AnyPart: AnyObject, Sendable {
     func rebaseOnCommits(_ commits: [any AnyPart], entity: Int, context: Int, in layers: inout Layers)
     func rebase(onto path: [Int], entity: Int, context: Int, in layers: inout Layers)
     func rebaseAbove(entity: Int, context: Int, in layers: inout Layers)
-    /// This part with its references moved; nil if it has none of them.
+    /// This part with redirected references; nil if it has none of them.
     func moving(_ references: [MovedReferences]) -> (any AnyPart)?
 }
 
 extension AnyPart {
-    /// The part as what it is. Parts are kept by the index of their entity, which fixes the type.
+    /// The part with its concrete type. Parts are stored by the index of their entity, which determines the type.
     func typed<Row: StoredRow>(_ type: Row.Type) -> Part<Row> { unsafeDowncast(self, to: Part<Row>.self) }
 }
 
@@ -171,13 +176,13 @@ extension [Int64] {
         }
     }
 
-    /// What two ascending arrays have both, ascending. Complexity: O(shorter · log longer).
+    /// The common elements of two ascending arrays, ascending. Complexity: O(shorter · log longer).
     func shared(with other: [Int64]) -> LazyFilterSequence<[Int64]> {
         let (few, many) = count < other.count ? (self, other) : (other, self)
         return few.lazy.filter { many.sortedIndex(of: $0) != nil }
     }
 
-    /// The place of a number in an ascending array. Complexity: O(log count).
+    /// The position of a number in an ascending array. Complexity: O(log count).
     func sortedIndex(of number: Int64) -> Int? {
         guard let first, let last, first <= number, number <= last else { return nil }
         var (low, high) = (0, count)

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What has been made to look things up in a part. A part never changes, so neither does this.
+/// Cached look-up structures of a part. A part never changes, so they stay valid.
 struct PartLookups: ~Copyable, Sendable {
     private let indexes = Mutex<[[Int]: ValueIndex]>([:])
     private let set = Mutex<NumberSet?>(nil)
@@ -15,24 +15,25 @@ struct PartLookups: ~Copyable, Sendable {
         }
     }
 
-    /// The places of the rows whose columns may hold these values, in ascending order.
+    /// The positions of the rows whose columns may hold these values, in ascending order.
     func places(ofRowsLike values: [StoredValue], in columns: [Int], of part: some AnyPart) -> [Int] {
         if let index = indexes.withLock({ $0[columns] }) { return index[values] }
-        // Not under the lock, since encoding values may be users' code. Should two make it at once, they make the same.
+        // Not under the lock, since encoding values may run users' code. If two threads build the index at once, both
+        // results are equal.
         let index = ValueIndex(columns, of: part)
         indexes.withLock { $0[columns] = index }
         return index[values]
     }
 }
 
-/// Where the values of some columns are in a part, by their hashes.
+/// An index of a part: the positions of the values of some columns, by hash.
 struct ValueIndex: Sendable {
-    /// The first place of each hash.
+    /// The first position of each hash.
     private var heads: [Int: Int32] = [:]
-    /// For each place the next one with the same hash, or -1.
+    /// For each position, the next one with the same hash, or -1.
     private var next: [Int32]
 
-    /// Rows with values that have no form in the store are left out: they are found by nothing.
+    /// Builds the index. It omits rows with values that cannot be stored; no look-up finds them.
     ///
     /// Complexity: O(rows).
     init(_ columns: [Int], of part: some AnyPart) {
@@ -45,7 +46,7 @@ struct ValueIndex: Sendable {
         }
     }
 
-    /// Complexity: O(found).
+    /// The positions of rows that may have these values. Complexity: O(found).
     subscript(values: [StoredValue]) -> [Int] {
         var result: [Int] = []
         var place = heads[Self.hash(values)] ?? -1
@@ -60,7 +61,7 @@ struct ValueIndex: Sendable {
         var hasher = Hasher()
         for value in values {
             if case .blob(let data) = value {
-                // Data itself hashes its first bytes only.
+                // `Data` hashes only its first bytes.
                 data.withUnsafeBytes { hasher.combine(bytes: $0) }
             } else {
                 hasher.combine(value)

@@ -1,21 +1,23 @@
-/// One publication of a layer: an immutable set of changes, handed on by reference.
+/// One publication of a layer: an immutable set of changes, passed on by reference.
 ///
-/// A context's layer is a list of segments, oldest first. Segments of one carrier that lie beside each other are merged
-/// as they grow, so that a layer of n changes consists of O(log n) segments.
+/// A context's layer is a list of segments, oldest first. Adjacent segments with the same carriers are merged as they
+/// grow, so that a layer of n changes consists of O(log n) segments.
 struct Segment: Sendable {
-    /// Stays the same when changes are taken out of a segment or rebased.
+    /// The id of the segment. It stays the same when changes are removed or rebased.
     let id: Int
-    /// The contexts whose commits take these changes along (H20).
+    /// The contexts whose commits include these changes.
     let carriers: Carriers
-    /// By the index of the entity.
+    /// The changes, by the index of the entity.
     var parts: [Int: any AnyPart]
-    /// When its changes were published, the first and the last, in the count of segments: whatever it was merged into and wherever it
-    /// was moved to and back since.
+    /// The first and the last publication of its changes, in the count of segments. Merges and moves to other layers
+    /// and back do not change it.
     let age: ClosedRange<Int>
-    /// When the contexts that have saved it upward did so, in the same count.
+    /// The times at which contexts have saved it upward, in the same count.
     let moves: [Int: ClosedRange<Int>]
-    /// Whether changes between this segment and the one beneath were rolled back. It may have been made on top of those, and
-    /// is not merged with what lies beneath now, since somebody has to be asked.
+    /// Whether changes between this segment and the one below were rolled back.
+    ///
+    /// The segment may be based on those changes. It is not merged with the segment below now, since a merge policy
+    /// must decide.
     var isParted = false
 
     init(
@@ -39,7 +41,7 @@ struct Segment: Sendable {
 
 /// The contexts that a change belongs to: the one that made it, and those that saved it upward.
 struct Carriers: Sendable, Hashable {
-    /// Ascending.
+    /// The contexts, in ascending order.
     let contexts: [Int]
 
     init(_ contexts: some Sequence<Int>) { self.contexts = Set(contexts).sorted() }
@@ -55,7 +57,7 @@ extension [Int: Int] {
         for segment in segments { self[segment, default: 0] += 1 }
     }
 
-    /// Counts each of these segments once less, and forgets those that nobody counts any more.
+    /// Counts each of these segments once less, and removes segments whose count is zero.
     mutating func uncount(_ segments: some Sequence<Int>) {
         for segment in segments {
             self[segment, default: 0] -= 1

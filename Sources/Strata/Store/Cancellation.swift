@@ -1,7 +1,7 @@
 import CStrataSQLite
 import Synchronization
 
-/// Whether whoever waits for a store has given up. Asked by SQLite itself while a statement runs.
+/// A flag that the caller sets when it gives up waiting for a store. SQLite checks the flag while a statement runs.
 final class Cancellation: Sendable {
     private let flag = Atomic(false)
     private let isOver = Atomic(false)
@@ -10,10 +10,13 @@ final class Cancellation: Sendable {
     func cancel() { flag.store(true, ordering: .relaxed) }
     var isCancelled: Bool { flag.load(ordering: .relaxed) && !isOver.load(ordering: .relaxed) }
 
-    /// The store is open. Whoever uses it waits as long as it says, be the task that opened it cancelled or not.
+    /// Ends the effect of a cancellation, because the store is open. From then on, users of the store wait for the full
+    /// time that the store allows, even if the task that opened the store is cancelled.
     func finish() { isOver.store(true, ordering: .relaxed) }
 
-    /// Has a lock be waited for until then at the longest, however long the store waits otherwise; nil for that alone.
+    /// Limits the wait for a lock: the wait ends at this instant, however long the store waits otherwise.
+    ///
+    /// - Parameter end: nil if only the store's own limit applies.
     func wait(until end: ContinuousClock.Instant?) { self.end.withLock { $0 = end } }
     var isLate: Bool { end.withLock { $0.map { ContinuousClock.now >= $0 } ?? false } }
 
@@ -21,7 +24,7 @@ final class Cancellation: Sendable {
         if isCancelled { throw PassedError(CancellationError()) }
     }
 
-    /// Runs something whose statements end with an error soon after the cancellation.
+    /// Runs a body whose statements end with an error soon after the cancellation.
     func interrupting<Value>(_ connection: Connection, _ body: () throws -> Value) throws -> Value {
         try check()
         let place = Unmanaged.passUnretained(self).toOpaque()
@@ -44,7 +47,7 @@ final class Cancellation: Sendable {
     }
 }
 
-/// An error that is thrown as it is, since it is not Strata's: a step's own, or a cancellation.
+/// An error that is thrown unchanged because Strata did not make it: a migration step's own error, or a cancellation.
 struct PassedError: Error {
     let error: any Error
 

@@ -4,13 +4,13 @@ import Synchronization
 
 /// Copies a large journal into the store and restarts the journal (SQLite's checkpoint).
 ///
-/// By default SQLite tries a checkpoint after each commit, if the journal has at least 1,000 pages. A reader with an older snapshot
-/// makes such a checkpoint incomplete: SQLite then tries again after every commit, and waits for the disk twice each time. This class
-/// replaces SQLite's automatic checkpoints. It retries an incomplete one when the snapshots in its way are closed, and after 1,000 more
-/// pages.
+/// By default SQLite tries a checkpoint after each commit, if the journal has at least 1,000 pages. A reader with an
+/// older snapshot makes such a checkpoint incomplete: SQLite then tries again after every commit, and waits for the
+/// disk twice each time. This class replaces SQLite's automatic checkpoints. It retries an incomplete one when the
+/// snapshots in its way are closed, and after 1,000 more pages.
 ///
-/// The writer's connection runs the checkpoints: before version 3.51.3, SQLite can damage a file if one connection runs a checkpoint
-/// while another one writes (https://sqlite.org/wal.html#walresetbug).
+/// The writer's connection runs the checkpoints: before version 3.51.3, SQLite can damage a file if one connection runs
+/// a checkpoint while another one writes (https://sqlite.org/wal.html#walresetbug).
 ///
 /// Isolation: used inside the database's writer, one access at a time.
 final class Checkpoints {
@@ -30,9 +30,12 @@ final class Checkpoints {
     /// The number of checkpoints that were tried, for tests.
     private(set) var count = 0
 
-    /// Whether SQLite's busy handler gives up after about 2 ms. A checkpoint waits only for readers that are about to end.
+    /// Whether SQLite's busy handler gives up after about 2 ms. A checkpoint waits only for readers that are about to
+    /// end.
     @TaskLocal static var isBrief = false
 
+    /// Creates the checkpoints of a writer.
+    ///
     /// - Parameter pointer: the writer's connection. Its owner must be this process's store.
     init(_ pointer: OpaquePointer, _ snapshots: OpenSnapshots) {
         self.pointer = pointer
@@ -76,8 +79,8 @@ final class Checkpoints {
 
     private func run() {
         count += 1
-        // RESTART locks out other writers, and makes the next commit write at the beginning of the journal. New readers do not need the
-        // journal once it is copied, so SQLite waits only for earlier readers.
+        // RESTART locks out other writers, and makes the next commit write at the beginning of the journal. New readers
+        // do not need the journal once it is copied, so SQLite waits only for earlier readers.
         let code = Self.$isBrief.withValue(true) {
             sqlite3_wal_checkpoint_v2(pointer, nil, SQLITE_CHECKPOINT_RESTART, nil, nil)
         }
@@ -85,7 +88,8 @@ final class Checkpoints {
             pageCount = 0
             due = Self.pages
         } else {
-            // Readers of this or another process are in the way, or the disk failed. The next commit reports a failed disk.
+            // Readers of this or another process are in the way, or the disk failed. The next commit reports a failed
+            // disk.
             snapshots.noteBlocked()
         }
     }

@@ -1,7 +1,8 @@
 import CStrataSQLite
 
 extension Connection {
-    /// A statement of which a person wrote some or all, after a look at it: it reads, and it is one statement.
+    /// A checked statement that a developer wrote completely or in part. The statement must read only, and must be one
+    /// statement.
     func rawStatement(_ query: CompiledQuery) throws -> Statement {
         let statement = try statement(query.sql) {
             let statement = try Statement(query.sql, on: self, isRaw: true)
@@ -12,9 +13,10 @@ extension Connection {
         return statement
     }
 
-    /// Looks at an update of which a person wrote some: it is one statement, and has so many parameters.
+    /// Checks an update that contains SQL of a developer: it must be one statement, with exactly this number of
+    /// parameters.
     func checkRawUpdate(_ sql: String, parameters: Int) throws {
-        // With the last of them named first, a person's own one is counted behind it.
+        // The WITH clause names the last expected parameter first. SQLite then counts a developer's own `?` after it.
         let sql = "WITH \"strata_parameters\" AS (SELECT ?\(parameters)) \(sql)"
         let statement = try Statement(sql, on: self, isRaw: true)
         guard try isOneStatement(sql) else {
@@ -39,7 +41,7 @@ extension Connection {
                 "The SQL would write. Change objects in a context and commit it, so that everybody hears of it."
             )
         }
-        // What sets something on this connection would be felt by whoever uses it next.
+        // A statement that changes a setting of this connection would also affect the connection's next user.
         guard sqlite3_column_count(statement.pointer) > 0,
             ["SELECT", "WITH", "VALUES", "EXPLAIN"].contains(SQLText.firstWord(sql))
         else {
@@ -53,9 +55,9 @@ extension Connection {
         }
     }
 
-    /// Whether there is a statement, and nothing but spaces and comments follows it.
+    /// Whether the text contains a statement, followed by spaces and comments only.
     ///
-    /// - Throws: what SQLite says of it.
+    /// - Throws: SQLite's error for the text.
     func isOneStatement(_ sql: String) throws -> Bool {
         try sql.withCString { text in
             var first: OpaquePointer?
@@ -71,7 +73,7 @@ extension Connection {
         }
     }
 
-    /// The error that the last call left, where the statement was written by hand.
+    /// The error that the last call left, for a statement that was written by hand.
     func lastErrorOfRawSQL(_ code: Int32) -> StrataError {
         if code == SQLITE_OK { return StrataError(.invalidQuery, "The SQL is empty.") }
         guard code & 0xFF == SQLITE_ERROR, let text = sqlite3_errmsg(pointer) else { return lastError(code) }

@@ -1,36 +1,37 @@
 import CStrataSQLite
 
-/// A connection to SQLite as the hot paths use it: by pointer, with a cache of prepared statements.
+/// A connection to SQLite for the hot paths: a pointer, with a cache of prepared statements.
 ///
 /// Isolation: used by one thread at a time. A reader belongs to the context that borrowed it, the writer to the
 /// transaction that runs.
 final class Connection {
     let pointer: OpaquePointer
-    /// What the store says of itself.
+    /// The identity that the store records about itself.
     let identity: StoreIdentity
-    /// That of the identity, which is asked for at every row.
+    /// The fingerprint of the identity, stored here because every row asks for it.
     let fingerprint: UInt16
-    /// How often the store had been migrated when it was opened. Where it was since, nothing is read or written.
+    /// The number of migrations of the store when it was opened. If the store was migrated since, nothing is read or
+    /// written.
     private(set) var migrations: Int64?
-    /// What queries on this connection see on top of the store.
+    /// The uncommitted changes that queries on this connection see on top of the store.
     let overlay = Overlay()
-    /// What searches need.
+    /// The state that full-text searches need.
     let search = ConnectionSearch()
     private var statements: [UTF8Text: Statement] = [:]
-    /// Those that are known by a number of their own.
+    /// The statements that are known by an index instead of their text.
     private var frequent: [Statement?] = []
     private var hasFunctions = false
-    /// Which entities statements read; nil where nobody asks.
+    /// Which entities statements read; nil if reads are not tracked.
     private(set) var readTables: ReadTables?
-    /// What is read from now on; nil where nobody asks.
+    /// Records the reads from now on; nil if reads are not recorded.
     var readRecord: ReadRecord?
-    /// Who follows the statements; nil for nobody.
+    /// The trace that follows the statements; nil without tracing.
     private(set) var trace: StatementTrace?
 
-    /// Counts the statements that were asked for, each of which is run once.
+    /// The number of statements that were requested. Each requested statement runs once.
     private(set) var statementCount = 0
 
-    /// How many statements are kept; beyond that all are let go.
+    /// The maximum number of cached statements. At the limit, the cache releases all of them.
     static let statementLimit = 500
 
     init(_ pointer: OpaquePointer, _ identity: StoreIdentity) {
@@ -40,14 +41,14 @@ final class Connection {
         migrations = identity.migrations
     }
 
-    /// A connection to what is no store yet, or not known to be one.
+    /// A connection to a database that is not a store yet, or not known to be one.
     init(_ pointer: OpaquePointer, fingerprint: UInt16) {
         self.pointer = pointer
         self.fingerprint = fingerprint
         identity = StoreIdentity(fingerprint: fingerprint)
     }
 
-    /// Lets go of all statements. Must come before the connection is closed.
+    /// Releases all statements. Must be called before the connection is closed.
     func finalize() {
         statements.removeAll()
         frequent.removeAll()
@@ -55,14 +56,14 @@ final class Connection {
         stopTracing()
     }
 
-    /// Has statements know which entities they read. Comes before the first of them.
+    /// Makes statements record which entities they read. Must be called before the first statement is prepared.
     func followReads(of entities: [any AnyEntity]) {
         let tables = ReadTables(entities)
         tables.register(on: pointer)
         readTables = tables
     }
 
-    /// Has every statement followed from now on.
+    /// Traces every statement from now on.
     func startTracing(_ trace: StatementTrace) {
         stopTracing()
         trace.register(on: pointer)
@@ -74,10 +75,12 @@ final class Connection {
         trace = nil
     }
 
-    /// A prepared statement, from the cache where it has been used before and is not in use.
+    /// A prepared statement. It comes from the cache if it was used before and is not in use.
     func statement(_ sql: String) throws -> Statement { try statement(sql) { try Statement(sql, on: self) } }
 
-    /// - Parameter make: prepares the statement where there is none at hand.
+    /// A prepared statement, from the cache if possible.
+    ///
+    /// - Parameter make: prepares the statement if the cache does not have one that is free.
     func statement(_ sql: String, _ make: () throws -> Statement) throws -> Statement {
         statementCount &+= 1
         let key = UTF8Text(sql)
@@ -97,7 +100,7 @@ final class Connection {
         try query.isRaw ? rawStatement(query) : statement(query.sql)
     }
 
-    /// The same for a statement that runs too often to be looked up by its text.
+    /// A prepared statement that runs too often to be looked up by its text.
     func statement(_ known: FrequentStatement) throws -> Statement {
         statementCount &+= 1
         while frequent.count <= known.index { frequent.append(nil) }
@@ -111,7 +114,7 @@ final class Connection {
         return statement
     }
 
-    /// Runs a statement that gives no rows.
+    /// Runs a statement that returns no rows.
     func execute(_ sql: String, _ values: [StoredValue] = []) throws {
         let statement = try self.statement(sql)
         try statement.run(values) { _ in }
@@ -131,7 +134,7 @@ final class Connection {
         return number
     }
 
-    /// The first row; empty where there is none.
+    /// The first row; empty if the query has no rows.
     func row(_ sql: String, _ values: [StoredValue] = []) throws -> [StoredValue] {
         let statement = try self.statement(sql)
         var result: [StoredValue] = []
@@ -141,33 +144,33 @@ final class Connection {
         return result
     }
 
-    /// The first column of all rows, as numbers.
+    /// The first column of all rows, as integers.
     func numbers(_ sql: String, _ values: [StoredValue] = []) throws -> [Int64] {
         var result: [Int64] = []
         try statement(sql).run(values) { result.append(try $0.read(Int64.self, at: 0)) }
         return result
     }
 
-    /// Lets statements use Strata's functions and collations, as those of readers do.
+    /// Registers Strata's functions and collations on this connection, as on the connections of readers.
     func registerFunctions() throws {
         if hasFunctions { return }
         try SQLFunctions.register(on: pointer)
         hasFunctions = true
     }
 
-    /// The file; nil where there is none.
+    /// The path of the file; nil if the database has no file.
     var path: String? {
         sqlite3_db_filename(pointer, "main").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Whether a transaction is open. A full disk ends one.
+    /// Whether a transaction is open. SQLite ends a transaction itself if the disk is full, for example.
     var isInTransaction: Bool { sqlite3_get_autocommit(pointer) == 0 }
 
     var changes: Int { Int(sqlite3_changes(pointer)) }
 
     /// The error that the last call left.
     func lastError(_ code: Int32) -> StrataError {
-        // The only error of its kind that a query without mistakes may end in.
+        // An overflow is the only SQLITE_ERROR that a query without mistakes can end in.
         if code == SQLITE_ERROR, String(cString: sqlite3_errmsg(pointer)) == "integer overflow" {
             return StrataError(.invalidQuery, "The sum does not fit into 64 bits. Ask for fewer objects.")
         }
@@ -175,7 +178,7 @@ final class Connection {
     }
 }
 
-/// A statement that connections know by a number.
+/// A statement that connections know by an index.
 struct FrequentStatement {
     let index: Int
     let sql: String
@@ -196,23 +199,25 @@ struct FrequentStatement {
     }
 }
 
-/// A prepared statement. Finalized when it is let go.
+/// A prepared statement. It is finalized when the last reference to it ends.
 final class Statement {
     let pointer: OpaquePointer
-    /// The entities that it reads, where its connection follows that.
+    /// The entities that the statement reads; empty if its connection does not track reads.
     let entities: Set<Int>
-    /// Holds the bound texts while the statement runs; statements may run within each other.
+    /// Holds the bound texts while the statement runs. Each statement has one, because a statement can run inside
+    /// another.
     let buffer = BindBuffer()
-    /// The statement does not outlive its connection: the connection lets go of all of its statements first. Not checked,
-    /// since this is asked for every row.
+    /// The statement does not outlive its connection, because the connection releases all of its statements first. The
+    /// reference is unchecked, since every row uses it.
     private unowned(unsafe) let connection: Connection
 
-    /// Whether a person wrote it, so that SQLite may have something to say about it.
+    /// Whether a developer wrote the SQL. Then SQLite's message describes the developer's mistake.
     private let isRaw: Bool
 
     init(_ sql: String, on connection: Connection, isRaw: Bool = false) throws {
         var pointer: OpaquePointer?
-        // What tables of SQLite's own modules have prepared meanwhile is none of this one's.
+        // SQLite's own modules may have prepared statements on their tables meanwhile. Their reads are not reads of
+        // this statement.
         _ = connection.readTables?.take()
         let code = sqlite3_prepare_v3(
             connection.pointer,
@@ -238,13 +243,13 @@ final class Statement {
     var binder: RowBinder { RowBinder(statement: pointer, buffer: buffer) }
     var reader: RowReader { RowReader(statement: pointer, fingerprint: connection.fingerprint) }
 
-    /// Binds values from the first parameter on.
+    /// Binds values, beginning at the first parameter.
     func bind(_ values: [StoredValue]) throws {
         let binder = self.binder
         for (index, value) in values.enumerated() { try binder.bind(stored: value, at: Int32(index + 1)) }
     }
 
-    /// Binds values, and gives each row to `body`.
+    /// Binds values, and passes each row to `body`.
     func run(_ values: [StoredValue], _ body: (RowReader) throws -> Void) throws {
         defer { reset() }
         try bind(values)
@@ -252,7 +257,7 @@ final class Statement {
         while try step() { try body(reader) }
     }
 
-    /// Runs a statement that gives no rows, with the values that are bound to it. Gives the number of changed rows.
+    /// Runs a statement that returns no rows, with the values already bound to it. Returns the number of changed rows.
     @discardableResult
     func runBound() throws -> Int {
         defer { reset() }
@@ -260,7 +265,7 @@ final class Statement {
         return connection.changes
     }
 
-    /// Whether there is a row.
+    /// Runs the statement to its next row. Returns false at the end.
     func step() throws -> Bool {
         switch sqlite3_step(pointer) {
         case SQLITE_ROW: return true

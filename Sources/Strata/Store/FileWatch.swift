@@ -9,20 +9,21 @@ import Synchronization
     import Darwin
 #endif
 
-/// Tells when a file has been written to, by whichever process, without asking it again and again.
+/// Calls a function after any process has written to a file, without polling the file.
 ///
-/// The kernel says that there was a write, and not whether what was written counts yet: SQLite makes a commit known in shared
-/// memory after its frames are in the journal and on the disk. So it is looked several times, at growing distances.
+/// The kernel reports a write, but not whether the written data is already valid. SQLite publishes a commit in shared
+/// memory after its frames are in the journal and on the disk. Therefore the function is called several times after a
+/// write, at growing intervals.
 ///
-/// Between a write and the next look the kernel is not asked to tell of more: who writes pays for being watched, and a commit
-/// is a dozen writes.
+/// Between a write and the next call, the kernel is not asked to report further writes. Notifications slow down the
+/// process that writes, and a commit consists of a dozen writes.
 ///
 /// Isolation: any.
 final class FileWatch: Sendable {
-    /// What the kernel tells of writes.
+    /// The kernel's notifications of writes.
     private struct Watch {
         let source: any DispatchSourceProtocol
-        /// Has it tell of the next write. Says whether it will.
+        /// Requests a notification of the next write. Returns whether the kernel accepted the request.
         let arm: @Sendable () -> Bool
     }
 
@@ -30,12 +31,12 @@ final class FileWatch: Sendable {
         var watch: Watch?
         var isStarted = false
         var isStopped = false
-        /// How many writes were told of.
+        /// The number of writes that the kernel has reported.
         var lastWrite = 0
     }
 
-    /// What to wait before each look, in milliseconds. The first is short enough for what is committed at once, all together they are
-    /// long enough for a slow disk.
+    /// The delay before each call, in milliseconds. The first one is short enough for a commit that completes at once.
+    /// All of them together are long enough for a slow disk.
     static let delays = [2, 6, 12, 25, 50, 100, 200, 400, 800, 2000, 5000]
 
     private let delays: [Int]
@@ -49,9 +50,10 @@ final class FileWatch: Sendable {
         queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
     }
 
-    /// Begins to watch, unless it has already.
+    /// Begins to watch, unless it has begun already.
     ///
-    /// - Parameter look: what to do after a write; called on a separate queue, one call at a time. It says whether it could look.
+    /// - Parameter look: the work after a write; called on a separate queue, one call at a time. It returns whether it
+    ///   could look at the file.
     func start(_ path: @autoclosure () -> String, _ look: @escaping @Sendable () -> Bool) {
         state.withLock { state in
             guard !state.isStarted, !state.isStopped else { return }
@@ -61,7 +63,7 @@ final class FileWatch: Sendable {
         }
     }
 
-    /// Looks no more.
+    /// Stops watching.
     func stop() {
         let watch = state.withLock { state in
             state.isStopped = true
@@ -69,12 +71,12 @@ final class FileWatch: Sendable {
             return state.watch
         }
         watch?.source.cancel()
-        // What is being looked at now must be over before the file is closed, unless it is that which closes it: a look may have been
-        // the last to hold the store.
+        // A running call must end before the file is closed. The exception is a call that closes the file itself: the
+        // call may have held the last reference to the store.
         if DispatchQueue.getSpecific(key: Self.key) != ObjectIdentifier(self) { queue.sync {} }
     }
 
-    /// Where the kernel watches no more files for this user, it is looked now and then.
+    /// Polls once per second if the kernel refuses to watch another file for this user.
     private static func timer(_ queue: DispatchQueue, _ look: @escaping @Sendable () -> Bool) -> Watch {
         let timer = DispatchSource.makeTimerSource(queue: queue)
         timer.schedule(deadline: .now() + 1, repeating: 1)
@@ -83,7 +85,7 @@ final class FileWatch: Sendable {
         return Watch(source: timer) { true }
     }
 
-    /// Begins to look, also where it is being looked because of an earlier write: soon, and then at growing distances.
+    /// Restarts the series of delayed calls, also if a series for an earlier write is still running.
     private func noteWrite(_ look: @escaping @Sendable () -> Bool) {
         let number = state.withLock { state in
             state.lastWrite += 1
@@ -92,12 +94,13 @@ final class FileWatch: Sendable {
         lookAgain(delays[...], after: number, look)
     }
 
-    /// Looks after each delay in turn, until all have passed and it could look, or there was another write.
+    /// Calls `look` after each delay. A new write ends the series. The last delay repeats until `look` succeeds and the
+    /// kernel has accepted a request for the next notification.
     private func lookAgain(_ delays: ArraySlice<Int>, after write: Int, _ look: @escaping @Sendable () -> Bool) {
         guard let delay = delays.first else { return }
         queue.asyncAfter(deadline: .now() + .milliseconds(delay)) { [weak self] in
             guard let self, let arm = state.withLock({ $0.lastWrite == write ? $0.watch?.arm : nil }) else { return }
-            // What is written before that is looked at now, and what is written later is told of.
+            // Armed before the call: the call sees earlier writes, and the kernel reports later ones.
             let isTold = arm()
             let hasLooked = look()
             let rest = delays.dropFirst()
@@ -114,7 +117,7 @@ final class FileWatch: Sendable {
         ) -> Watch? {
             let descriptor = inotify_init1(Int32(O_NONBLOCK | O_CLOEXEC))
             guard descriptor >= 0 else { return nil }
-            // Called here and on the queue, on which the descriptor is closed in the end.
+            // Called here and on the queue. The queue also closes the descriptor in the end.
             let arm: @Sendable () -> Bool = {
                 inotify_add_watch(descriptor, path, UInt32(IN_MODIFY) | UInt32(IN_ONESHOT)) >= 0
             }
@@ -124,7 +127,7 @@ final class FileWatch: Sendable {
             }
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
             source.setEventHandler {
-                // What the events say is known: they are taken out so that the next one is told of.
+                // The events carry no further information. They are read so that the kernel reports the next one.
                 withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
                     while read(descriptor, buffer.baseAddress, buffer.count) > 0 {}
                 }
@@ -135,7 +138,7 @@ final class FileWatch: Sendable {
             return Watch(source: source, arm: arm)
         }
     #else
-        /// See the `NOTE_WRITE` of kqueue(2), which tells of many writes at once.
+        /// See the `NOTE_WRITE` of kqueue(2), which reports many writes at once.
         private static func watch(
             _ path: String,
             _ queue: DispatchQueue,

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Tells whether another process, or another stack on the same file, has committed.
+/// Reports whether another process, or another stack on the same file, has committed.
 ///
-/// Isolation: any. One connection of its own is asked for `PRAGMA data_version`, which costs about two microseconds and
-/// changes with the commits of others only; the sequence is read only where it has changed.
+/// Isolation: any. A dedicated connection runs `PRAGMA data_version`, which costs about two microseconds and changes
+/// only with commits of other connections. The sequence is read only if the version has changed.
 final class ForeignCommits: Sendable {
     private struct State {
         var reader: Reader?
@@ -17,7 +17,7 @@ final class ForeignCommits: Sendable {
 
     init(readers: ReaderPool) { self.readers = readers }
 
-    /// The number of the newest commit in the store, as far as it was there when this was called.
+    /// The number of the newest commit that was in the store when this function was called.
     func newestSequence() throws -> Int64 {
         try state.withLock { state in
             guard !state.isClosed else { throw Store.closedError }
@@ -34,7 +34,7 @@ final class ForeignCommits: Sendable {
 
     private func borrow() throws -> Reader {
         let reader = try readers.borrow()
-        // The question comes with every read, and its answer is nobody's data.
+        // The query runs with every read and returns no user data, so it is not traced.
         reader.connection.stopTracing()
         return reader
     }

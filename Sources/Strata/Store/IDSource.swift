@@ -1,11 +1,12 @@
 import Dispatch
 import Synchronization
 
-/// Hands out ids from ranges that the store reserves durably (H28).
+/// Hands out ids from ranges that the store reserves durably, so that an id is never used twice.
 ///
-/// Isolation: any. Taking an id is a lock and an addition. A background queue reserves ranges: the first one when the store is
-/// opened, the next one when half of a range is used. If no id is left, a transaction that takes ids reserves a range for itself, and
-/// other callers wait for the writer. The main actor waits for the first range only. Later it gets `busy`.
+/// Isolation: any. Taking an id is a lock and an addition. A background queue reserves ranges: the first one when the
+/// store is opened, the next one when half of a range is used. If no id is left, a transaction that takes ids reserves
+/// a range for itself, and other callers wait for the writer. The main actor waits for the first range only. Later it
+/// gets `busy`.
 final class IDSource: Sendable {
     private struct State {
         var range: Range<Int64> = 1..<1
@@ -16,11 +17,11 @@ final class IDSource: Sendable {
         var reserve: (@Sendable (Int64) throws -> Int64)?
     }
 
-    /// Enough for the inserts that a program makes during a long write. A store can be opened 268 million times.
+    /// Enough ids for the inserts of a program during a long write. A store can be opened 268 million times.
     static let rangeSize: Int64 = 1 << 20
-    /// Whether a range may begin with this number: ids have 48 bits beside the fingerprint.
+    /// Whether a range may begin with this number. Ids have 48 bits in addition to the fingerprint.
     static func isRange(from first: Int64) -> Bool { first > 0 && first <= 1 << 48 - rangeSize }
-    /// Steps of migrations take ids below this one. The rest is left to the objects of the store.
+    /// Steps of migrations take ids below this one. The ids from here on are left to the objects of the store.
     static let endForSteps: Int64 = (1 << 48) - (1 << 32)
     let fingerprint: UInt16
     private let state = Mutex(State())
@@ -28,9 +29,10 @@ final class IDSource: Sendable {
 
     init(fingerprint: UInt16) { self.fingerprint = fingerprint }
 
-    /// Lets ids be taken, and begins to fetch the first range.
+    /// Allows ids to be taken, and begins to fetch the first range.
     ///
-    /// - Parameter reserve: reserves a number of ids and returns the first one. It waits for the writer if another thread holds it.
+    /// - Parameter reserve: reserves a number of ids and returns the first one. It waits for the writer if another
+    ///   thread holds it.
     func start(_ reserve: @escaping @Sendable (Int64) throws -> Int64) {
         state.withLock { state in
             state.reserve = reserve
@@ -39,13 +41,16 @@ final class IDSource: Sendable {
         fetchLater()
     }
 
-    /// Waits for a range that is being fetched, and fetches no more.
+    /// Waits for a fetch that is running, and starts no further fetch.
     func stop() {
         state.withLock { $0.reserve = nil }
         queue.sync {}
     }
 
-    /// - Throws: ``StrataError`` if no id is left and no range can be reserved; `busy` on the main actor, which does not wait.
+    /// Takes the next id.
+    ///
+    /// - Throws: ``StrataError`` if no id is left and no range can be reserved; `busy` on the main actor, which does
+    ///   not wait.
     func take() throws -> Int64 {
         while true {
             let taken: Int64? = state.withLock { state in
@@ -66,7 +71,7 @@ final class IDSource: Sendable {
     private func fetchLater() {
         queue.async { [self] in
             defer { state.withLock { $0.isFetching = false } }
-            // What goes wrong here goes wrong again where the first id is taken, and is thrown there.
+            // An error here occurs again when an id is needed and the range is empty. The caller gets the error then.
             try? fetchIfGone()
         }
     }

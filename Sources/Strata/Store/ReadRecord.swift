@@ -1,6 +1,6 @@
 import CStrataSQLite
 
-/// What a context reads of the store, kept for a commit that is to hold only as long as all of that is as it was read.
+/// The reads of a context. A commit can require that everything the context has read is still unchanged.
 ///
 /// Isolation: that of its context.
 final class ReadRecord {
@@ -10,17 +10,18 @@ final class ReadRecord {
 
     func note(_ statement: Statement) { if !statement.entities.isEmpty { entities.formUnion(statement.entities) } }
 
-    /// The context reads another snapshot from now on. Where nothing has changed in between of what it has read, all of it is as in this one.
+    /// Notes that the context reads another snapshot from now on. If the data it has read is unchanged between the two
+    /// snapshots, its earlier reads are also valid in the new one.
     ///
-    /// - Parameter cursor: the last event of the layers before the snapshot that it has read until now.
+    /// - Parameter cursor: the last event of the layers before the snapshot that the context has read until now.
     func begin(_ pair: LayerStore.Pair, after cursor: Int, _ layers: LayerStore) {
         defer { since = pair.sequence }
         guard let reads = reads(cursor), pair.sequence != reads.since else { return }
-        // A commit in flight is no event yet.
+        // A commit in flight has not produced an event yet.
         isStale = isStale || pair.inFlight != nil || layers.state.withLock { $0.areStale(reads) }
     }
 
-    /// What was read so far; nil where that is nothing.
+    /// The reads so far; nil if the context has read nothing.
     ///
     /// - Parameter cursor: the last event of the layers that the context has seen.
     func reads(_ cursor: Int) -> ContextReadSet? {
@@ -28,24 +29,24 @@ final class ReadRecord {
     }
 }
 
-/// The tables that a context has read, each as a whole.
+/// The tables that a context has read. Each table counts as a whole.
 struct ContextReadSet: Sendable {
     let entities: Set<Int>
     /// The number of the last commit that its reads have seen.
     let since: Int64
     /// The last event of the layers that the context has seen.
     let cursor: Int
-    /// Whether some of it was something else already by then.
+    /// Whether some of the data had already changed at that time.
     let isStale: Bool
 }
 
-/// What was read has changed before the commit that stands on it, or is to be read once more for another reason.
+/// The data that a commit depends on has changed since it was read, or must be read again for another reason.
 package struct StaleReads: Error {
     package init() {}
 }
 
 extension LayerStore.State {
-    /// Whether commits have changed any table that a context has read, since it has.
+    /// Whether commits have changed any table that a context has read, since it read that table.
     ///
     /// Complexity: O(commits since).
     func areStale(_ reads: ContextReadSet) -> Bool {
@@ -60,10 +61,10 @@ extension LayerStore.State {
     }
 }
 
-/// Which entities the statements of a connection read, by what SQLite says of them while they are prepared.
+/// Records which entities the statements of a connection read. SQLite reports them while it prepares the statements.
 ///
-/// See "Compile-Time Authorization Callbacks" in https://www.sqlite.org/c3ref/set_authorizer.html. Whatever reads a table, written by hand
-/// or not, is known by that.
+/// See "Compile-Time Authorization Callbacks" in https://www.sqlite.org/c3ref/set_authorizer.html. SQLite reports every
+/// read of a table, also in a statement that was written by hand.
 final class ReadTables {
     private let entities: [String: Int]
     private var found: Set<Int> = []
@@ -78,7 +79,7 @@ final class ReadTables {
         self.entities = entities
     }
 
-    /// Listens to a connection until that is closed. This has to live as long.
+    /// Listens to a connection until the connection is closed. This object must live as long as the connection.
     func register(on connection: OpaquePointer) {
         sqlite3_set_authorizer(
             connection,
@@ -92,10 +93,11 @@ final class ReadTables {
         )
     }
 
-    /// Where no column of a table is read, it is called as the statement calls it.
+    /// If a statement reads no column of a table, SQLite passes the table's name in the statement's spelling. Names are
+    /// therefore compared in lowercase.
     private func note(_ table: String) { if let entity = entities[table.lowercased()] { found.insert(entity) } }
 
-    /// Gives what was read since this was last asked.
+    /// Returns the entities that were read since the last call.
     func take() -> Set<Int> {
         defer { found = [] }
         return found

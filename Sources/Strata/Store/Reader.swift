@@ -2,17 +2,17 @@ import CStrataSQLite
 import GRDB
 import Synchronization
 
-/// A connection that reads, and the snapshot that it stands on.
+/// A connection that reads, and its current snapshot.
 ///
-/// Isolation: whoever borrowed it uses it alone, one thread at a time; between borrowers the pool's lock orders the
-/// memory. That is the proof of `@unchecked Sendable`.
+/// Isolation: only the borrower uses the reader, one thread at a time. Between borrowers, the pool's lock orders the
+/// memory accesses. This is the proof of `@unchecked Sendable`.
 final class Reader: @unchecked Sendable {
     let connection: Connection
     private let queue: DatabaseQueue
     private(set) var isReading = false
-    /// What the size of the page cache is when it is not streaming.
+    /// The size of the page cache outside of streaming; nil while the reader does not stream.
     private var usualCacheSize: Int64?
-    /// How many use it: a pinned context, and the cursors that read its snapshot beside it.
+    /// The number of users: a pinned context, and the cursors that read the context's snapshot.
     private var userCount = 1
     private let writer: StoreWriter
     /// The number of the snapshot in ``OpenSnapshots``.
@@ -30,7 +30,7 @@ final class Reader: @unchecked Sendable {
         self.writer = writer
         var configuration = writer.configuration
         configuration.readonly = true
-        // A pool that was handed in has readers of its own kind.
+        // Readers of a caller's pool follow the pool's own configuration.
         if writer.isOwned { configuration.prepareDatabase { try $0.setCacheSize(cacheSize) } }
         configuration.allowsUnsafeTransactions = true
         queue = try DatabaseQueue(path: writer.path, configuration: configuration)
@@ -40,7 +40,7 @@ final class Reader: @unchecked Sendable {
             throw StrataError(.closed, "The store is closed.")
         }
         connection = Connection(pointer, identity)
-        // Where another file has taken the place of the store, this would read that one.
+        // If another file has replaced the store, this connection would read the other file.
         guard StorePlace.current(of: connection) == identity.place else {
             throw LayerStore.replacedError.naming(connection.path)
         }
@@ -50,7 +50,7 @@ final class Reader: @unchecked Sendable {
         telemetry.follow(connection)
     }
 
-    /// Takes a snapshot of the store and gives its sequence number.
+    /// Takes a snapshot of the store and returns its sequence number.
     func begin() throws -> Int64 {
         if isReading { try end() }
         snapshot = writer.snapshots.open()
@@ -69,23 +69,25 @@ final class Reader: @unchecked Sendable {
         }
     }
 
-    /// Whether others than the context that borrowed it read the snapshot as well.
+    /// Whether users other than the borrowing context also read the snapshot.
     var isShared: Bool { userCount > 1 }
 
-    /// One more reads the snapshot, in the isolation of whoever borrowed this. It goes back to the pool when all have given it back.
+    /// Adds a user of the snapshot, in the isolation of the borrower. The reader returns to the pool when all users
+    /// have given it back.
     func share() -> Reader {
         userCount += 1
         return self
     }
 
-    /// Whether somebody still uses it, now that one no longer does.
+    /// Removes a user. Returns whether other users remain.
     func leave() -> Bool {
         guard isShared else { return false }
         userCount -= 1
         return true
     }
 
-    /// Until it is given back, pages that were read are not kept: whoever walks a whole table does not come back to them.
+    /// Shrinks the page cache until the reader is given back: a caller that walks a whole table does not read its pages
+    /// again.
     func beginStreaming() throws {
         guard usualCacheSize == nil else { return }
         usualCacheSize = try connection.integer("PRAGMA cache_size")
@@ -95,11 +97,11 @@ final class Reader: @unchecked Sendable {
     func endStreaming() {
         guard let size = usualCacheSize else { return }
         usualCacheSize = nil
-        // Were it refused, this reader would be slower and nothing else.
+        // If SQLite refuses, this reader is slower but still correct.
         try? connection.execute("PRAGMA cache_size = \(size)")
     }
 
-    /// Lets go of the snapshot.
+    /// Closes the snapshot.
     func end() throws {
         guard isReading else { return }
         isReading = false
@@ -107,7 +109,7 @@ final class Reader: @unchecked Sendable {
         do {
             try connection.statement(.commit).runBound()
         } catch {
-            // An error has ended the transaction already, or does so now.
+            // The error has already ended the transaction, or the rollback ends it now.
             connection.search.forgetPending()
             if !connection.isInTransaction { return }
             try? connection.execute("ROLLBACK")

@@ -4,9 +4,9 @@ import Synchronization
 
 /// The connections that read, and the limit of blocks that use them at the same time.
 ///
-/// A background block takes a place before it begins, and waits for one in the order of calls. All other users get a reader at once:
-/// nested blocks, because blocks with a place may wait for them; named contexts and main, because there are few; cursors and live
-/// queries. Their readers count against the limit of places.
+/// A background block takes a place before it begins, and waits for one in the order of calls. All other users get a
+/// reader at once: nested blocks, because blocks with a place may wait for them; named contexts and main, because there
+/// are few; cursors and live queries. Their readers count against the limit of places.
 ///
 /// Isolation: any.
 final class ReaderPool: Sendable {
@@ -49,7 +49,8 @@ final class ReaderPool: Sendable {
     private let cacheSize: Int
     private let state = Mutex(State())
 
-    /// If no block ends for this time, the running blocks may be waiting for one that waits here. Then one more block runs.
+    /// If no block ends for this time, the running blocks may be waiting for one that waits here. Then one more block
+    /// runs.
     private static let patience = DispatchTimeInterval.seconds(2)
 
     init(
@@ -70,7 +71,9 @@ final class ReaderPool: Sendable {
 
     // MARK: Readers
 
-    /// - Parameter isOfPlace: whether it is for a block that has a place.
+    /// Borrows a reader, which is opened if none is idle.
+    ///
+    /// - Parameter isOfPlace: whether the reader is for a block that has a place.
     func borrow(isOfPlace: Bool = false) throws -> Reader {
         let idle = state.withLock { state in
             if !isOfPlace { state.others += 1 }
@@ -137,7 +140,7 @@ final class ReaderPool: Sendable {
 
     // MARK: Places
 
-    /// Waits for a place, behind those who have asked before. ``leave()`` must follow.
+    /// Waits for a place, after the callers that asked earlier. ``leave()`` must follow.
     ///
     /// - Throws: `CancellationError` when the task is cancelled first.
     nonisolated(nonsending) func enter(_ scope: BlockScope) async throws {

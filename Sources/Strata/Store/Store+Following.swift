@@ -1,8 +1,8 @@
 extension Store {
-    /// Takes in commits that are in the file and not known to the layers, where no caller waits for the result.
+    /// Applies commits that are in the file and not known to the layers, when no caller waits for the result.
     ///
-    /// An error ends live queries and sequences of changes, which would otherwise wait for commits that never come. A file that cannot
-    /// be read at this moment (all descriptors are in use, for instance) is logged.
+    /// An error ends live queries and sequences of changes, which would otherwise wait for commits that never come. A
+    /// file that cannot be read at the moment (for instance, because all descriptors are in use) is logged only.
     ///
     /// - Returns: false if the file must be looked at again.
     @discardableResult

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Synchronization
 
-/// The SQLite file behind a stack: one writer, readers for those who ask, ids, and the layers that lie above.
+/// The SQLite file of a stack, with one writer, a pool of readers, the source of ids, and the layers above the file.
 ///
 /// Isolation: any.
 final class Store: Sendable {
@@ -49,7 +49,8 @@ final class Store: Sendable {
             case .file(let file): opened = try opening.open(file, configuration)
             case .userData: opened = try opening.open(try StoreFile.userDataURL(), configuration)
             case .inMemory:
-                // Set for this kind. Nothing of it outlives the process, so nothing has to reach a disk.
+                // `synchronous` is OFF for this kind. The data does not outlive the process, so it need not reach a
+                // disk.
                 opened = try opening.open(folder!.url.appendingPathComponent("store.sqlite"), configuration, "OFF")
             }
             cancellation.finish()
@@ -91,11 +92,11 @@ final class Store: Sendable {
 
     // MARK: Reading
 
-    /// A reader of one's own, until it is given back.
+    /// Borrows a reader for the caller's exclusive use, until the caller gives it back.
     ///
     /// - Parameters:
     ///   - context: the name of the context that reads, for the log.
-    ///   - isOfPlace: whether it is for a block that has a place among the readers.
+    ///   - isOfPlace: whether the reader is for a block that has a place among the readers.
     func borrowReader(for context: @autoclosure () -> String? = nil, isOfPlace: Bool = false) throws -> Reader {
         try checkOpen()
         do {
@@ -107,11 +108,11 @@ final class Store: Sendable {
         }
     }
 
-    /// Reads the newest state of the store, on a connection of its own.
+    /// Reads the newest state of the store, on a separate connection.
     ///
     /// - Parameters:
     ///   - context: the name of the context that reads, for the log.
-    ///   - body: is given the connection, and the number of the last commit that it sees.
+    ///   - body: receives the connection, and the number of the last commit that the connection sees.
     func reading<Result>(
         for context: @autoclosure () -> String? = nil,
         _ body: (Connection, _ sequence: Int64) throws -> Result
@@ -125,10 +126,11 @@ final class Store: Sendable {
         }
     }
 
-    /// Reads a state of the store that is not older than what the layers know of, on a connection of its own.
+    /// Reads a state of the store that is not older than the state that the layers know, on a separate connection.
     ///
-    /// What is read for layers must not set them back behind a commit that they have taken in meanwhile: `body` looks at that
-    /// while it holds them, by ``LayerStore/standing(on:_:_:)``, and gives nil where it has to be called again with a newer state.
+    /// The read must not reset the layers to a state before a commit that they have applied meanwhile. `body` checks
+    /// this while it holds the layers, with ``LayerStore/standing(on:_:_:)``. If `body` returns nil, it is called again
+    /// with a newer state.
     ///
     /// - Parameter context: the name of the context that reads, for the log.
     func readingForLayers<Result>(
@@ -148,7 +150,8 @@ final class Store: Sendable {
         }
     }
 
-    /// Whether others have committed what the layers do not know of yet. Of a temporary store nobody else knows.
+    /// Whether other processes or stacks have committed changes that the layers do not know yet. Always false for a
+    /// temporary store, which only this stack uses.
     func hasForeignCommits() throws -> Bool {
         guard temporaryFolder == nil else { return false }
         try checkOpen()
@@ -160,17 +163,18 @@ final class Store: Sendable {
         }
     }
 
-    /// Takes in what others have committed, if they have.
+    /// Applies commits of other processes and stacks, if there are any.
     func takeInForeignCommits() throws {
         if try hasForeignCommits() { try takeInCommits() }
     }
 
-    /// Takes in what is in the store and not known to the layers.
+    /// Applies the commits that are in the store and not known to the layers.
     func takeInCommits() throws {
         try reading { try layers.absorbForeign($1, schema, $0) }
     }
 
-    /// Has commits of others taken in as soon as they are in the file. Of a temporary store nobody else knows.
+    /// Applies commits of other processes and stacks as soon as they are in the file. Does nothing for a temporary
+    /// store, which only this stack uses.
     ///
     /// Complexity: O(1) from the second call on.
     func watchFile() {
@@ -208,7 +212,7 @@ final class Store: Sendable {
         try writer.write(for: context(), body, beforeCommit: beforeCommit, afterCommit: afterCommit)
     }
 
-    /// Keeps others of this process from writing until it is opened again.
+    /// Blocks other writers of this process while it is held.
     var turnstile: WriterTurnstile { writer.turnstile }
 
     // MARK: Closing

@@ -7,7 +7,9 @@ struct StoreBackup {
     let file: URL
     private let kept: Int
 
-    /// Where the backup of a store goes that was migrated so many times; nil where none is wanted.
+    /// The backup of a store before its next migration; nil if the migration does not want a backup.
+    ///
+    /// - Parameter migrations: how often the store was migrated so far. The name of the file contains the next number.
     init?(of source: String, migrations: Int64, _ backup: Migration.Backup) {
         let store = URL(fileURLWithPath: source)
         let folder: URL
@@ -23,12 +25,13 @@ struct StoreBackup {
 
     private static let mark = ".before-migration-"
 
-    /// Makes it. What is there under its name is of the same state of the store, and is replaced once the copy is whole.
+    /// Makes the backup. A file of the same name is a backup of the same state, and is replaced when the copy is
+    /// complete.
     ///
-    /// - Parameter progress: told how much has been copied, from 0 to 1.
+    /// - Parameter progress: receives the copied fraction, from 0 to 1.
     func make(_ cancellation: Cancellation, _ progress: (Double) -> Void) throws {
         let partial = file.path + ".partial"
-        // What a process that was killed has left behind.
+        // A killed process may have left these files.
         unlink(partial)
         unlink(partial + "-journal")
         do {
@@ -47,7 +50,8 @@ struct StoreBackup {
         }
     }
 
-    /// By connections of its own: the store's own one is in the middle of the transaction, whose changes do not belong here.
+    /// Copies through separate connections. The store's own connection is inside the migration's transaction, whose
+    /// changes do not belong into the backup.
     private func copy(to path: String, _ cancellation: Cancellation, _ progress: (Double) -> Void) throws {
         let from = try Self.connect(source, SQLITE_OPEN_READONLY)
         defer { sqlite3_close(from) }
@@ -77,7 +81,8 @@ struct StoreBackup {
         )
     }
 
-    /// An empty file that nobody may read who may not read the store. Where it cannot be made, SQLite says why.
+    /// Makes an empty file with the permissions of the store, so that the backup is not readable for more users than
+    /// the store. If that fails, SQLite's own attempt reports the reason.
     private static func makeFile(_ path: String, like source: String) {
         var info = stat()
         guard stat(source, &info) == 0 else { return }
@@ -97,7 +102,8 @@ struct StoreBackup {
         return connection
     }
 
-    /// Removes all but the newest ones: a store that was put back begins with lower numbers again. What cannot be removed stays.
+    /// Removes all backups except the newest ones, by date, because the numbers start lower again after a store is
+    /// restored. A backup that cannot be removed stays.
     func prune() {
         let files = FileManager.default
         let folder = file.deletingLastPathComponent()

@@ -1,4 +1,4 @@
-/// How a store differs from what it was when Strata last changed its tables.
+/// The differences between a store and its state when Strata last changed its tables.
 struct StoreDifference {
     private let old: SchemaDescription
     private let there: [SchemaEntry]
@@ -12,13 +12,16 @@ struct StoreDifference {
         if let record = state.record {
             recorded = record.layout
         } else {
-            // Of format 1, whose tables are as their description says or were changed.
+            // A store of format 1 has no record. Its tables match their description, unless another program has changed
+            // them.
             let own = there.filter(\.isHousekeeping).map { ($0.name, $0.sql) }
             recorded = own + SchemaSQL.statements(for: old).filter { $0.name != ExternalSQL.table.name }
         }
     }
 
-    /// - Throws: ``StrataError`` with `schemaMismatch`, a line for each difference.
+    /// Checks that there are no differences.
+    ///
+    /// - Throws: ``StrataError`` with `schemaMismatch`; the message has one line for each difference.
     func check() throws {
         let differences = try differences()
         guard !differences.isEmpty else { return }

@@ -1,16 +1,16 @@
 import CStrataSQLite
 import Foundation
 
-/// What can be told of a file before SQLite touches it: opening may change a file, looking does not.
+/// Checks of a file before SQLite opens it as a store. Opening may change a file; these checks do not.
 enum StoreFile {
-    /// `Stra` in ASCII, at the place that SQLite reserves for the application that a file belongs to.
+    /// `Stra` in ASCII, in the header field that SQLite reserves for the id of an application.
     static let applicationID: Int64 = 0x5374_7261
-    /// The version of the tables that Strata keeps for itself.
+    /// The version of Strata's own tables.
     static let formatVersion: Int64 = 2
 
-    /// Says whether the file is still to be made.
+    /// Checks the file at a URL. Returns whether the file must still be created.
     ///
-    /// - Throws: ``StrataError`` where the path leads to something that is no store and must be left as it is.
+    /// - Throws: ``StrataError`` if the path leads to something that is not a store. It must stay unchanged.
     static func inspect(_ url: URL) throws -> Bool {
         guard url.isFileURL else {
             throw StrataError(.cannotOpen, "'\(url)' is no place in a file system. Name a file: .sqlite(path: …).")
@@ -31,14 +31,14 @@ enum StoreFile {
         guard info.st_mode & S_IFMT != S_IFDIR else {
             throw StrataError(.cannotOpen, "'\(path)' is a folder. Name a file in it.")
         }
-        // Reading a pipe waits for a writer, for ever perhaps.
+        // Reading a pipe waits for a writer, perhaps forever.
         guard info.st_mode & S_IFMT == S_IFREG else {
             throw StrataError(.cannotOpen, "'\(path)' is a pipe or a device. Name a file.")
         }
         let header = try header(of: path, size: Int64(info.st_size))
         try inspect(header: header, path: path)
         try requireWritable(path, of: path)
-        // The journal stands beside the file itself, not beside a link to it.
+        // The journal is beside the file itself, not beside a symbolic link to it.
         try requireWritable(realFolder(of: path), of: path)
         return info.st_size == 0
     }
@@ -52,13 +52,15 @@ enum StoreFile {
         return file.splitAtLast("/").map { $0.before.isEmpty ? "/" : $0.before } ?? "."
     }
 
-    /// The first hundred bytes, read by way of SQLite: closing a descriptor of one's own drops all locks that this process
-    /// has on the file, and then other processes take away the journal under another stack of this one. See "POSIX
+    /// The first hundred bytes of a file, read through SQLite.
+    ///
+    /// If this process opened the file itself and closed it, the system would drop all locks that the process has on
+    /// the file. Other processes could then remove the journal while another stack of this process uses it. See "POSIX
     /// Advisory Locks" in https://www.sqlite.org/howtocorrupt.html
     private static func header(of path: String, size: Int64) throws -> Data {
         var connection: OpaquePointer?
         let code = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil)
-        // Nothing was read by SQLite itself and no lock taken, so that closing leaves everything as it is.
+        // SQLite itself has read nothing and taken no lock, so closing changes nothing.
         defer { sqlite3_close(connection) }
         guard code == SQLITE_OK else { throw StrataError(sqlite: code, connection: connection) }
         var file: UnsafeMutablePointer<sqlite3_file>?
@@ -87,7 +89,10 @@ enum StoreFile {
         }
     }
 
-    /// - Parameter header: the first hundred bytes. See "The Database Header" in https://www.sqlite.org/fileformat2.html
+    /// Checks the header of a file.
+    ///
+    /// - Parameter header: the first hundred bytes. See "The Database Header" in
+    ///   https://www.sqlite.org/fileformat2.html
     private static func inspect(header: Data, path: String) throws {
         if header.isEmpty { return }
         guard header.count == 100, header.starts(with: Data("SQLite format 3\0".utf8)) else {

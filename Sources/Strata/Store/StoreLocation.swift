@@ -1,7 +1,7 @@
 public import Foundation
 public import GRDB
 
-/// Where a stack keeps its data.
+/// The place where a stack keeps its data.
 public struct StoreLocation: Sendable {
     enum Kind: Sendable {
         case file(URL)
@@ -12,20 +12,21 @@ public struct StoreLocation: Sendable {
 
     let kind: Kind
 
-    /// A SQLite file, which is made if there is none. Its folder must exist.
+    /// A SQLite file, which is created if it does not exist. Its folder must exist.
     public static func sqlite(_ url: URL) -> StoreLocation { StoreLocation(kind: .file(url)) }
 
-    /// A SQLite file at a path, which is made if there is none. Its folder must exist.
+    /// A SQLite file at a path, which is created if it does not exist. Its folder must exist.
     public static func sqlite(path: String) -> StoreLocation { .sqlite(URL(fileURLWithPath: path)) }
 
     /// A file in the user's data folder under the program's name: `$XDG_DATA_HOME` or `~/.local/share` on Linux,
-    /// `Application Support` on Apple systems. The folder is made if there is none.
+    /// `Application Support` on Apple systems. The folder is created if it does not exist.
     public static let userData = StoreLocation(kind: .userData)
 
-    /// For tests: a store of its own for each stack, in memory where the system has a folder for that, gone at `close()`.
+    /// A temporary store for tests. Each stack has a separate one, which `close()` removes. The store is in memory if
+    /// the system has a folder in memory.
     public static let inMemory = StoreLocation(kind: .inMemory)
 
-    /// The file; nil for a store in memory.
+    /// The path of the file; nil for a store in memory.
     var path: String? {
         switch kind {
         case .file(let url): url.path
@@ -35,43 +36,45 @@ public struct StoreLocation: Sendable {
         }
     }
 
-    /// A pool of your own, whose tables stand beside Strata's and whose observers hear of Strata's commits.
+    /// A pool that the caller owns. The pool's tables coexist with Strata's, and its observers are notified of Strata's
+    /// commits.
     ///
-    /// The pool's configuration is used for Strata's readers too. You close it yourself, after the stack.
+    /// The pool's configuration also applies to Strata's readers. The caller closes the pool, after the stack.
     public static func pool(_ pool: DatabasePool) -> StoreLocation { StoreLocation(kind: .pool(pool)) }
 }
 
-/// How a store is run.
+/// The settings of a store.
 public struct StoreConfiguration: Sendable {
-    /// What a commit that has returned is safe from.
+    /// The failures that a completed commit survives.
     public enum Synchronous: String, Sendable {
-        /// Also a loss of power. The default.
+        /// A completed commit survives a loss of power. The default.
         case full = "FULL"
-        /// The end of the process and of the program, not always a loss of power: then the last commits may be missing,
-        /// and the store is whole all the same.
+        /// A completed commit survives the end of the process. After a loss of power the last commits may be missing,
+        /// but the store is intact.
         case normal = "NORMAL"
     }
 
-    /// What a commit that has returned is safe from.
+    /// The failures that a completed commit survives.
     public var synchronous: Synchronous
-    /// How long to wait, in seconds, for another process that holds the store. After that `busy` is thrown.
+    /// The time to wait, in seconds, for another process that has locked the store. After this time `busy` is thrown.
     public var busyTimeout: TimeInterval
-    /// How much of its history the store keeps.
+    /// The amount of history that the store keeps.
     public var history: HistoryRetention
-    /// How many connections that read are meant to be open at one time, at least 1. The default is 32.
+    /// The intended number of simultaneously open reading connections, at least 1. The default is 32.
     ///
-    /// A block that has read holds one, two open files, until it ends. Blocks of `background` and of unnamed contexts take a place
-    /// before they begin; beyond the limit they wait, in the order of calls. Blocks within blocks, named contexts, main, cursors and
-    /// live queries never wait: they are counted, so that fewer others are let in.
+    /// A block that has read holds one connection, which is two open files, until it ends. Blocks of `background` and
+    /// of unnamed contexts take a place before they begin; above the limit they wait, in the order of calls. Nested
+    /// blocks, named contexts, main, cursors and live queries never wait. Their connections count against the limit, so
+    /// that fewer other blocks run.
     public var maximumReaderCount: Int
-    /// How many bytes of pages a connection that reads keeps in memory, as it reads them. The default is 4 MiB. The readers of a pool of
-    /// your own are as its configuration says.
+    /// The size in bytes of each reading connection's page cache, which fills as the connection reads. The default is 4
+    /// MiB. For readers of a caller's pool, the pool's configuration applies instead.
     public var readerCacheSize: Int
-    /// How many bytes of pages the connection that writes keeps in memory. The default is 16 MiB. A transaction that changes more writes
-    /// pages to the disk before it ends.
+    /// The size in bytes of the writing connection's page cache. The default is 16 MiB. A transaction that changes more
+    /// writes pages to the disk before it ends.
     public var writerCacheSize: Int
 
-    /// A configuration; what is left out is as it is by default.
+    /// Creates a configuration. Omitted settings have their default values.
     public init(
         synchronous: Synchronous = .full,
         busyTimeout: TimeInterval = 5,

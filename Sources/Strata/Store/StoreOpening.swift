@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Logging
 
-/// Opens the database of a store: makes what is new, migrates what is old, and refuses the rest.
+/// Opens the database of a store. It creates a new store, migrates an old one, and refuses all other databases.
 struct StoreOpening {
     let schema: Schema
     let migration: Migration
@@ -15,8 +15,10 @@ struct StoreOpening {
         let sequence: Int64
     }
 
-    /// Opens a file of our own, or makes it. What is refused stays as it was: nothing is written before it is known to
-    /// be a store of these models, or one that can become it.
+    /// Opens a file that Strata owns, or creates it.
+    ///
+    /// A refused file stays unchanged. Nothing is written before the file is known to be a store of these models, or
+    /// one that can be migrated to them.
     func open(_ url: URL, _ configuration: StoreConfiguration, _ synchronous: String? = nil) throws -> Opened {
         var settings = Configuration()
         settings.label = "strata"
@@ -29,7 +31,8 @@ struct StoreOpening {
             return try queue.inDatabase { db in
                 try db.setCacheSize(configuration.writerCacheSize)
                 if isNew {
-                    // The mark is written before the journal is WAL, so that it is in the file itself from the start.
+                    // The application id is written before the journal mode is WAL, so that it is in the file itself
+                    // from the start.
                     try db.execute(sql: "PRAGMA application_id = \(StoreFile.applicationID)")
                     try db.execute(sql: MigrationSQL.setFormat(StoreFile.formatVersion))
                 }
@@ -40,7 +43,7 @@ struct StoreOpening {
                             "'\(url.path)' lies where SQLite can keep no journal in WAL mode."
                         )
                     }
-                    // Where it was large once, it gives its space back.
+                    // A journal that was large once is truncated to this size.
                     try connection.execute("PRAGMA journal_size_limit = \(Journal.limit)")
                     try connection.execute(
                         "PRAGMA synchronous = \(synchronous ?? configuration.synchronous.rawValue)"
@@ -50,8 +53,8 @@ struct StoreOpening {
         }
     }
 
-    /// Asks again every other millisecond. SQLite's own pauses grow to a tenth of a second, so that whoever has waited long
-    /// gets no turn among others that commit without a pause.
+    /// Retries about every two milliseconds. SQLite's own pauses grow to a tenth of a second. A process that has waited
+    /// long would then never get the lock among others that commit without a pause.
     private func busyMode(for seconds: TimeInterval) -> Database.BusyMode {
         .callback { [cancellation] tries in
             if Checkpoints.isBrief {
@@ -64,7 +67,8 @@ struct StoreOpening {
         }
     }
 
-    /// Tries again while others hold the file: the change of a new file's journal does not wait by itself.
+    /// Retries while another process holds the file. SQLite does not wait by itself when it changes a new file's
+    /// journal mode.
     private func whileBusy<Value>(for seconds: TimeInterval, _ body: () throws -> Value) throws -> Value {
         let end = ContinuousClock.now + Self.duration(seconds)
         while true {
@@ -79,15 +83,15 @@ struct StoreOpening {
         }
     }
 
-    /// Of what is no time nothing is left, of what is endless thirty years.
+    /// A time in seconds as a duration. Values that are not positive give zero; infinity gives about thirty years.
     private static func duration(_ seconds: TimeInterval) -> Duration {
         .seconds(seconds > 0 ? min(seconds, 1e9) : 0)
     }
 
-    /// Holds the tables against the models, makes those of a new store and migrates an old one. Runs inside the database's
-    /// writer.
+    /// Compares the tables with the models, creates the tables of a new store, and migrates an old store. Runs inside
+    /// the database's writer.
     ///
-    /// - Parameter setUp: what is done on the connection once the store is known to be one of these models.
+    /// - Parameter setUp: prepares the connection when the store is known to be one of these models.
     func prepare(
         _ db: Database,
         _ database: any DatabaseWriter,
@@ -99,7 +103,7 @@ struct StoreOpening {
         }
         let connection = Connection(pointer, fingerprint: 0)
         defer { connection.finalize() }
-        // A store that is as it should be is only read, and waits for nobody who writes.
+        // A store that matches the models is only read, and does not wait for writers.
         var (found, pending) = try reading(connection) {
             let condition = try StoreSchema.examine(schema, migration, on: connection)
             if case .outdated(let pending) = condition {
@@ -122,7 +126,7 @@ struct StoreOpening {
             for statement in follower.guards { try connection.execute(statement) }
         }
         let writing = Connection(pointer, found.identity)
-        // A user's own connection has one place for a trace, which is the user's.
+        // A connection has room for one trace. On a connection of the user, this is the user's trace.
         if isOwned { telemetry.follow(writing) }
         let writer = StoreWriter(database, isOwned: isOwned, connection: Exclusive(writing))
         return Opened(writer: writer, identity: found.identity, sequence: found.sequence)
@@ -130,7 +134,7 @@ struct StoreOpening {
 
     private typealias Found = (identity: StoreIdentity, sequence: Int64)
 
-    /// What is in the store; nil where something would have to be written first, and may not.
+    /// The identity and the sequence of the store; nil if something must be written first and writing is not allowed.
     private func read(
         _ condition: StoreSchema.Condition,
         _ connection: Connection,
@@ -141,7 +145,7 @@ struct StoreOpening {
         return (identity, try connection.sequence())
     }
 
-    /// One state of the store, by statements of our own: nobody observes what is only read.
+    /// Reads one state of the store, with statements that bypass GRDB: observers need not learn of a read.
     private func reading<Value>(_ connection: Connection, _ body: () throws -> Value) throws -> Value {
         try connection.statement(.beginReading).runBound()
         do {
@@ -156,16 +160,17 @@ struct StoreOpening {
 
     // MARK: Migrating
 
-    /// Waits until nobody writes, and looks again: another process may have done it meanwhile.
+    /// Waits until no other connection writes, and checks again: another process may have migrated the store meanwhile.
     ///
-    /// The lock is waited for as long as the migration says, since whoever holds it may well be migrating.
+    /// The wait for the lock lasts as long as the migration allows, since the holder of the lock may be migrating
+    /// itself.
     private func migrate(
         _ pending: PendingMigration,
         _ db: Database,
         _ connection: Connection,
         isOwned: Bool
     ) throws -> Found? {
-        // Foreign keys are checked where a user's own database has them; they cannot be turned off inside of a transaction.
+        // The caller's own database may enforce foreign keys. SQLite cannot turn them off inside a transaction.
         let foreignKeys = try connection.integer(MigrationSQL.foreignKeys) ?? 0
         if foreignKeys != 0 { try connection.execute(MigrationSQL.setForeignKeys(false)) }
         defer {
@@ -194,11 +199,11 @@ struct StoreOpening {
                 }
             }
         } catch {
-            // It was waited for long enough.
+            // The wait is over. A ``PassedError`` keeps the caller from waiting again.
             throw PassedError(error is PassedError ? error : StrataError(grdb: error))
         }
         meter.finish()
-        // Another process may have done it meanwhile.
+        // Another process may have migrated the store meanwhile.
         guard settled.isMigrated else { return settled.found }
         backup?.prune()
         var metadata: Logger.Metadata = [LogKey.duration: "\(LogKey.text(start.duration(to: .now)))"]
@@ -211,7 +216,7 @@ struct StoreOpening {
         connection.path.flatMap { StoreBackup(of: $0, migrations: migrations, migration.backup) }
     }
 
-    /// Does whatever the store needs. Runs in a transaction that may write.
+    /// Creates or migrates the tables, as the store requires. Runs in a transaction that may write.
     private func settle(
         _ db: Database,
         _ connection: Connection,
@@ -247,9 +252,9 @@ struct StoreOpening {
 }
 
 extension Database {
-    /// How many bytes of pages a connection keeps in memory. It takes them as it reads.
+    /// Sets the size in bytes of the connection's page cache. The cache fills as the connection reads.
     func setCacheSize(_ bytes: Int) throws {
-        // A negative number is one of kibibytes.
+        // SQLite reads a negative number as kibibytes.
         try execute(sql: "PRAGMA cache_size = \(-max(1, bytes >> 10))")
     }
 }

@@ -1,10 +1,10 @@
 import CStrataSQLite
 import Foundation
 
-/// Tells whether a store is still the file that its fingerprint was made for (H28).
+/// Determines whether a store is still the file that its fingerprint was made for.
 ///
-/// A copy hands out the same numbers as its original from then on, so it gets a fingerprint of its own; ids that were
-/// handed out before the copy belong to both.
+/// A copy of a file hands out the same numbers as the original from then on. Therefore the copy gets a separate
+/// fingerprint. Ids that were handed out before the copy belong to both files.
 enum StorePlace {
     static func newFingerprint() -> Int64 { Int64(UInt16.random(in: 1...UInt16.max)) }
 
@@ -17,17 +17,19 @@ enum StorePlace {
     }
 }
 
-/// What a store says of itself.
+/// The identity that a store records about itself.
 struct StoreIdentity: Sendable {
     var fingerprint: UInt16
     /// The file's identity on this machine.
     var place = ""
-    /// How often it was migrated.
+    /// The number of migrations so far.
     var migrations: Int64 = 0
-    /// Fingerprints of the files that this one was copied from, each with the first id that came after the copy.
+    /// The fingerprints of the files that this one was copied from, each with the first id after the copy.
     var lineage: [(fingerprint: UInt16, before: Int64)] = []
 
-    /// Reads it, and takes a new fingerprint where the file is a copy; nil where nothing may be written and it is one.
+    /// Reads the identity, and assigns a new fingerprint if the file is a copy.
+    ///
+    /// - Returns: nil if the file is a copy and writing is not allowed.
     static func read(on connection: Connection, mayWrite: Bool) throws -> StoreIdentity? {
         var stored: (fingerprint: Int64, nextID: Int64, place: String, migrations: Int64)?
         try connection.statement(SchemaSQL.readStore).run([]) { row in
@@ -61,12 +63,12 @@ struct StoreIdentity: Sendable {
         return identity
     }
 
-    /// Strata's own row is gone, or holds what Strata never writes.
+    /// Strata's own row is missing, or contains values that Strata never writes.
     static var damaged: StrataError {
         StrataError(.damagedStore, "The store's own table is damaged. Restore a backup of the file.")
     }
 
-    /// Another process has changed the tables that this one knows.
+    /// Another stack or process has changed the tables since this stack opened the store.
     static var migrated: StrataError {
         StrataError(
             .schemaMismatch,
@@ -74,7 +76,7 @@ struct StoreIdentity: Sendable {
         )
     }
 
-    /// Whether this store handed out the id, or the file that it is a copy of did before.
+    /// Whether this store handed out the id, or the file that it was copied from did so before the copy.
     func knows(fingerprint: UInt16, number: Int64) -> Bool {
         fingerprint == self.fingerprint
             || lineage.contains { $0.fingerprint == fingerprint && number < $0.before }
@@ -93,7 +95,7 @@ extension Connection {
 
     /// The number of the last commit that this connection sees.
     func sequence() throws -> Int64 {
-        // As far as numbers can be added to it without care.
+        // The number must be below half of the maximum, so that additions cannot overflow.
         let statement = try self.statement(.readSequence)
         defer { statement.reset() }
         guard try statement.step() else { throw StoreIdentity.damaged.naming(path) }

@@ -1,20 +1,20 @@
 import Foundation
 
-/// Holds the tables of a store against the models, and makes those of a new one.
+/// Compares the tables of a store with the models, and creates the tables of a new store.
 enum StoreSchema {
-    /// What a database needs before it is a store of the models.
+    /// The work that a database needs before it is a store of the models.
     enum Condition {
-        /// Nothing.
+        /// No work.
         case ready
-        /// All tables.
+        /// All tables must be created.
         case empty
         case outdated(PendingMigration)
     }
 
-    /// Finds out what has to be done. Reads only.
+    /// Determines the work that a database needs. Reads only.
     ///
-    /// - Throws: ``StrataError`` with `schemaMismatch` where names are taken or the store was changed by hand,
-    ///   `newerStore`, or `damagedStore`. What stands against a migration is part of it.
+    /// - Throws: ``StrataError`` with `schemaMismatch` if names are taken or the store was changed by hand,
+    ///   `newerStore`, or `damagedStore`. Obstacles to a migration are part of the result instead.
     static func examine(_ schema: Schema, _ migration: Migration, on connection: Connection) throws -> Condition {
         try migration.check()
         let state = try StoreState(on: connection)
@@ -24,7 +24,7 @@ enum StoreSchema {
         }
         if let record = state.record {
             try check(record, migration)
-            // The way of almost every opening.
+            // Almost every opening takes this path.
             let isSame =
                 record.description == schema.text && record.version == migration.version
                 && record.steps.count == migration.steps.count && record.format == StoreFile.formatVersion
@@ -53,7 +53,7 @@ enum StoreSchema {
             && zip(own, record.layout).allSatisfy { $0.name == $1.name && $0.sql == $1.sql }
     }
 
-    /// Whether the program knows all that the store has seen.
+    /// Throws unless the program knows the store's format, the version of its models, and all of its migration steps.
     private static func check(_ record: SchemaRecord, _ migration: Migration) throws {
         guard record.format <= StoreFile.formatVersion else {
             throw StrataError(
@@ -91,7 +91,7 @@ enum StoreSchema {
         )
     }
 
-    /// Makes all tables of a new store. Steps are for older ones.
+    /// Creates all tables of a new store. Migration steps apply to older stores only, and are recorded as done.
     static func create(_ schema: Schema, _ migration: Migration, on connection: Connection) throws {
         for table in SchemaSQL.housekeeping { try connection.execute(table.sql) }
         let place = StorePlace.current(of: connection)
@@ -101,7 +101,7 @@ enum StoreSchema {
         try record(schema.description, migration, steps: migration.steps.map(\.name), on: connection)
     }
 
-    /// Notes what the tables are now, and which steps have been run.
+    /// Records the current tables and the migration steps that have run.
     static func record(
         _ description: SchemaDescription,
         _ migration: Migration,

@@ -2,18 +2,18 @@
 struct SchemaEntry: Hashable {
     let name: String
     let sql: String
-    /// The table that it belongs to; its own name for a table.
+    /// The table that the entry belongs to. For a table, this is its own name.
     let table: String
     let type: String
 
     var isTable: Bool { type == "table" }
-    /// Whether it looks like a table of objects, where nothing says which these are.
+    /// Whether the entry looks like a table of objects. Used for stores that do not record their tables.
     var isOfModel: Bool { sql.contains("\"_version\" INTEGER") }
-    /// Whether it belongs to what Strata keeps for itself.
+    /// Whether the entry belongs to Strata's own tables.
     var isHousekeeping: Bool { table.lowercased().hasBytePrefix("strata_") }
 }
 
-/// What a store says of its own schema.
+/// The schema that a store records about itself.
 struct SchemaRecord {
     /// The format of Strata's own tables.
     var format: Int64
@@ -21,19 +21,19 @@ struct SchemaRecord {
     var version: Int64
     /// The text of a ``SchemaDescription``.
     var description: String
-    /// The steps of migrations that it has seen, in their order.
+    /// The migration steps that have run, in their order.
     var steps: [String]
-    /// Name and statement of everything that was Strata's when this was recorded.
+    /// Name and SQL of every entry that belonged to Strata when the schema was recorded.
     var layout: [(name: String, sql: String)]
 }
 
-/// What is in a database before Strata does anything to it.
+/// The contents of a database before Strata changes anything.
 struct StoreState {
-    /// In the order of their names.
+    /// The entries, in the order of their names.
     let entries: [SchemaEntry]
-    /// Whether it is a store.
+    /// Whether the database is a store.
     let isStore: Bool
-    /// What it recorded; nil for a store of format 1.
+    /// The recorded schema; nil for a store of format 1.
     let record: SchemaRecord?
 
     init(on connection: Connection) throws {
@@ -51,7 +51,8 @@ struct StoreState {
 }
 
 extension [SchemaEntry] {
-    /// What is Strata's if it keeps these tables, indexes and triggers of anybody's on them included.
+    /// The entries that belong to Strata if its models have these tables. Indexes and triggers that another program has
+    /// added to the tables are included.
     func own(_ description: SchemaDescription) -> [SchemaEntry] {
         let tables = Set(description.tables.map { $0.name.lowercased() })
         return filter { $0.isHousekeeping || tables.contains($0.table.lowercased()) && $0.type != "view" }
@@ -71,7 +72,7 @@ extension SchemaRecord {
             )
         }
         guard var found else { throw StoreIdentity.damaged }
-        // What a newer version records beside this may be anything; and where the tables are missing, the store is refused.
+        // A newer version may record other data here. If a table is missing, the store is refused later.
         let isKnown = found.format <= StoreFile.formatVersion
         if isKnown, tables.contains("strata_steps") {
             try connection.statement(SchemaSQL.readSteps).run([]) { found.steps.append($0.string(at: 0)) }
@@ -86,7 +87,7 @@ extension SchemaRecord {
 }
 
 extension Connection {
-    /// Everything in the database, in the order of the names.
+    /// All entries of the database, in the order of their names.
     func schemaEntries() throws -> [SchemaEntry] {
         var entries: [SchemaEntry] = []
         try statement(SchemaSQL.readSchema).run([]) { row in
@@ -102,7 +103,7 @@ extension Connection {
         return entries
     }
 
-    /// The columns of a table as the database has them.
+    /// The actual columns of a table in the database.
     func tableColumns(of table: String) throws -> [(name: String, type: String, isOptional: Bool)] {
         var columns: [(name: String, type: String, isOptional: Bool)] = []
         try statement(MigrationSQL.tableColumns).run([.text(table)]) { row in

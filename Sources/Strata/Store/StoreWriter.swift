@@ -3,12 +3,12 @@ import Foundation
 import GRDB
 import Synchronization
 
-/// The one connection that writes, one transaction after the other.
+/// The one connection that writes, one transaction at a time.
 ///
 /// Isolation: any.
 final class StoreWriter: Sendable {
     private let database: any DatabaseWriter
-    /// Whether nobody else knows the database, so that no observer of GRDB's has to hear of what is written.
+    /// Whether only Strata uses the database, so that no GRDB observer needs notifications of writes.
     let isOwned: Bool
     /// Used inside the database's writer only, which runs one access at a time.
     private let connection: Exclusive<Connection>
@@ -16,9 +16,9 @@ final class StoreWriter: Sendable {
     private let checkpoints: Exclusive<Checkpoints>?
     /// Runs checkpoints between commits.
     private let checkpointQueue = DispatchQueue(label: "strata.checkpoint", qos: .utility)
-    /// Whether the running thread is in a transaction of a writer's.
+    /// Whether the running thread is inside a transaction of a writer.
     @TaskLocal static var isInside = false
-    /// How many writes are under way or wait for their turn.
+    /// The number of writes that are running or waiting.
     private let writeCount = Atomic(0)
     /// Ids that a failed transaction has reserved. Used inside the database's writer.
     private let owedIDs = Exclusive(OwedIDs())
@@ -27,7 +27,9 @@ final class StoreWriter: Sendable {
     let journal: Journal
     let turnstile = WriterTurnstile()
 
-    /// - Parameter isOwned: whether it is closed with the store.
+    /// Creates the writer of a database.
+    ///
+    /// - Parameter isOwned: whether the database is closed with the store.
     init(_ database: any DatabaseWriter, isOwned: Bool, connection: Exclusive<Connection>) {
         self.database = database
         self.isOwned = isOwned
@@ -43,13 +45,13 @@ final class StoreWriter: Sendable {
     var path: String { database.path }
     var configuration: Configuration { database.configuration }
 
-    /// Runs one transaction. The writer waits for the one before it, in the order of calls.
+    /// Runs one transaction. Transactions run one after another, in the order of calls.
     ///
     /// - Parameters:
     ///   - context: the name of the context that writes, for the log.
-    ///   - body: what to write. It gives the tables that it has touched.
-    ///   - beforeCommit: the last thing before COMMIT.
-    ///   - afterCommit: told whether it is in the store, before the next transaction begins.
+    ///   - body: writes, and returns the names of the changed tables.
+    ///   - beforeCommit: runs immediately before COMMIT.
+    ///   - afterCommit: receives whether the transaction was committed, before the next transaction begins.
     func write(
         for context: @autoclosure () -> String? = nil,
         _ body: (Connection) throws -> [String],
@@ -68,7 +70,7 @@ final class StoreWriter: Sendable {
         }
     }
 
-    /// One transaction, inside the database's writer.
+    /// Runs one transaction, inside the database's writer.
     private func turn(
         _ db: Database,
         _ context: @autoclosure () -> String?,
@@ -127,7 +129,8 @@ final class StoreWriter: Sendable {
 
     // MARK: Ids
 
-    /// Reserves a range of ids, and returns the first one. Inside a transaction of this writer, the reservation is part of it.
+    /// Reserves a range of ids, and returns the first one. Inside a transaction of this writer, the reservation is part
+    /// of it.
     func reserveIDs(_ count: Int64) throws -> Int64 {
         do {
             return try database.unsafeReentrantWrite { db in
@@ -148,8 +151,8 @@ final class StoreWriter: Sendable {
         }
     }
 
-    /// A transaction by statements of our own. Nobody else has this database, so no observer misses it; it costs a third
-    /// of a commit of one row less than GRDB's.
+    /// Runs a transaction with statements that bypass GRDB. Only Strata uses this database, so no observer misses the
+    /// transaction. A commit of one row takes a third less time than with GRDB's.
     private static func transact(
         _ connection: Connection,
         _ body: (Connection) throws -> [String],
@@ -162,13 +165,14 @@ final class StoreWriter: Sendable {
             try connection.statement(.commit).runBound()
             connection.trace?.explain(on: connection)
         } catch {
-            // Some errors, a full disk for one, have rolled back already; then this one fails, and that is no matter.
+            // After some errors, such as a full disk, SQLite has rolled back already. Then this ROLLBACK fails without
+            // consequence.
             try? connection.execute("ROLLBACK")
             throw error
         }
     }
 
-    /// Lets go of the statements, and closes what is its own.
+    /// Releases the statements, and closes the database if Strata owns it.
     func close() throws {
         do {
             database.writeWithoutTransaction { _ in
@@ -182,15 +186,15 @@ final class StoreWriter: Sendable {
     }
 }
 
-/// Ids that a transaction has reserved for objects of a context. If the transaction fails, its rollback removes the reservation, but
-/// the objects keep their ids. The ids are then reserved again before another caller can get them.
+/// Ids that a transaction has reserved for objects of a context. If the transaction fails, its rollback removes the
+/// reservation, but the objects keep their ids. The ids are then reserved again before another caller can get them.
 final class OwedIDs {
     /// All ids below this one are used; 0 if the store's counter says so.
     private var end: Int64 = 0
 
     func note(_ end: Int64) { self.end = max(self.end, end) }
 
-    /// The store's counter is above them.
+    /// Forgets the ids, because the store's counter is now above them.
     func forget() { end = 0 }
 
     /// Reserves the ids in the running transaction.
@@ -213,7 +217,7 @@ final class OwedIDs {
     }
 }
 
-/// Has those who want to write wait for somebody whom they have kept from it again and again.
+/// Makes other writers of this process wait for a block whose reads their commits have made stale again and again.
 ///
 /// Isolation: any.
 final class WriterTurnstile: Sendable {
@@ -221,10 +225,11 @@ final class WriterTurnstile: Sendable {
     private let isHeld = Atomic(false)
     private let state = Mutex((count: 0, isForced: false))
 
-    /// Whoever has waited so long goes on all the same, and all others with it: whoever holds it may be waiting for that.
+    /// The maximum wait. A writer that has waited this long continues, and all other writers with it: the holder may be
+    /// waiting for that writer.
     private static let patience = DispatchTimeInterval.seconds(2)
 
-    /// Waits until nobody holds it. Blocks the thread.
+    /// Waits until no block holds the turnstile. Blocks the thread.
     func pass() {
         guard isHeld.load(ordering: .acquiring), !state.withLock({ $0.isForced }) else { return }
         guard holders.wait(timeout: .now() + Self.patience) == .timedOut else { return }
@@ -250,9 +255,10 @@ final class WriterTurnstile: Sendable {
     }
 }
 
-/// A value that is reachable from everywhere and used by one at a time, as something else ensures.
+/// A value that is reachable from everywhere, but used by one thread at a time. Its owner ensures this.
 struct Exclusive<Value>: @unchecked Sendable {
-    // The owner states what ensures it: that of `StoreWriter` is used inside of the database's writer, a serial queue.
+    // The proof of `@unchecked Sendable`: the owner states what serializes the uses. The values of `StoreWriter`, for
+    // example, are used only inside the database's writer, a serial queue.
     private let value: Value
 
     init(_ value: Value) { self.value = value }

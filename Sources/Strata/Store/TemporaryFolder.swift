@@ -1,9 +1,10 @@
 import Foundation
 
-/// A fresh folder for a store that lives as long as its stack, in memory where the system has a folder for that.
+/// A new folder for a store that lives as long as its stack. The folder is in memory if the system has a folder for
+/// that.
 ///
-/// Those of processes that were killed are removed by the next one. A file in the folder is locked for as long as it is in use: a
-/// process that does not see the owner may still see the folder, as containers do that share their memory.
+/// The next process removes the folders of killed processes. A file in the folder is locked while the folder is in use,
+/// because a process may see the folder but not its owner. Containers that share their memory are an example.
 final class TemporaryFolder: Sendable {
     let url: URL
     private let descriptor: Int32
@@ -15,7 +16,7 @@ final class TemporaryFolder: Sendable {
         Self.sweep(base)
         let name = UUID().uuidString
         url = base.appendingPathComponent("\(Self.prefix)\(getpid())-\(name)")
-        // Under another name until it is locked, so that nobody takes it for one that was left.
+        // The folder has another name until it is locked, so that another process does not remove it as abandoned.
         let unlocked = base.appendingPathComponent(".\(Self.prefix)\(name)")
         do {
             try files.createDirectory(
@@ -40,13 +41,13 @@ final class TemporaryFolder: Sendable {
 
     private static func lock(in folder: URL) -> String { folder.appendingPathComponent("lock").path }
 
-    /// Removes what processes that were killed have left behind.
+    /// Removes folders that killed processes have left.
     static func sweep(_ base: URL) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: base.path)) ?? []
         for name in names where name.hasBytePrefix(prefix) {
             let folder = base.appendingPathComponent(name)
             let parts = name.droppingFirstBytes(prefix.utf8.count).split(atBytes: "-", maxSplits: 1)
-            // Others may call their files by a number as well, but not by these two.
+            // Other programs may put a number into the names of their files, but not a process id and a UUID.
             guard parts.count == 2, let process = pid_t(parts[0]), UUID(uuidString: parts[1]) != nil,
                 kill(process, 0) == -1, errno == ESRCH, !isLocked(folder)
             else { continue }
