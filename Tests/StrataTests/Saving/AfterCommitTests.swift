@@ -58,6 +58,21 @@ import Testing
         try await stack.close()
     }
 
+    @Test func `a commit of a context over the committed state runs the bodies that it has saved before`() async throws
+    {
+        let (stack, log) = try await open()
+        let handle = try stack.create(.private, named: "over", reads: .committed)
+        try await handle.perform { context in
+            context.insert(Slip(name: "a"))
+            context.afterCommit(log.body("saved"))
+            try context.save()
+            try context.commit()
+        }
+        try await stack.on(.root) { $0.rollback(includingSaved: true) }
+        #expect(try await log.all(stack) == ["saved"])
+        try await stack.close()
+    }
+
     @Test func `a body runs after the commit, outside of its block, and finds what was committed`() async throws {
         let (stack, _) = try await open()
         let (done, isDone) = AsyncStream.makeStream(of: String?.self)
