@@ -32,7 +32,7 @@ extension StrataSides {
             .sqlite(round.file),
             models: CloudAccount.models,
             stack: .rootOnly,
-            configuration: .init(synchronous: synchronous == .full ? .full : .normal)
+            configuration: .measured(synchronous == .full ? .full : .normal)
         )
         let account = try await CloudAccount.open(
             stack,

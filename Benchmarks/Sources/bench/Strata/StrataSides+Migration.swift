@@ -32,7 +32,7 @@ extension StrataSides {
             .sqlite(round.file),
             models: [After.Reading.self],
             stack: .rootOnly,
-            configuration: .init(synchronous: .normal),
+            configuration: .measured(.normal),
             migration: Migration().backup(.none)
         )
         let seconds = watch.seconds

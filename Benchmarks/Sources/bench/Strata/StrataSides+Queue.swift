@@ -18,7 +18,7 @@ extension StrataSides {
             .sqlite(round.file),
             models: [Tally.self] + Pipeline.models,
             stack: .rootOnly,
-            configuration: .init(synchronous: synchronous == .full ? .full : .normal)
+            configuration: .measured(synchronous == .full ? .full : .normal)
         )
     }
 

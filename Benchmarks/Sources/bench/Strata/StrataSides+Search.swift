@@ -28,7 +28,7 @@ extension StrataSides {
             .sqlite(round.file),
             models: [Document.self],
             stack: .rootOnly,
-            configuration: .init(synchronous: .normal)
+            configuration: .measured(.normal)
         )
     }
 

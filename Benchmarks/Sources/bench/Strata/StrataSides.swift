@@ -59,7 +59,7 @@ enum StrataSides {
                 Entry.self, Parent.self, Child.self, GitAuthor.self, GitPath.self, GitRevision.self, GitChange.self,
             ],
             stack: .standard,
-            configuration: .init(synchronous: synchronous == .full ? .full : .normal, history: history)
+            configuration: .measured(synchronous == .full ? .full : .normal, history: history)
         )
     }
 
@@ -93,5 +93,18 @@ extension Checksum {
     init(_ entries: [Entry]) {
         self.init()
         for entry in entries { add(entry.hash) }
+    }
+}
+
+extension StoreConfiguration {
+    /// A configuration with the page caches of the other sides, `PRAGMA cache_size=-64000`.
+    static func measured(_ synchronous: Synchronous, history: HistoryRetention = .standard) -> StoreConfiguration {
+        let cache = 64_000 << 10
+        return StoreConfiguration(
+            synchronous: synchronous,
+            history: history,
+            readerCacheSize: cache,
+            writerCacheSize: cache
+        )
     }
 }
