@@ -247,12 +247,12 @@ extension Part {
         let numbers = touched(in: layers, context: context, entity: entity)
         guard !numbers.isEmpty else { return }
         let typed = schema.entities[entity].typed(Row.self)
-        layers.settleStored(numbers, entity: entity, in: context, Row.self) { number in
-            try? typed.read(number, on: connection)
-        }
-        layers.rebase(numbers, entity: entity, in: context, Row.self) { number in
+        var rows: [Int64: Row?] = [:]
+        for number in numbers {
             // After an error, the change stays as it was. Its own save will report the error.
-            do { return .some(try typed.read(number, on: connection)) } catch { return nil }
+            do { rows.updateValue(try typed.read(number, on: connection), forKey: number) } catch { continue }
         }
+        layers.settleStored(numbers.filter { rows[$0] != nil }, entity: entity, in: context, Row.self) { rows[$0] ?? nil }
+        layers.rebase(numbers, entity: entity, in: context, Row.self) { rows[$0] }
     }
 }
