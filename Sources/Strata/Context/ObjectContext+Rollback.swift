@@ -252,7 +252,9 @@ extension Part {
             // After an error, the change stays as it was. Its own save will report the error.
             do { rows.updateValue(try typed.read(number, on: connection), forKey: number) } catch { continue }
         }
-        layers.settleStored(numbers.filter { rows[$0] != nil }, entity: entity, in: context, Row.self) { rows[$0] ?? nil }
+        layers.settleStored(numbers.filter { rows[$0] != nil }, entity: entity, in: context, Row.self) {
+            rows[$0] ?? nil
+        }
         layers.rebase(numbers, entity: entity, in: context, Row.self) { rows[$0] }
     }
 }
