@@ -128,7 +128,7 @@ public struct Migration: Sendable {
         )
     }
 
-    /// Sets a closure that is called a few times a second during the migration, on the thread that migrates the store.
+    /// Sets a closure that is called after each portion of the migration, on the thread that migrates the store.
     public func onProgress(_ report: @escaping @Sendable (MigrationProgress) -> Void) -> Migration {
         var result = self
         result.progress = report
