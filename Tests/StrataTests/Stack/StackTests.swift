@@ -79,7 +79,7 @@ struct StackTests {
         #expect(try openItems(.standard).current?.name == .main)
     }
 
-    @Test("After a push with a block on an empty stack, the context is current inside, and no context is current after")
+    @Test("After a push with a block on an empty stack, the context is current inside, and none afterwards")
     func pushBlock() async throws {
         let handle = try stack.create(.private)
         let inside = try await stack.push(handle) { _ in try stack.current }
