@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(
-        "A save allows references to unsaved objects of its parent and with .noAction, and ignores those that .theirs drops"
+        "A save allows references to its parent's unsaved objects or with .noAction, and ignores those that .theirs drops"
     )
     func allowed() async throws {
         let house = try await House()

@@ -343,7 +343,7 @@ import Testing
     }
 
     @Test(
-        "If a context adds a member twice, unaware of the first time, the newer position counts in queries and the store"
+        "If a context adds a member twice without seeing the first, the newer position counts, in queries and store"
     )
     func addedTwice() async throws {
         let house = try await House()
