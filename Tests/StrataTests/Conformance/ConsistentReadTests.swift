@@ -3,9 +3,9 @@ import Testing
 
 @testable import Strata
 
-@Suite("One moment for store and layers", .timeLimit(.minutes(1)))
+@Suite("Reads of the store and all layers at one moment", .timeLimit(.minutes(1)))
 struct ConsistentReadTests {
-    @Test("H14 H15 C5 readers see each save and commit as a whole or not at all", arguments: Place.allCases)
+    @Test("Readers see each save and commit as a whole or not at all", arguments: Place.allCases)
     func transfers(_ place: Place) async throws {
         let seed = SeededGenerator.seed
         try await withStack(place) { stack in
@@ -48,7 +48,7 @@ struct ConsistentReadTests {
         }
     }
 
-    @Test("H17 C5 a store is read while somebody writes to it, in memory too", arguments: Place.allCases)
+    @Test("A store can be read while another connection writes to it, also in memory", arguments: Place.allCases)
     func readingWhileWriting(_ place: Place) async throws {
         try await withStack(place) { stack in
             let store = stack.core.engine

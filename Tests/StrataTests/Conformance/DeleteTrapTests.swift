@@ -2,7 +2,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("The traps of nested contexts: deleting, failing, letting go", .timeLimit(.minutes(1)))
+@Suite("Pitfalls of nested contexts: deletes, failed saves and the lifetime of objects", .timeLimit(.minutes(1)))
 struct DeleteTrapTests {
     /// A committed author, and a named worker.
     private nonisolated(nonsending) func withAuthor(
@@ -20,7 +20,7 @@ struct DeleteTrapTests {
         }
     }
 
-    @Test("TR9 H22 C7 a child's edit of what the parent deleted is a conflict, and its policies decide")
+    @Test("A child's edit of an object that its parent deleted is a conflict, and the child's policies decide it")
     func deletedAgainstEdited() async throws {
         for policy in [MergePolicy.error, .mine, .theirs] {
             try await withAuthor { stack, id in
@@ -41,7 +41,7 @@ struct DeleteTrapTests {
         }
     }
 
-    @Test("TR9 H22 mirrored: a child's delete of what the parent edited is a conflict")
+    @Test("A child's delete of an object that its parent edited is a conflict")
     func editedAgainstDeleted() async throws {
         try await withAuthor { stack, id in
             try await stack.on(.network) { $0.delete(try #require(try $0.find(id))) }
@@ -58,7 +58,7 @@ struct DeleteTrapTests {
     enum Use: CaseIterable { case insert, member, destination, change, changeBeforePublishing }
 
     @Test(
-        "C7 what was deleted here and is used again is refused by the save, until it is rolled back",
+        "A save refuses an object that was deleted here and is used again, until it is rolled back",
         arguments: Use.allCases
     )
     func usedAfterDelete(_ use: Use) async throws {
@@ -88,7 +88,7 @@ struct DeleteTrapTests {
     }
 
     @Test(
-        "TR10 C9 deny looks at all data, not only at what is loaded, and names what blocks",
+        "A deny rule checks all data, not only loaded objects, and the error names the blocking object",
         arguments: Place.allCases
     )
     func deny(_ place: Place) async throws {
@@ -113,7 +113,7 @@ struct DeleteTrapTests {
         }
     }
 
-    @Test("TR15 C18 a failed save lists every failing object, and rolling these back lets the others through")
+    @Test("A failed save lists every failing object, and after their rollback the other objects are saved")
     func failing() async throws {
         try await withStack(.memory) { stack in
             try await stack.background { context in
@@ -134,7 +134,7 @@ struct DeleteTrapTests {
         }
     }
 
-    @Test("TR19 objects that refer to each other go when nobody holds them, and so do the context and its objects")
+    @Test("Objects that refer to each other are freed after the block that used them")
     func cycles() async throws {
         try await withStack(.memory) { stack in
             let id = try await stack.background { context in
@@ -150,13 +150,13 @@ struct DeleteTrapTests {
                 #expect(article.author === author)
                 return Weak(author, article)
             }
-            // Nobody but the context had them, and its block is over.
+            // Only the context used these objects, and its block is over.
             try await network.perform { _ in }
             #expect(held.left == nil && held.right == nil)
         }
     }
 
-    @Test("TR19 C1 reset lets the objects go that a dropped context kept")
+    @Test("reset() frees the objects that a dropped context kept")
     func reset() async throws {
         enum Kept: ContextStateKey { typealias Value = Author }
         try await withStack(.memory) { stack in
@@ -173,7 +173,7 @@ struct DeleteTrapTests {
         }
     }
 
-    @Test("TR24 C20 an object that outlives its stack keeps its values, and every use of its context throws")
+    @Test("An object that outlives its stack keeps its values, and every use of its context throws")
     @MainActor func outliving() async throws {
         let stack = try await openStack()
         let context = try stack.main
@@ -188,9 +188,9 @@ struct DeleteTrapTests {
     }
 }
 
-/// Two objects that are not kept alive.
+/// Two weak references to objects.
 final class Weak: @unchecked Sendable {
-    // Asked for nil only, which any thread may do.
+    // The tests only compare the references with nil, which any thread may do.
     private(set) weak var left: AnyObject?
     private(set) weak var right: AnyObject?
 

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Rules of the layers", .timeLimit(.minutes(1)))
 struct LayerRuleTests {
-    @Test("H20 what a context saved upward and then overwrote is never written later")
+    @Test("A value that a context saved upward and then overwrote is never written later")
     func overwrittenFurtherDown() async throws {
         try await withStack(.memory) { stack in
             try stack.create(.private, named: .network)
@@ -26,7 +26,7 @@ struct LayerRuleTests {
         }
     }
 
-    @Test("H20 where the parent has changed the column since, its edit stays on top of the child's commit")
+    @Test("A parent's edit of a column that its child has saved stays on top of the child's commit")
     func parentsEditOnTop() async throws {
         try await withStack(.memory) { stack in
             try stack.create(.private, named: .network)
@@ -45,7 +45,7 @@ struct LayerRuleTests {
         }
     }
 
-    @Test("H23 a parent's unsaved reference does not block a child's commit, and surfaces at the parent's save")
+    @Test("A parent's unsaved reference does not block a child's commit of a delete, but fails at the parent's commit")
     func unsavedReference() async throws {
         try await withStack(.memory) { stack in
             let id = try await stack.background { context in
@@ -69,7 +69,7 @@ struct LayerRuleTests {
         }
     }
 
-    @Test("H25 C9 a one-to-one relationship has one at each end, from both sides", arguments: Place.allCases)
+    @Test("A one-to-one relationship has one object at each end, set from either side", arguments: Place.allCases)
     func oneToOne(_ place: Place) async throws {
         try await withStack(place) { stack in
             try await stack.background { context in
@@ -89,7 +89,7 @@ struct LayerRuleTests {
         }
     }
 
-    @Test("H25 members that two contexts add to one relationship are all in it, and one that both add is in it once")
+    @Test("Members that two contexts add to one relationship are all in it, and a member that both add is in it once")
     func members() async throws {
         try await withStack(.memory) { stack in
             let (writer, spouse) = try await stack.background { context in

@@ -22,7 +22,7 @@ struct MechanismTests {
     }
 
     @Test(
-        "H15 C5 a block keeps its moment: what is committed meanwhile shows in the next one",
+        "A block reads one moment, and commits by others in the meantime show in the next block",
         arguments: Place.allCases
     )
     func oneMoment(_ place: Place) async throws {
@@ -48,7 +48,7 @@ struct MechanismTests {
         }
     }
 
-    @Test("H16 C16 main is edited while its commit is on the disk, and keeps what the commit did not take")
+    @Test("Main can be edited while its commit writes, and keeps the edits that the commit did not take")
     func inFlight() async throws {
         let folder = try StoreFolder()
         let stack = try await ContextStack.open(folder.location, models: allModels)
@@ -72,7 +72,7 @@ struct MechanismTests {
         try await stack.close()
     }
 
-    @Test("H18 H19 a parent's unfinished edit is no conflict of a child's commit, and is asked about at its own")
+    @Test("A parent's unsaved edit lets another context commit, and conflicts at the parent's own commit")
     func parentsEdit() async throws {
         try await withArticle { stack, id, _ in
             try await stack.on(.main) { try #require(try $0.find(id)).title = "main's" }
@@ -90,7 +90,7 @@ struct MechanismTests {
         }
     }
 
-    @Test("H19 after a commit, columns that a parent has not edited take the new values")
+    @Test("After a commit, columns that a parent has not edited take the new values")
     func uneditedColumns() async throws {
         try await withArticle { stack, id, _ in
             try await stack.on(.main) { try #require(try $0.find(id)).title = "main's" }
@@ -107,7 +107,7 @@ struct MechanismTests {
         }
     }
 
-    @Test("H20 C10 rollback drops own edits, with includingSaved what children saved here too")
+    @Test("rollback() drops own edits, and with includingSaved it also drops edits that children have saved here")
     func rollback() async throws {
         for includingSaved in [false, true] {
             try await withArticle { stack, id, _ in
@@ -126,7 +126,7 @@ struct MechanismTests {
         }
     }
 
-    @Test("H21 C16 what a parent inserted and a commit refers to goes along; its other edits do not")
+    @Test("A commit includes the parent's inserted objects that it refers to, but not the parent's other inserts")
     func alongWith() async throws {
         try await withStack(.memory) { stack in
             let author = try await stack.on(.main) { context in
@@ -143,13 +143,13 @@ struct MechanismTests {
             }
             try await stack.on(.main) { (context) throws in
                 context.rollback()
-                // The row that went along is committed, and stays.
+                // The commit has stored this row, so the row stays.
                 #expect(try context.fetch(Author.all).map(\.name) == ["goes"])
             }
         }
     }
 
-    @Test("H21 a row that goes along is validated, and a failure names object and context")
+    @Test("A parent's row that a commit includes is validated, and a failure names the object and the context")
     func alongInvalid() async throws {
         try await withStack(.memory) { stack in
             let writer = try await stack.on(.main) { $0.insert(Writer(name: "")).id }
@@ -164,7 +164,7 @@ struct MechanismTests {
         }
     }
 
-    @Test("H22 a child deletes what a parent inserted: nothing reaches the store, the insert is withdrawn")
+    @Test("An object that a parent inserted and a child deletes never reaches the store, and the insert is cancelled")
     func withdrawn() async throws {
         try await withStack(.memory) { stack in
             let id = try await stack.on(.main) { $0.insert(Author(name: "a")).id }
@@ -178,7 +178,7 @@ struct MechanismTests {
         }
     }
 
-    @Test("H22 H20 what a context saved upward, deleted and committed is gone everywhere", arguments: [false, true])
+    @Test("An object that a context saved upward, deleted and committed is gone everywhere", arguments: [false, true])
     func withdrawnAfterSave(_ savesDelete: Bool) async throws {
         try await withStack(.memory) { stack in
             try stack.create(.private, named: .network)

@@ -9,7 +9,7 @@ extension Author {
 
 @Suite("Behaviour tables: objects", .timeLimit(.minutes(1)))
 struct ObjectRowTests {
-    @Test("MA1 MA2 MA3 MA21 MA22 MA25 a model gives queries: all, where, sorted, scopes with and without an argument")
+    @Test("A model offers queries: all, where, sorted, and scopes with and without an argument")
     func queries() async throws {
         try await withStack(.memory) { stack in
             try await stack.background { context in
@@ -25,7 +25,7 @@ struct ObjectRowTests {
         }
     }
 
-    @Test("MA23 the same scope name on two models is independent, both ways")
+    @Test("Two models can each have a scope of the same name")
     func scopes() async throws {
         try await withStack(.memory) { stack in
             try await stack.background { context in
@@ -40,7 +40,7 @@ struct ObjectRowTests {
         }
     }
 
-    @Test("MA4 MA5 MA6 an unsaved object is found, and gone once it is destroyed", arguments: Place.allCases)
+    @Test("An unsaved object is found, and is gone once it is deleted", arguments: Place.allCases)
     func unsaved(_ place: Place) async throws {
         try await withStack(place) { stack in
             try await stack.background { context in
@@ -50,21 +50,21 @@ struct ObjectRowTests {
                 context.delete(author)
                 #expect(try context.first(Author.all) == nil)
                 #expect(try context.find(author.id) == nil)
-                // Made and unmade: nothing is left to save.
+                // The object was inserted and deleted, so the commit has no changes to write.
                 try context.commit()
                 #expect(!context.hasChanges)
             }
         }
     }
 
-    @Test("MA7 MA16 a model names its attributes, and an object gives all of its values")
+    @Test("A model names its attributes, and an object returns all of its values")
     func attributes() {
         #expect(Writer._$schema.columns.map(\.name) == ["name", "fee"])
         let row = Writer(name: "w", fee: 0.1).snapshot
         #expect(row.name == "w" && abs(row.fee - 0.1) < 1e-9)
     }
 
-    @Test("MA8 a Bool is stored as 1 or 0 and read as true or false", arguments: Place.allCases)
+    @Test("A Bool is stored as 1 or 0 and read as true or false", arguments: Place.allCases)
     func bool(_ place: Place) async throws {
         try await withStack(place) { stack in
             try await stack.background { context in
@@ -86,7 +86,7 @@ struct ObjectRowTests {
         }
     }
 
-    @Test("MA9 MA10 C8 one and several values change in the same object, and an equal value is no change")
+    @Test("One value or several values of an object can be changed, and setting an equal value is not a change")
     func updating() async throws {
         try await withStack(.memory) { stack in
             try await stack.background { context in
@@ -105,7 +105,7 @@ struct ObjectRowTests {
         }
     }
 
-    @Test("U24 C18 an update of several values is saved as a whole or not at all")
+    @Test("A change of several values is saved as a whole or not at all")
     func atomicUpdate() async throws {
         try await withStack(.memory) { stack in
             let id = try await stack.background { context in
@@ -126,7 +126,7 @@ struct ObjectRowTests {
         }
     }
 
-    @Test("MA13 three, all destroyed: none", arguments: Place.allCases)
+    @Test("No object is left after all of them are deleted", arguments: Place.allCases)
     func destroyAll(_ place: Place) async throws {
         try await withStack(place) { stack in
             try await stack.background { context in
@@ -140,7 +140,7 @@ struct ObjectRowTests {
         }
     }
 
-    @Test("MA15 what is made through a relationship is found through it, sorted, as the same object")
+    @Test("An object added through a relationship is found through it, sorted, as the same object")
     func throughRelationship() async throws {
         try await withStack(.memory) { stack in
             try await stack.background { context in
@@ -156,7 +156,7 @@ struct ObjectRowTests {
         }
     }
 
-    @Test("U25 TR8 C7 a deleted object is read without a trap, before and after the save", arguments: Place.allCases)
+    @Test("A deleted object can be read before and after the save", arguments: Place.allCases)
     func readingDeleted(_ place: Place) async throws {
         try await withStack(place) { stack in
             let id = try await stack.background { context in
@@ -179,7 +179,7 @@ struct ObjectRowTests {
         }
     }
 
-    @Test("U25 C7 changing what was deleted here throws at the save, which names it")
+    @Test("A save throws if an object deleted here was changed, and the error names the object")
     func changingDeleted() async throws {
         try await withStack(.memory) { stack in
             try await stack.background { context in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Strata
 
-/// Checks beside attributes whose types tell the macro nothing.
+/// Models with checks on attributes whose types do not tell the macro whether the check fits.
 private enum UnfitModels {
     enum Kind: String, AttributeValue { case a }
     enum Level: Int, AttributeValue { case a }
@@ -31,9 +31,7 @@ private enum UnfitModels {
 
 @Suite("Behaviour tables: opening a stack", .timeLimit(.minutes(1)))
 struct OpeningTests {
-    @Test(
-        "CX1 H29 a model whose partner was not handed in is an error at open, one that is unknown an error at its use"
-    )
+    @Test("Opening fails if a model's partner is missing, and a model that was not listed fails at its use")
     func missingModel() async throws {
         let error = await #expect(throws: StrataError.self) {
             try await ContextStack.open(.inMemory, models: [Author.self])
@@ -50,7 +48,7 @@ struct OpeningTests {
         try await stack.close()
     }
 
-    @Test("a model that is handed in twice is an error at open that says so")
+    @Test("Opening fails if a model is listed twice, and the error says so")
     func listedTwice() async throws {
         let error = await #expect(throws: StrataError.self) {
             try await ContextStack.open(.inMemory, models: [Seal.self, Timestamp.self, Seal.self])
@@ -90,7 +88,10 @@ struct OpeningTests {
         ]
     }
 
-    @Test("names that two things would have in the store are an error at open that names them", arguments: 0..<4)
+    @Test(
+        "Opening fails if two things would have the same name in the store, and the error names them",
+        arguments: 0..<4
+    )
     func names(index: Int) async throws {
         let (models, texts) = Clash.cases[index]
         let error = await #expect(throws: StrataError.self) {
@@ -100,7 +101,7 @@ struct OpeningTests {
         #expect(texts.allSatisfy { error?.message.contains($0) == true }, "\(String(describing: error))")
     }
 
-    @Test("a check that says nothing about the values of its attribute is an error at open")
+    @Test("Opening fails if a check does not apply to the values of its attribute")
     func unfitCheck() async throws {
         for model in [UnfitModels.Text.self, UnfitModels.Number.self, UnfitModels.Reference.self] as [any Model.Type] {
             let error = await #expect(throws: StrataError.self) {
@@ -110,7 +111,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("a range holds for decimals and for the largest integers too")
+    @Test("A range check applies to decimals and to the largest integers too")
     func ranges() async throws {
         let stack = try await ContextStack.open(.inMemory, models: [UnfitModels.Fitting.self])
         try await stack.background { context in
@@ -123,7 +124,7 @@ struct OpeningTests {
         try await stack.close()
     }
 
-    @Test("OB1 OB2 OB3 an open stack has its contexts, its store and its models")
+    @Test("An open stack has its contexts, its store and its models")
     func parts() async throws {
         let folder = try StoreFolder()
         let stack = try await ContextStack.open(folder.location, models: allModels)
@@ -133,7 +134,7 @@ struct OpeningTests {
         try await stack.close()
     }
 
-    @Test("OB4 OB5 OB6 ST3 an existing pool, models and context that are handed in are the ones that are used")
+    @Test("A stack opens on an existing database pool, with the given models and a context of the caller")
     func injected() async throws {
         let folder = try StoreFolder()
         let pool = try DatabasePool(path: folder.file.path)
@@ -147,12 +148,12 @@ struct OpeningTests {
         }
         #expect(try await pool.read { try Int.fetchOne($0, sql: "SELECT number FROM Item") } == 5)
         try await stack.close()
-        // The pool is its owner's, who closes it.
+        // The caller owns the pool and closes it.
         #expect(try await pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM Item") } == 1)
         try pool.close()
     }
 
-    @Test("OB7 CF3 close, then a store of another name: the new file is made, the old one stays")
+    @Test("Opening a store of another name creates a new file, and the old file stays")
     func otherFile() async throws {
         let folder = try StoreFolder()
         let files = ["old.sqlite", "new.sqlite"].map { folder.url.appendingPathComponent($0) }
@@ -169,11 +170,11 @@ struct OpeningTests {
         for file in files { #expect(FileManager.default.fileExists(atPath: file.path)) }
     }
 
-    @Test("CF1 CF7 CF8 without a place, the store is a file of the program's name in the user's data folder")
+    @Test("Without a given location, the store is a file named after the program in the user's data folder")
     func userData() throws {
         let program = ProcessInfo.processInfo.processName
         let url = try StoreFile.userDataURL()
-        // An empty folder is left by asking for it.
+        // The call creates an empty folder.
         defer { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) }
         #expect(url.isFileURL && url.lastPathComponent == program + ".sqlite")
         #expect(url.deletingLastPathComponent().lastPathComponent == program)
@@ -181,7 +182,7 @@ struct OpeningTests {
         #expect(url.deletingLastPathComponent().deletingLastPathComponent().standardized.path == data.standardized.path)
     }
 
-    @Test("MD1 ST1 the models of the tables open, in memory and in a file", arguments: Place.allCases)
+    @Test("The models of the behaviour tables open, in memory and in a file", arguments: Place.allCases)
     func models(_ place: Place) async throws {
         try await withStack(place) { stack in
             for model in allModels {
@@ -194,7 +195,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("ST2 a stack without models opens, and refuses every model")
+    @Test("A stack without models opens, and refuses every model")
     func noModels() async throws {
         let stack = try await ContextStack.open(.inMemory, models: [])
         await expect(.unknownModel) { try await stack.background { _ = try $0.fetch(Author.all) } }

@@ -1,11 +1,11 @@
 import Strata
 
-/// Where a store of the behaviour tables lies. The rows hold on each.
+/// The place of a store in the behaviour tables. The rules hold in each place.
 enum Place: CaseIterable, Sendable {
     case memory, file
 }
 
-/// Runs a body on a stack of its own with all models of the tables.
+/// Runs a body on a new stack with all models of the tables.
 nonisolated(nonsending) func withStack(
     _ place: Place,
     _ setUp: StackSetUp = .standard,

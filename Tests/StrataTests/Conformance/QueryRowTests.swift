@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Behaviour tables: queries in a context", .timeLimit(.minutes(1)))
 struct QueryRowTests {
-    @Test("MO1 MO4 MO5 a model gives its query, and a query passes through unchanged")
+    @Test("A model returns its query, and merging equal queries leaves the query unchanged")
     func lifting() async throws {
         try await withStack(.memory) { stack in
             try await stack.background { (context) throws in
@@ -17,7 +17,7 @@ struct QueryRowTests {
         }
     }
 
-    @Test("MO3 a property of the model's columns begins a predicate")
+    @Test("A property of a model's columns can start a predicate")
     func columns() async throws {
         try await withStack(.memory) { stack in
             try await stack.background { (context) throws in
@@ -28,7 +28,7 @@ struct QueryRowTests {
         }
     }
 
-    @Test("QY13 QY14 a descending order", arguments: Place.allCases)
+    @Test("A query sorts in descending order, including unsaved objects", arguments: Place.allCases)
     func descending(_ place: Place) async throws {
         try await withStack(place) { stack in
             try await stack.background { context in
@@ -40,7 +40,7 @@ struct QueryRowTests {
         }
     }
 
-    @Test("TQ1 an empty store counts 0 and gives an empty list", arguments: Place.allCases)
+    @Test("An empty store counts 0 objects and returns an empty list", arguments: Place.allCases)
     func empty(_ place: Place) async throws {
         try await withStack(place) { stack in
             try await stack.background { (context) throws in
@@ -54,7 +54,7 @@ struct QueryRowTests {
     }
 
     @Test(
-        "TQ2 TQ3 TQ4 TR6 what is not saved is counted, fetched as the same objects and found",
+        "Unsaved objects are counted, fetched as the same objects, and found",
         arguments: Place.allCases
     )
     func unsaved(_ place: Place) async throws {
@@ -74,7 +74,7 @@ struct QueryRowTests {
         }
     }
 
-    /// The authors of the table, saved.
+    /// Runs a body with the saved authors of the table.
     private func withAuthors(
         _ place: Place,
         _ body: sending @escaping @Sendable (ObjectContext, [Author]) throws -> Void
@@ -88,7 +88,7 @@ struct QueryRowTests {
         }
     }
 
-    @Test("TQ11 TQ12 CP2 CP3 CP4 CP5 first and last, one or several, in order", arguments: Place.allCases)
+    @Test("A query returns its first or last objects, one or several, in order", arguments: Place.allCases)
     func ends(_ place: Place) async throws {
         try await withAuthors(place) { context, authors in
             let all = Author.all
@@ -100,13 +100,13 @@ struct QueryRowTests {
                 #expect(isSame(first, Array(authors.prefix(count))))
                 #expect(isSame(last, Array(authors.suffix(count))))
             }
-            // U22: more than there are.
+            // The caller may ask for more objects than exist.
             #expect(try isSame(context.first(5, of: all), authors))
             #expect(try isSame(context.last(5, of: all), authors))
         }
     }
 
-    @Test("CP1 OP1 a query gives the list, an object itself")
+    @Test("A fetch returns the list of objects, and find returns the same object for its id")
     func get() async throws {
         try await withAuthors(.memory) { (context, authors) throws in
             #expect(try isSame(context.fetch(Author.all), authors))
@@ -115,7 +115,10 @@ struct QueryRowTests {
         }
     }
 
-    @Test("U17 an id finds its object again, in this and in other contexts, and as text", arguments: Place.allCases)
+    @Test(
+        "An id finds its object again in this and in other contexts, also after conversion to text and back",
+        arguments: Place.allCases
+    )
     func find(_ place: Place) async throws {
         try await withStack(place) { stack in
             let id = try await stack.background { context in
@@ -126,7 +129,7 @@ struct QueryRowTests {
             }
             let text = id.description
             for name in [ContextName.main, .root] {
-                // Saved to main: the root does not see it.
+                // The object is saved to main, so the root does not see it.
                 #expect(try await stack.on(name) { try $0.find(id)?.name } == (name == .main ? "a" : nil))
             }
             try await stack.save(.main)
@@ -136,7 +139,7 @@ struct QueryRowTests {
         }
     }
 
-    @Test("U18 an object in another context, its relationships there, and one query in several contexts")
+    @Test("An object can be used in another context with its relationships, and a query runs in several contexts")
     func inContext() async throws {
         try await withStack(.memory) { stack in
             let query = Article.where { $0.author.name == "a" }.sorted { $0.title.descending }
@@ -157,7 +160,7 @@ struct QueryRowTests {
         }
     }
 
-    @Test("U23 an empty list of values finds nothing, and its opposite everything")
+    @Test("An empty list of values matches no object, and its negation matches every object")
     func emptyList() async throws {
         try await withAuthors(.memory) { (context, authors) throws in
             #expect(try context.fetch(Author.where { $0.name.in([String]()) }).isEmpty)
@@ -166,7 +169,7 @@ struct QueryRowTests {
         }
     }
 
-    @Test("C12 a column of truth values is a condition by itself; nil is not true")
+    @Test("A Bool column is a condition by itself, and nil is not true")
     func truthValues() async throws {
         try await withStack(.memory) { stack in
             try await stack.background { (context) throws in
@@ -192,7 +195,7 @@ struct QueryRowTests {
         }
     }
 
-    @Test("C12 an empty text is one that is there")
+    @Test("An empty text is not nil")
     func emptyTexts() async throws {
         try await withStack(.memory) { stack in
             try await stack.background { (context) throws in
@@ -204,7 +207,7 @@ struct QueryRowTests {
         }
     }
 
-    @Test("TQ5 a query describes itself with the columns and tables of its store")
+    @Test("A query describes itself with the columns and tables of its store")
     func description() async throws {
         try await withStack(.memory) { stack in
             let sources = SQLSources.tables(resolver: stack.core.engine.schema.resolver)
@@ -224,7 +227,7 @@ struct QueryRowTests {
         }
     }
 
-    @Test("CA2 CA3 an average and a minimum count what is pending too", arguments: Place.allCases)
+    @Test("An average, a minimum and a sum include pending objects", arguments: Place.allCases)
     func calculations(_ place: Place) async throws {
         try await withStack(place) { stack in
             try await stack.background { context in

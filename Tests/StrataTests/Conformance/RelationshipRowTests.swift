@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Behaviour tables: relationships", .timeLimit(.minutes(1)))
 struct RelationshipRowTests {
-    /// An author with saved articles.
+    /// Runs a body with an author and saved articles.
     private func withArticles(
         _ place: Place,
         _ count: Int,
@@ -19,7 +19,10 @@ struct RelationshipRowTests {
         }
     }
 
-    @Test("RQ2 RQ3 RQ4 CP8 OP2 first and last so many, in the order of creation", arguments: Place.allCases)
+    @Test(
+        "A relationship returns its first and last members, one or several, in the order of creation",
+        arguments: Place.allCases
+    )
     func ends(_ place: Place) async throws {
         try await withArticles(place, 7) { _, author, articles in
             #expect(try author.articles.first === articles[0])
@@ -35,7 +38,7 @@ struct RelationshipRowTests {
         }
     }
 
-    @Test("RQ7 a member that is added is found by where, from both sides", arguments: Place.allCases)
+    @Test("An added member is found by where, from both sides", arguments: Place.allCases)
     func adding(_ place: Place) async throws {
         try await withStack(place) { stack in
             try await stack.background { context in
@@ -51,14 +54,14 @@ struct RelationshipRowTests {
                     #expect(try two.writers.count == 1)
                     #expect(try writer.spouses.contains(one))
                     #expect(try context.count(Spouse.where { $0.writers.contains(writer) }) == 2)
-                    // And the same again from the store.
+                    // The second round reads from the store.
                     try context.commit()
                 }
             }
         }
     }
 
-    @Test("RQ9 remove and save, again and again", arguments: Place.allCases)
+    @Test("Members can be removed and saved repeatedly", arguments: Place.allCases)
     func removing(_ place: Place) async throws {
         try await withArticles(place, 3) { context, author, articles in
             for (index, article) in articles.enumerated() {
@@ -74,7 +77,7 @@ struct RelationshipRowTests {
         }
     }
 
-    @Test("RQ12 C9 a discussion with twenty messages is destroyed: none is left", arguments: Place.allCases)
+    @Test("Deleting a discussion with twenty messages deletes all messages", arguments: Place.allCases)
     func cascade(_ place: Place) async throws {
         try await withStack(place) { stack in
             let id = try await stack.background { context in
@@ -83,7 +86,7 @@ struct RelationshipRowTests {
                 try context.commit()
                 return discussion.id
             }
-            // TR10: in a context that has loaded none of them.
+            // This context has not loaded any of the messages.
             try await stack.background { context in
                 context.delete(try #require(try context.find(id)))
                 #expect(try context.count(Message.all) == 0)
@@ -97,7 +100,7 @@ struct RelationshipRowTests {
         }
     }
 
-    @Test("OP3 an object that is destroyed and not saved is no longer counted")
+    @Test("A deleted object that is not saved is no longer counted")
     func destroying() async throws {
         try await withArticles(.memory, 1) { context, author, articles in
             context.delete(articles[0])
@@ -109,7 +112,10 @@ struct RelationshipRowTests {
         }
     }
 
-    @Test("IN1 from authors to articles to citations and back, with a regular expression", arguments: Place.allCases)
+    @Test(
+        "A query leads from authors to articles to citations and back, with a regular expression",
+        arguments: Place.allCases
+    )
     func integration(_ place: Place) async throws {
         try await withArticles(place, 3) { context, author, articles in
             for article in articles { context.insert(Citation(journal: "J \(article.title)", article: article)) }

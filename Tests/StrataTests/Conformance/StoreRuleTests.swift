@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Unique values, order, merged rows, chains and ids", .timeLimit(.minutes(1)))
 struct StoreRuleTests {
-    @Test("H24 unique values: against the parent's view at save, against the store at commit, and swapped in one go")
+    @Test("A save checks unique values in the parent's view and a commit in the store, and one commit can swap them")
     func unique() async throws {
         try await withStack(.memory) { stack in
             try await stack.background { context in
@@ -21,7 +21,7 @@ struct StoreRuleTests {
                 #expect(error?.code == .notUnique && error?.details.contains { $0.column == "slug" } == true)
                 context.rollback()
             }
-            // The holder is gone in the parent's view, and still in the store.
+            // The holder is gone in the parent's view, but not in the store.
             try await stack.on(.main) { context in
                 context.delete(try #require(try context.first(Article.where { $0.slug == "1" })))
             }
@@ -37,7 +37,7 @@ struct StoreRuleTests {
         }
     }
 
-    @Test("H25 both sides of an ordered relationship agree, and moves of different members do not conflict")
+    @Test("An ordered relationship merges moves of different members without a conflict")
     func ordered() async throws {
         try await withStack(.memory) { stack in
             let id = try await stack.background { context in
@@ -65,7 +65,7 @@ struct StoreRuleTests {
         }
     }
 
-    @Test("H26 a row that is merged from two writers is validated as a whole")
+    @Test("A row that is merged from two writers keeps the changes of both")
     func mergedRow() async throws {
         try await withStack(.memory) { stack in
             let id = try await stack.background { context in
@@ -85,7 +85,7 @@ struct StoreRuleTests {
         }
     }
 
-    @Test("H27 the save of a chain that fails at the store leaves every layer as it was")
+    @Test("A chain that fails at the store leaves every layer as it was")
     func chain() async throws {
         try await withStack(.memory) { stack in
             try await stack.background { context in
@@ -105,7 +105,7 @@ struct StoreRuleTests {
         }
     }
 
-    @Test("H28 an id of another store is a thrown error, in each of its forms")
+    @Test("An id of another store throws an error, also after conversion to text or JSON")
     func foreignID() async throws {
         try await withStack(.memory) { stack in
             let id = try await stack.background { $0.insert(Author(name: "a")).id }
@@ -118,7 +118,7 @@ struct StoreRuleTests {
         }
     }
 
-    @Test("H28 raw rows take their ids from the stack, and are objects like any other")
+    @Test("Rows inserted with SQL take their ids from the stack, and are objects like any other")
     func rawRows() async throws {
         let folder = try StoreFolder()
         let stack = try openItems(.standard, at: folder.location)

@@ -4,7 +4,10 @@ import Testing
 
 @Suite("Behaviour tables: timestamps and threads", .timeLimit(.minutes(1)))
 struct TimestampRowTests {
-    @Test("TS1 TS2 TS3 C11 nil before the first save, both the time of it afterwards", arguments: Place.allCases)
+    @Test(
+        "Both timestamps are nil before the first save, and have the time of the save afterwards",
+        arguments: Place.allCases
+    )
     func first(_ place: Place) async throws {
         try await withStack(place) { stack in
             try await stack.background { context in
@@ -18,14 +21,14 @@ struct TimestampRowTests {
         }
     }
 
-    @Test("TS4 an update leaves created_at and advances updated_at", arguments: Place.allCases)
+    @Test("An update keeps createdAt and advances updatedAt", arguments: Place.allCases)
     func update(_ place: Place) async throws {
         try await withStack(place) { stack in
             try await stack.background { context in
                 let object = context.insert(Timestamp())
                 try context.commit()
                 let (created, updated) = (try #require(object.createdAt), try #require(object.updatedAt))
-                // The clock has to have moved on for the difference to be seen.
+                // The difference shows only after the clock has moved on.
                 while Date() <= updated {}
                 object.label = "b"
                 #expect(object.updatedAt == updated)
@@ -36,7 +39,7 @@ struct TimestampRowTests {
         }
     }
 
-    @Test("C11 all that one save sets is the same time, whatever was published before it", arguments: Place.allCases)
+    @Test("One save sets the same time everywhere, whatever the context published before it", arguments: Place.allCases)
     func oneTime(_ place: Place) async throws {
         try await withStack(place) { stack in
             try await stack.background { context in
@@ -56,7 +59,10 @@ struct TimestampRowTests {
         }
     }
 
-    @Test("C11 what is set back and inserted with another one is no change", arguments: Place.allCases)
+    @Test(
+        "A value that is set back does not change the timestamp, even if the commit also inserts an object",
+        arguments: Place.allCases
+    )
     func setBack(_ place: Place) async throws {
         try await withStack(place) { stack in
             try await stack.background { context in
@@ -72,7 +78,7 @@ struct TimestampRowTests {
         }
     }
 
-    @Test("C11 a commit that is refused keeps the time of the first save, and the next one sets that of the last")
+    @Test("A refused commit keeps createdAt from the first attempt, and the next commit sets a newer updatedAt")
     func refused() async throws {
         try await withStack(.memory) { stack in
             try await stack.background { context in
@@ -89,7 +95,7 @@ struct TimestampRowTests {
         }
     }
 
-    @Test("U6 C11 timestamps are set in the context that holds the change, a named one too, and saved with it")
+    @Test("Timestamps are set in the context that holds the change, also a named one, and are saved with it")
     func named() async throws {
         try await withStack(.memory) { stack in
             try stack.create(.private, named: .network)
@@ -100,14 +106,14 @@ struct TimestampRowTests {
             #expect(try await stack.on(.network) { try $0.find(id)?.createdAt } == created)
             try await stack.save(.main)
             try await stack.save(.root)
-            // The parents that hand it on have changed nothing themselves.
+            // The parents only pass the object on, and have not changed it themselves.
             for name in [ContextName.network, .main, .root] {
                 #expect(try await stack.on(name) { try $0.find(id)?.updatedAt } == created)
             }
         }
     }
 
-    @Test("TH1 a parent pushed on a worker, a child pushed with a block: what it saves is in the parent")
+    @Test("A child that is pushed with a block on a worker saves its changes to the pushed parent")
     func threads() async throws {
         try await withStack(.memory, .empty) { stack in
             try await Task.detached {

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Strata
 
-@Suite("The traps of nested contexts", .timeLimit(.minutes(1)))
+@Suite("Pitfalls of nested contexts: ids, saves and conflicts", .timeLimit(.minutes(1)))
 struct TrapTests {
-    @Test("TR1 C6 an id is permanent from the insert on, and is never given away again", arguments: Place.allCases)
+    @Test("An id is permanent from the insert on, and is never used again", arguments: Place.allCases)
     func permanentIDs(_ place: Place) async throws {
         try await withStack(place) { stack in
             let id = try await stack.background { context in
@@ -27,7 +27,7 @@ struct TrapTests {
         }
     }
 
-    @Test("TR1 H28 a store that is opened again hands out new ids, also where the last ones were never saved")
+    @Test("A store that is opened again gives new ids, even if objects with the last ids were never saved")
     func idsAcrossOpenings() async throws {
         let folder = try StoreFolder()
         var seen: Set<ObjectID<Author>> = []
@@ -44,7 +44,7 @@ struct TrapTests {
         }
     }
 
-    @Test("TR2 saved is not on disk, committed is: a second reader of the file tells them apart")
+    @Test("Saved objects are not on the disk, and committed objects are, as a second reader of the file shows")
     func savedAndCommitted() async throws {
         let folder = try StoreFolder()
         let stack = try await ContextStack.open(folder.location, models: allModels)
@@ -63,12 +63,12 @@ struct TrapTests {
     }
 
     @Test(
-        "TR3 C16 a child's save and commit stay apart from the parent's half-finished edits",
+        "A child's save and commit leave the parent's unfinished edits alone",
         arguments: Place.allCases
     )
     func apart(_ place: Place) async throws {
         try await withStack(place) { stack in
-            // Not valid yet: it could not be saved.
+            // This object is not valid yet, so it cannot be saved.
             let draft = try await stack.on(.main) { $0.insert(Writer(name: "")).id }
             let id = try await stack.background { context in
                 let writer = context.insert(Writer(name: "w"))
@@ -86,7 +86,7 @@ struct TrapTests {
         }
     }
 
-    @Test("TR4 C17 H18 a child does not overwrite what the parent changed meanwhile: the error has the three values")
+    @Test("A child does not overwrite its parent's newer value, and the error has the three values")
     func overwriting() async throws {
         try await withStack(.memory) { stack in
             let id = try await stack.background { context in
@@ -110,7 +110,10 @@ struct TrapTests {
         }
     }
 
-    @Test("TR4 C17 the policies of a conflict", arguments: [(MergePolicy.mine, "mine"), (.theirs, "theirs")])
+    @Test(
+        "The policies .mine and .theirs decide a conflict",
+        arguments: [(MergePolicy.mine, "mine"), (.theirs, "theirs")]
+    )
     func policies(_ policy: MergePolicy, _ kept: String) async throws {
         try await withStack(.memory) { stack in
             let id = try await stack.background { context in
@@ -129,13 +132,13 @@ struct TrapTests {
                 try context.save()
                 #expect(try context.find(id)?.name == kept)
             }
-            // The column that nobody else touched comes along either way.
+            // A column that no other context changed is saved under either policy.
             let row = try await stack.on(.main) { try $0.find(id)?.snapshot }
             #expect(row?.name == kept && row?.fee == 2)
         }
     }
 
-    @Test("TR5 C14 a context over the committed state sees nothing unfinished, and saves to its parent like any other")
+    @Test("A context over the committed state sees no unsaved changes, and saves to its parent like any other")
     func committedOnly() async throws {
         try await withStack(.memory) { stack in
             try await stack.on(.main) { _ = $0.insert(Author(name: "unfinished")) }
@@ -151,7 +154,7 @@ struct TrapTests {
     }
 
     @Test(
-        "TR7 C19 siblings and long-lived contexts show what others committed at their next block",
+        "Siblings and long-lived contexts show others' commits at their next block",
         arguments: Place.allCases
     )
     func siblings(_ place: Place) async throws {
@@ -182,7 +185,7 @@ struct TrapTests {
         }
     }
 
-    @Test("TR22 C3 the current context travels with the task")
+    @Test("The current context travels with the task")
     func current() async throws {
         try await withStack(.memory) { stack in
             let network = try stack.create(.private, named: .network)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("C17 inserted objects that are other ones") struct AbsorbedInsertTests {
+@Suite("Inserted objects that match existing ones") struct AbsorbedInsertTests {
     @Model(.unique("first", "last", onConflict: .update))
     final class Contact {
         @Attribute(.unique(onConflict: .update)) var email: String?
@@ -49,7 +49,7 @@ import Testing
         )
     }
 
-    @Test("Thousands are absorbed at once, by two columns as by one", .timeLimit(.minutes(1)))
+    @Test("Thousands of inserts merge into existing objects at once, by one column or by two", .timeLimit(.minutes(1)))
     func thousands() async throws {
         let stack = try await open()
         for visits in 1...2 {
@@ -68,7 +68,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("Values, members and references go to the object that is there, which keeps its id and time")
+    @Test("Values, members and references go to the existing object, which keeps its id and creation time")
     func everything() async throws {
         let stack = try await open()
         let (id, time) = try await stack.background { context in
@@ -93,7 +93,7 @@ import Testing
             let all = try context.fetch(Contact.all)
             #expect(all.map(\.id) == [id] && all[0].createdAt == time)
         }
-        // As a new reader of the store has it.
+        // A new context reads the store.
         try await stack.background { context in
             let contact = try #require(try context.find(id))
             #expect(
@@ -115,7 +115,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("Of several that were inserted the earliest stays, also by a combination of values; nil is no value")
+    @Test("The earliest of several equal inserts stays, also by a combination of values; nil never matches")
     func several() async throws {
         let stack = try await open()
         try await stack.background { context in
@@ -125,14 +125,17 @@ import Testing
             let contacts = values.map { context.insert(Contact(email: $0.0, first: $0.1, last: $0.2)) }
             try context.commit()
             let left = try context.fetch(Contact.all)
-            // The second is the first by its names, and gives it its address; so the last one is nobody's.
+            // The second object merges into the first by its names and gives it its address, so the last one matches no
+            // other.
             #expect(left.map(\.id) == [contacts[0], contacts[2], contacts[3], contacts[4]].map(\.id))
             #expect(left.map(\.email) == ["b", nil, nil, "a"])
         }
         try await stack.close()
     }
 
-    @Test("At the save to a parent, over its unsaved objects, and at the commit that follows")
+    @Test(
+        "An insert merges into a parent's unsaved object at the save, and into a stored object at the parent's commit"
+    )
     func levels() async throws {
         let stack = try await open()
         try stack.push(.private, named: .network)
@@ -143,7 +146,7 @@ import Testing
             let all = try context.fetch(Contact.all)
             #expect(all.map(\.id) == [id] && all[0].first == "child")
         }
-        // Somebody commits the same address before the parent does.
+        // Another context commits the same address before the parent does.
         let stored = try await stack.background(parent: .named(.root)) { context in
             let contact = context.insert(Contact(email: "a", first: "other"))
             try context.commit()
@@ -157,7 +160,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("A save that fails leaves the inserted object as it was; a second one absorbs it")
+    @Test("A failed save leaves the inserted object as it was, and the next successful save merges it")
     func failure() async throws {
         let stack = try await open()
         let id = try await stack.background { context in
@@ -194,7 +197,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("What others have made of the object meanwhile is older, whatever the policy")
+    @Test("Others' changes of the existing object in the meantime count as older, under every policy")
     func older() async throws {
         for policy in [MergePolicy.error, .mine, .theirs] {
             let stack = try await open(policy)
@@ -219,7 +222,7 @@ import Testing
         }
     }
 
-    @Test("Every context of a chain absorbs what it has inserted")
+    @Test("Every context of a chain merges its own inserts")
     func chain() async throws {
         let stack = try await open()
         let id = try await stack.background { context in

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Strata
 
-/// `.unique(onConflict: .update)` where others write the same values between the look and the write.
-@Suite("C17 inserted objects that others have made meanwhile") struct AbsorbedMeanwhileTests {
+/// `.unique(onConflict: .update)` when others write the same values between the lookup and the write.
+@Suite("Inserted objects that others insert at the same time") struct AbsorbedMeanwhileTests {
     @Model final class Person {
         @Attribute(.unique(onConflict: .update)) var email: String
         var name: String = ""
@@ -20,7 +20,7 @@ import Testing
         @Relationship(deleteRule: .cascade, inverse: \Call.person, ordered: true) var calls: Many<Call>
         @Relationship(inverse: \Club.people, ordered: true) var clubs: Many<Club>
 
-        /// Runs while a save is prepared, after it has looked for objects of the same values.
+        /// Runs while a save is prepared, after the save has looked up objects with the same values.
         func willInsert(in context: ObjectContext) { context.state[Meanwhile.self]?() }
         func willUpdate(in context: ObjectContext) { context.state[Meanwhile.self]?() }
     }
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(
-        "An object that others have inserted after the look absorbs the inserted one, with all that leads to it",
+        "An insert merges into an object that others inserted after the lookup, with all references that lead to it",
         arguments: policies
     )
     func inserted(_ policy: MergePolicy) async throws {
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(
-        "Changes to the absorbing object after the look are older, also of values that were the same at the look",
+        "Others' changes of the existing object after the lookup count as older, even of values equal at the lookup",
         arguments: policies
     )
     func changed(_ policy: MergePolicy) async throws {
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test(
-        "An absorbing object that another writer has deleted or renamed after the look is restored, and one that was replaced gives way"
+        "An existing object deleted or renamed after the lookup comes back; a replaced one gives way to its successor"
     )
     func gone() async throws {
         for what in ["deleted", "replaced", "renamed"] {
@@ -179,9 +179,7 @@ import Testing
         }
     }
 
-    @Test(
-        "A parent's references to an inserted object follow it to the stored object that absorbs it in a child's commit"
-    )
+    @Test("A parent's references to an inserted object follow it when a child's commit merges it into a stored object")
     func referencesOfParents() async throws {
         let stack = try await open()
         try stack.push(.private, named: .network)
@@ -209,7 +207,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("A holder that a parent has deleted or renamed without saving is refused still (H24)")
+    @Test("A unique value is still refused if a parent has deleted or renamed its holder without saving")
     func hiddenByParent() async throws {
         for isDeleted in [true, false] {
             let stack = try await open()
@@ -232,7 +230,7 @@ import Testing
         }
     }
 
-    @Test("In a chain each context has the last word on what it absorbs")
+    @Test("In a chain, the insert of each context wins over the existing object that it merges into")
     func chain() async throws {
         let stack = try await open()
         let id = try await stack.background { context in
@@ -261,7 +259,7 @@ import Testing
 
     // MARK: Saves
 
-    /// Waits for asynchronous work in a hook, which is synchronous. The work does not need the thread of the hook's context.
+    /// Waits for asynchronous work in a synchronous hook. The work does not need the thread of the hook's context.
     private static func wait(for body: @escaping @Sendable () async throws -> Void) {
         let done = DispatchSemaphore(value: 0)
         Task.detached {
@@ -271,7 +269,7 @@ import Testing
         done.wait()
     }
 
-    @Test("A save into a parent sees rows that another child has saved there after its look", arguments: policies)
+    @Test("A save into a parent sees rows that another child has saved there after the lookup", arguments: policies)
     func saves(_ policy: MergePolicy) async throws {
         let stack = try await open(.inMemory, policy)
         try stack.push(.private, named: .network)
@@ -285,7 +283,7 @@ import Testing
                     context?.state[Meanwhile.self] = nil
                     Self.wait {
                         try await theirs.perform { other in
-                            // In the second round both set the same number.
+                            // In the second round, both contexts set the same number.
                             other.insert(Person(email: "a", name: "theirs", visits: round == 2 ? round : 90 + round))
                             try other.save()
                         }

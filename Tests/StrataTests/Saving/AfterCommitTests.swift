@@ -14,9 +14,9 @@ import Testing
 
         func note(_ text: String) { lines.withLock { $0.append(text) } }
 
-        /// The bodies that have run, once no body is under way any more.
+        /// The bodies that have run. Waits until no body is in progress.
         func all(_ stack: ContextStack) async throws -> [String] {
-            // Its bodies hold the log; whatever is dropped does not.
+            // A registered body counts as in progress until it has run or is dropped.
             while !isKnownUnique { try await Task.sleep(for: .milliseconds(1)) }
             return lines.withLock { $0 }
         }
@@ -24,7 +24,7 @@ import Testing
         private let running = Mutex(0)
         private var isKnownUnique: Bool { running.withLock { $0 == 0 } }
 
-        /// A body that notes a text, and is known to be under way until it has ended or is dropped.
+        /// A body that records a text. It counts as in progress until it has ended or is dropped.
         func body(_ text: String) -> @Sendable () async -> Void {
             let hold = Hold(self)
             return { hold.log.note(text) }
@@ -155,7 +155,7 @@ import Testing
         }
         try await desk.perform { context in
             context.afterCommit(log.body("of the desk"))
-            // Only what it has changed itself is dropped.
+            // The rollback drops only the body that this context has registered itself.
             context.rollback()
             log.note("commit")
         }

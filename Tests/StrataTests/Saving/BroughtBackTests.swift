@@ -1,9 +1,9 @@
 import Strata
 import Testing
 
-/// Deletes that meet edits across several layers, and rows that are brought back (C7, C17, H20 to H22).
+/// Deletes that meet edits across several layers, and rows that are brought back.
 @Suite struct BroughtBackTests {
-    @Test("C17 H22 .mine against a parent's delete keeps what others change in other columns")
+    @Test("A row that .mine brings back over a parent's delete keeps others' edits of other columns")
     func otherColumns() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -23,7 +23,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C17 H22 a row brought back is not written over what somebody has committed since")
+    @Test("A commit of a row that .mine brought back conflicts with values that others have committed since")
     func committedSince() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -38,7 +38,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C17 edits of a row that was deleted twice: .mine cancels the delete below too, and what was edited counts")
+    @Test("A save with .mine cancels the parent's delete, and edits of the row in other layers count again")
     func brokenChain() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -55,7 +55,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C16 H21 an edit of a row that a parent brought back goes with the whole row, where the store has none")
+    @Test("A child's commit of an edit writes the whole row if its parent brought the row back and the store lacks it")
     func goesAlongBroughtBack() async throws {
         let house = try await House()
         let id = try await house.cell(1, 5)
@@ -71,7 +71,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H20 what a parent sets in a row that a child has brought back stays on top of the child's commit")
+    @Test("A parent's later edit of a row that a child brought back stays on top of the child's commit")
     func editedAfterwards() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -86,7 +86,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C17 H21 .mine brings back a row that was never stored, with its edits as edits")
+    @Test("A save with .mine brings back a row that was never stored, and the row's edits stay edits")
     func neverStored() async throws {
         let house = try await House()
         let id = try await house.stack.on(.root) { $0.insert(Cell(a: 1)).id }
@@ -103,7 +103,10 @@ import Testing
         try await house.close()
     }
 
-    @Test("C16 H21 H22 a parent's delete is no matter of a commit: what lies beneath it goes along", arguments: [0, 1])
+    @Test(
+        "A parent's unsaved delete does not stop a child's commit of the row, but conflicts at its own commit",
+        arguments: [0, 1]
+    )
     func deletedAbove(_ level: Int) async throws {
         let house = try await House()
         let id = try await house.stack.on(.main) { $0.insert(Cell(a: 1)).id }
@@ -120,7 +123,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H22 a parent's edits beneath its own delete do not go along, and are no conflict of that delete")
+    @Test("A parent's edits before its own delete stay out of a child's commit and do not conflict with the delete")
     func editedAndDeletedAbove() async throws {
         let house = try await House()
         let id = try await house.stack.on(.main) { $0.insert(Cell(a: 1)).id }
@@ -134,7 +137,9 @@ import Testing
         try await house.close()
     }
 
-    @Test("C7 H22 what a parent inserted and deleted again comes into the store by .mine, and meets that delete")
+    @Test(
+        "A commit with .mine stores a row that its parent inserted and deleted, and the parent's delete then conflicts"
+    )
     func withdrawnAndBroughtBack() async throws {
         let house = try await House()
         let id = try await house.stack.on(.main) { $0.insert(Cell(a: 1)).id }
@@ -150,7 +155,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C17 .mine settles a delete for good, also with edits that were made before it")
+    @Test("A delete that won a save with .mine meets no further conflict, even with edits made before the delete")
     func editedBeforeDelete() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -166,7 +171,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C17 .theirs gives up no delete that has seen what is there, though a child has deleted it as well")
+    @Test("A save with .theirs keeps a delete that has seen the current row, even if a child has deleted the row too")
     func deletedTwice() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -182,7 +187,9 @@ import Testing
         try await house.close()
     }
 
-    @Test("C17 H20 .theirs gives up no delete of what a child had saved before, where the store is as it was")
+    @Test(
+        "A commit with .theirs keeps the delete of a row that a child had edited and saved, if the store is unchanged"
+    )
     func deletedAfterSaved() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -196,7 +203,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H20 H22 a parent's delete is done once the row is gone, and what it had edited before is no matter any more")
+    @Test("A parent's delete is done once the row is gone from the store, and the edits made before it are dropped")
     func deletedElsewhere() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -210,7 +217,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C8 H19 a parent's edit whose value a row brought back has taken to the store is no edit any more")
+    @Test("A parent's edit disappears once a child's commit brings the row back to the store with the same value")
     func alreadyStored() async throws {
         let house = try await House()
         let id = try await house.stack.on(.root) { $0.insert(Cell(a: 1)).id }
@@ -223,7 +230,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H20 what was edited before a delete does not count again where somebody has overwritten and committed it")
+    @Test("An edit made before a delete does not return if another context has overwritten and committed the value")
     func overwrittenBeforeDelete() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -239,7 +246,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H22 what a context inserted, deleted and edited once another one had brought it back goes along with that")
+    @Test("A context commits the whole row that it inserted, deleted, and edited after another context brought it back")
     func insertedAgain() async throws {
         let house = try await House()
         let id = try await house.stack.on(.network) { $0.insert(Cell(a: 1)).id }
@@ -254,7 +261,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C17 an object shows what is left where .theirs gives up what a commit's own changes disagree about")
+    @Test("A live object shows the remaining value when .theirs drops one of a commit's contradicting changes")
     func givenUp() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -272,7 +279,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C17 what .mine brings back is one decision, which .theirs does not take apart at a parent's commit")
+    @Test("Edits that .mine brings back count as one decision, which .theirs does not split at a parent's commit")
     func oneDecision() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -287,7 +294,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C17 what .mine brings back is one decision, also where its edits lie in several segments of a large layer")
+    @Test("Edits that .mine brings back count as one decision, even if several segments of a large layer hold them")
     func oneDecisionOfSegments() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -305,7 +312,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H18 an edit on top of a row brought back stands on what the store has, not on what was rolled back since")
+    @Test("An edit on top of a row brought back is based on the store, not on values rolled back since")
     func rolledBackBeneath() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -325,9 +332,7 @@ import Testing
         try await house.close()
     }
 
-    @Test(
-        "C7 H22 a delete of what .mine had brought back is carried out, though the row came into the store only since"
-    )
+    @Test("A commit carries out the delete of a row that .mine brought back, even if the row reached the store later")
     func deletedAgain() async throws {
         let house = try await House()
         let id = try await house.stack.on(.main) { $0.insert(Cell(a: 1)).id }
@@ -345,9 +350,7 @@ import Testing
         try await house.close()
     }
 
-    @Test(
-        "H20 an edit that a committed delete has seen is dropped, also beneath a parent's delete that is done with it"
-    )
+    @Test("A committed delete drops the edits that it has seen, even those beneath a parent's delete of the same row")
     func seenByDelete() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -363,7 +366,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C17 H18 a delete goes by what it knew of the store, though children have edited and deleted the row as well")
+    @Test("A delete compares with its knowledge of the store, even if children have edited and deleted the row too")
     func deletedThrice() async throws {
         let house = try await House()
         let id = try await house.stack.on(.root) { $0.insert(Cell(a: 1)).id }
@@ -381,13 +384,13 @@ import Testing
     }
 
     @Test(
-        "C17 H20 .theirs gives up the delete of the one who says so, not a parent's own of the same row",
+        "A commit with .theirs drops the committing context's delete, but not its parent's delete of the same row",
         arguments: [0, 9]
     )
     func givenUpOnce(_ others: Int) async throws {
         let house = try await House()
         let id = try await house.stack.on(.main) { context in
-            // An insert among many is not merged with its delete.
+            // An insert among many others is not merged with its delete.
             for _ in 0..<others { context.insert(Cell(a: 0)) }
             return context.insert(Cell(a: 1)).id
         }
@@ -406,9 +409,7 @@ import Testing
         try await house.close()
     }
 
-    @Test(
-        "C7 C17 all that was edited before a delete counts again where it is cancelled, saved before or together with it"
-    )
+    @Test("A cancelled delete restores all edits made before it, whether saved before the delete or together with it")
     func editedTwiceBeforeDelete() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -425,7 +426,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C7 C17 .mine brings a row back above a cancelled delete whose own edits have no row beneath them")
+    @Test("A save with .mine brings a row back above a cancelled delete whose own edits have no row beneath them")
     func cancelledOverNothing() async throws {
         let house = try await House()
         let id = try await house.stack.on(.main) { $0.insert(Cell(a: 1)).id }

@@ -42,7 +42,7 @@ import Testing
 
 private enum Fetched: ContextStateKey { typealias Value = Int }
 
-/// Deletes that cascade over several levels and kinds of relationships (C9, H23).
+/// Deletes that cascade over several levels and kinds of relationships.
 @Suite("Cascading deletes", .timeLimit(.minutes(2)))
 struct CascadeTests {
     private static let models: [any Model.Type] = [
@@ -53,7 +53,8 @@ struct CascadeTests {
         try await ContextStack.open(.inMemory, models: Self.models)
     }
 
-    /// A tray of so many leaves, each with a remark, an answer and a wrapper, and a sticker for every two of them.
+    /// A tray with `count` leaves. Each leaf has a remark, an answer and a wrapper, and every two leaves share a
+    /// sticker.
     @discardableResult
     private func fill(_ name: String, _ count: Int, _ context: ObjectContext) -> Tray {
         let tray = context.insert(Tray(name: name))
@@ -76,7 +77,8 @@ struct CascadeTests {
         ]
     }
 
-    /// The statements that a delete of a tray of so many leaves takes in its context, then its save, then its commit.
+    /// The statements that run when a context deletes a tray with `count` leaves: at the delete, its save, and its
+    /// commit.
     private func statements(_ count: Int, isPending: Bool) async throws -> [Int] {
         let stack = try await open()
         try await stack.background(parent: .named(.root)) { context in
@@ -115,7 +117,7 @@ struct CascadeTests {
     }
 
     @Test(
-        "C9 H23 a delete runs as many statements as there are relationships and levels, not objects",
+        "The number of statements of a delete depends on relationships and levels, not on the number of objects",
         arguments: [false, true]
     )
     func statements(isPending: Bool) async throws {
@@ -124,7 +126,7 @@ struct CascadeTests {
         #expect(few == many)
     }
 
-    @Test("C9 a cascade makes no objects, and those that live somewhere are deleted")
+    @Test("A cascade creates no objects, and the objects in use that it reaches are deleted")
     func objects() async throws {
         let stack = try await open()
         try await stack.background { context in
@@ -152,7 +154,7 @@ struct CascadeTests {
     }
 
     @Test(
-        "C10 an undo brings back all levels, and a redo deletes them again, before and after saves",
+        "Undo restores all levels of a cascade, and redo deletes them again, before and after saves",
         arguments: [false, true]
     )
     func undo(isSaving: Bool) async throws {
@@ -187,7 +189,7 @@ struct CascadeTests {
         try await stack.close()
     }
 
-    @Test("C9 C15 a delete, and a batch that deletes the same, leave the same", arguments: 1...12)
+    @Test("A cascading delete and a batch delete of the same objects leave the same rows", arguments: 1...12)
     func randomGraph(seed: UInt64) async throws {
         var generator = SeededGenerator(seed: seed)
         func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &generator) }
@@ -196,7 +198,7 @@ struct CascadeTests {
             (pick(30), (pick(20), pick(20)), pick(3) == 0 ? nil : pick(40))
         }
         let remarks = (0..<80).map { _ in pick(60) }
-        /// Rows that are edited, moved or deleted in the context before, and not committed.
+        /// Leaves that the context moves to other trays before the delete.
         let moved = (0..<15).map { _ in (leaf: pick(60), tray: pick(30)) }
         let known = Set((0..<20).map { _ in pick(60) })
         let isSaved = pick(2) == 0

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Strata
 
-/// Chains of contexts, commits that others do not wait for, and other processes (C16, C17, H13, H16, H27).
+/// Chains of contexts, contexts that continue during a commit, and other processes.
 @Suite struct ChainAndProcessTests {
-    @Test("H27 stack.save() is one commit of all layers; where it fails, every layer is as it was")
+    @Test("stack.save() commits all layers at once; if it fails, every layer stays as it was")
     func chain() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -23,7 +23,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H27 what a context saves while the chain beneath it is made ready is part of the chain's commit")
+    @Test("A chain's commit includes changes that a context saves while the chain beneath it is being prepared")
     func savedMeanwhile() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -38,7 +38,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H22 H27 a delete of a chain meets edits of the layers beneath that it has not seen")
+    @Test("A delete in a chain conflicts with edits in the layers beneath that it has not seen")
     func deleteInChain() async throws {
         for policy in [MergePolicy.error, .mine, .theirs] {
             let house = try await House()
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("H27 layers of a chain that stand on an edit which .theirs gives up have not seen what is beneath it either")
+    @Test("In a chain, layers above an edit that .theirs drops have not seen the value beneath that edit")
     func aboveGivenUp() async throws {
         for isDeleted in [false, true] {
             let house = try await House()
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("H13 a worker that is called from main's turn sees the edits of that turn")
+    @Test("A background block that is started in main's turn sees the edits of that turn")
     @MainActor func turn() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -81,7 +81,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H16 main is edited while its commit is on the disk; each value is written once, and the last one wins")
+    @Test("Edits of main during its commit are each written once, and the last value wins")
     @MainActor func editedMeanwhile() async throws {
         let house = try await House()
         let id = try await house.cell(0)
@@ -105,7 +105,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H16 a commit of main that fails on the disk folds back under the edits made meanwhile")
+    @Test("A commit of main that fails on the disk puts its changes back beneath the edits made meanwhile")
     @MainActor func failedMeanwhile() async throws {
         let house = try await House()
         let id = try await house.cell(0)
@@ -129,7 +129,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C17 versions detect a writer in another process, column by column")
+    @Test("Row versions detect a writer in another process, column by column")
     func otherProcess() async throws {
         for policy in [MergePolicy.error, .mine, .theirs] {
             let house = try await House()
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test("C17 a row that another process deleted is a conflict for whoever edits it")
+    @Test("A row that another process deleted is a conflict for a context that edits it")
     func deletedInOtherProcess() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -171,7 +171,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H18 edits on top of what goes to the store from below are no conflict with it")
+    @Test("Edits on top of values that a parent commits do not conflict with those values")
     func ownValuesBelow() async throws {
         let house = try await House()
         let id = try await house.cell(1)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("C8 blocks that are committed for what they do with the store as it is", .timeLimit(.minutes(2)))
+@Suite("Committing a block over the current store", .timeLimit(.minutes(2)))
 struct CommitOverStoreTests {
     private static let models: [any Model.Type] = [
         Author.self, Article.self, Citation.self, Writer.self, Spouse.self, Sheet.self, Binder.self,
@@ -25,7 +25,7 @@ struct CommitOverStoreTests {
         return stack
     }
 
-    /// Runs a block of another task's to its end, whatever this thread is in.
+    /// Runs a block in another task and waits for its end, whatever this thread is doing.
     private static func meanwhile(_ stack: ContextStack, _ body: @escaping @Sendable (ObjectContext) throws -> Void) {
         let done = DispatchSemaphore(value: 0)
         Task.detached {
@@ -35,9 +35,9 @@ struct CommitOverStoreTests {
         done.wait()
     }
 
-    /// Has others change something after the first run of a block has read.
+    /// Lets another context change something after the first run of a block has read.
     ///
-    /// - Returns: how often the block was run.
+    /// - Returns: how often the block ran.
     private static func runs(
         _ stack: ContextStack,
         elsewhere: ContextStack? = nil,
@@ -109,14 +109,17 @@ struct CommitOverStoreTests {
         Case("a search", { _ = try $0.fetch(Sheet.search("red")) }) { $0.insert(Sheet(title: "red", body: "")) },
     ]
 
-    @Test("A block is run again where anybody has changed a table that it has read", arguments: reads)
+    @Test("A block runs again if another context has changed a table that the block has read", arguments: reads)
     private func again(_ row: Case) async throws {
         let stack = try await Self.filled()
         #expect(try await Self.runs(stack, reading: row.read, changing: row.change) == 2)
         try await stack.close()
     }
 
-    @Test("Also where that was another process", arguments: [true, false])
+    @Test(
+        "A block runs again only if another process has changed a table that the block has read",
+        arguments: [true, false]
+    )
     func elsewhere(isRelated: Bool) async throws {
         let folder = try ScratchFolder()
         let stack = try await Self.filled(.sqlite(folder.file("s.sqlite")))
@@ -131,7 +134,7 @@ struct CommitOverStoreTests {
         try await stack.close()
     }
 
-    @Test("What it has not read is no matter")
+    @Test("A block does not run again after changes to tables that it has not read")
     func unread() async throws {
         let stack = try await Self.filled()
         let read: @Sendable (ObjectContext) throws -> Void = { _ = try $0.fetch(Citation.all) }
@@ -143,7 +146,7 @@ struct CommitOverStoreTests {
     }
 
     @Test(
-        "A block that moves on to a newer state goes on where what it has read is the same there",
+        "A block that moves on to a newer state continues if its earlier reads are the same there",
         arguments: [true, false]
     )
     func movedOn(isRelated: Bool) async throws {
@@ -160,7 +163,7 @@ struct CommitOverStoreTests {
                     try context.commit()
                 }
             }
-            // A cursor reads the newest state, and so does its context then.
+            // A cursor reads the newest state, and from then on its context does too.
             var views: [Int] = []
             try context.forEachRow(Article.all) { views.append($0.views) }
             #expect(views == [1])
@@ -171,7 +174,7 @@ struct CommitOverStoreTests {
         try await stack.close()
     }
 
-    @Test("What a block throws that has seen two states is not its last word")
+    @Test("A block that throws after it has seen two states runs again")
     func torn() async throws {
         let stack = try await Self.filled()
         let runs = Mutex(0)
@@ -195,7 +198,7 @@ struct CommitOverStoreTests {
         try await stack.close()
     }
 
-    @Test("Who commits all the time does not keep a block from it", arguments: [true, false])
+    @Test("A block commits beside another writer that commits all the time", arguments: [true, false])
     func besideTightLoop(isOtherProcess: Bool) async throws {
         let folder = try ScratchFolder()
         let stack = try await Self.filled(.sqlite(folder.file("s.sqlite")))
@@ -212,16 +215,16 @@ struct CommitOverStoreTests {
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await other.background(edit) }
-            // Also where a block is not let in, which is a failure and not to wait for.
+            // The writer also stops if a block fails, because otherwise the test would wait forever.
             defer { isOver.store(true, ordering: .relaxed) }
             let queue = BlockQueue(label: "test")
-            // Several at once, which are not to wait for each other where one keeps others from writing.
+            // Several blocks run at once. They must not wait for each other when one of them keeps others from writing.
             try await withThrowingTaskGroup(of: Void.self) { blocks in
                 for _ in 0..<4 {
                     blocks.addTask {
                         for _ in 0..<5 {
                             try await stack.commitOverStore(on: queue, author: "test") { context in
-                                // Longer than a commit takes.
+                                // The reads take longer than a commit.
                                 for _ in 0..<20 { _ = try context.fetch(Article.all) }
                                 context.insert(Author(name: "new"))
                             } alongside: { _ in
@@ -239,7 +242,7 @@ struct CommitOverStoreTests {
         try await stack.close()
     }
 
-    @Test("Where no history is kept, any commit of another process counts, but for who has read nothing")
+    @Test("Without history, any commit of another process repeats a block, unless the block has read nothing")
     func withoutHistory() async throws {
         let folder = try ScratchFolder()
         let configuration = StoreConfiguration(history: .off)
@@ -269,7 +272,7 @@ struct CommitOverStoreTests {
         for stack in stacks { try await stack.close() }
     }
 
-    @Test("Blocks of one queue are run one after the other, and see what came of those before")
+    @Test("Blocks of one queue run one after the other, and each sees the results of the earlier ones")
     func inTurn() async throws {
         let (stack, queue) = (try await Self.filled(), BlockQueue(label: "test"))
         let runs = Mutex(0)
@@ -288,7 +291,7 @@ struct CommitOverStoreTests {
         try await stack.close()
     }
 
-    @Test("Where others never leave it alone, it comes to nothing in the end")
+    @Test("A block fails with a conflict if others disturb every one of its runs up to the limit")
     func endless() async throws {
         let stack = try await Self.filled()
         let runs = Mutex(0)
@@ -308,7 +311,7 @@ struct CommitOverStoreTests {
         try await stack.close()
     }
 
-    @Test("It commits neither by itself nor by batches")
+    @Test("A block cannot save, commit or run batches itself")
     func refused() async throws {
         let stack = try await Self.filled()
         let ways: [@Sendable (ObjectContext) throws -> Void] = [

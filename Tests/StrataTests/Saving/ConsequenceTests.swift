@@ -15,14 +15,16 @@ import Testing
     @Relationship(inverse: \Crossing.second) var seconds: Many<Crossing>
 }
 
-/// What a commit makes of rows that its deletes concern.
+/// How a commit handles the rows that its deletes affect.
 @Suite("Consequences of deletes at a commit")
 struct ConsequenceTests {
     private func open() async throws -> ContextStack {
         try await ContextStack.open(.inMemory, models: [Crossing.self, Road.self], stack: .rootOnly)
     }
 
-    @Test("H23 a delete that meets one reference of a row in the store leaves what the commit sets in the other")
+    @Test(
+        "A delete that clears one reference of a stored row keeps the value that the commit sets in another reference"
+    )
     func twoReferences() async throws {
         let stack = try await open()
         try await stack.background { context in
@@ -49,7 +51,7 @@ struct ConsequenceTests {
     }
 
     @Test(
-        "C17 a reference that the policy leaves to others may lead to what they have deleted",
+        "A reference to an object that others deleted is refused, unless .theirs drops the reference",
         arguments: [MergePolicy.theirs, .mine, .error]
     )
     func referenceGivenUp(policy: MergePolicy) async throws {
@@ -86,7 +88,7 @@ struct ConsequenceTests {
     }
 
     @Test(
-        "H24 unique values are swapped also where others have changed something else of the rows",
+        "Unique values can be swapped even if others have changed other columns of the rows",
         arguments: [MergePolicy.error, .mine, .theirs]
     )
     func swapMeetsOthers(policy: MergePolicy) async throws {
@@ -112,7 +114,7 @@ struct ConsequenceTests {
         try await stack.close()
     }
 
-    @Test("H24 a value that was freed for another row stays where the policy leaves it to others: then there are two")
+    @Test("A commit is refused if .theirs leaves two rows with the same unique value")
     func freedAndGivenUp() async throws {
         let stack = try await open()
         try await stack.background { context in
@@ -133,7 +135,7 @@ struct ConsequenceTests {
         try await stack.close()
     }
 
-    @Test("H24 a value whose holder is edited otherwise in the same commit is there already")
+    @Test("A commit cannot take a unique value from a row that keeps it, even if the commit edits that row otherwise")
     func editedHolder() async throws {
         let stack = try await open()
         try await stack.background { context in
@@ -146,14 +148,14 @@ struct ConsequenceTests {
             #expect(error?.code == .notUnique)
             #expect(error?.details.map(\.number) == [low.id.number])
             context.rollback()
-            // Given away in the same commit, it may be taken.
+            // If the same commit gives the value away, another row may take it.
             low.name = "high"
             high.name = "low"
             try context.commit()
         }
     }
 
-    @Test("H24 a row that is brought back while its value was taken is named")
+    @Test("The error names a row that .mine brings back after another row has taken its unique value")
     func broughtBack() async throws {
         let stack = try await open()
         try await stack.background { context in
@@ -175,7 +177,7 @@ struct ConsequenceTests {
     }
 
     @Test(
-        "C6 who has taken in an uninserted object last has it, whichever is inserted first",
+        "An object that is not inserted yet belongs to the last owner that added it, whichever is inserted first",
         arguments: [true, false]
     )
     func drafts(isOwnerFirst: Bool) async throws {

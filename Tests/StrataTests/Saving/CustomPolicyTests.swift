@@ -4,8 +4,9 @@ import Testing
 
 @testable import Strata
 
-@Suite("C17 conflicts that the program decides") struct CustomPolicyTests {
-    /// A child over the root, both with edits of the same article; what the child's save, and then what a commit, meets.
+@Suite("Conflicts that a custom policy decides") struct CustomPolicyTests {
+    /// Two children of the root edit the same article. Returns the error of the second save or commit, and the row
+    /// after it.
     private func meet(_ policy: MergePolicy, isCommit: Bool) async throws -> (error: StrataError?, row: Article.Row?) {
         let stack = try await openStack(.rootOnly)
         let id = try await stack.on(.root) { context in
@@ -45,7 +46,7 @@ import Testing
         return (error, row)
     }
 
-    @Test("column by column: mine, theirs, or a value made of both", arguments: [false, true])
+    @Test("A custom policy decides each column: mine, theirs, or a value made of both", arguments: [false, true])
     func columns(isCommit: Bool) async throws {
         let asked = Mutex<Set<String>>([])
         let policy = MergePolicy.custom { conflict in
@@ -61,7 +62,10 @@ import Testing
         #expect(mine.error == nil && mine.row?.views == 15 && mine.row?.title == "mine")
     }
 
-    @Test("what it leaves undecided, or decides with a value that fits nowhere, is an error", arguments: [false, true])
+    @Test(
+        "A conflict that the policy leaves undecided, or decides with an unfit value, is an error",
+        arguments: [false, true]
+    )
     func errors(isCommit: Bool) async throws {
         let (error, row) = try await meet(.custom { $0.column == "title" ? .error : .mine }, isCommit: isCommit)
         #expect(error?.code == .conflict && error?.details.map(\.column) == ["title"])
@@ -70,7 +74,7 @@ import Testing
         #expect(wrong.error?.code == .conflict && wrong.error?.details.count == 2)
     }
 
-    @Test("objects that one side has deleted", arguments: [false, true])
+    @Test("A custom policy decides about objects that one side has deleted", arguments: [false, true])
     func deletes(isMine: Bool) async throws {
         let stack = try await openStack(.rootOnly)
         let ids = try await stack.on(.root) { context in
@@ -100,7 +104,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("values are given as the type that the attribute has, and of no relationship")
+    @Test("A conflict gives its values only in the attribute's own type, and none for a relationship")
     func types() async throws {
         let stack = try await openStack(.rootOnly)
         let (id, authors) = try await stack.on(.root) { context in
@@ -135,7 +139,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("policies are equal where they are the same")
+    @Test("Two policies are equal only if they are the same policy")
     func equality() {
         let custom = MergePolicy.custom { _ in .mine }
         let copy = custom

@@ -2,9 +2,9 @@ import StoreModels
 import Strata
 import Testing
 
-/// Delete rules at each boundary, and against the store (C9, H23).
+/// Delete rules at each boundary, and against the store.
 @Suite struct DeleteRuleTests {
-    /// An owner with one of each, committed.
+    /// A committed owner with one object of each delete rule.
     private func family(_ house: House, deny: Bool = false) async throws -> ObjectID<Owner> {
         try await house.stack.on(.root) { context in
             let owner = context.insert(Owner(name: "o"))
@@ -39,7 +39,7 @@ import Testing
         )[0]
     }
 
-    @Test("C9 nullify, cascade and noAction at a save, and then in the store")
+    @Test("Nullify, cascade and noAction apply at a save, and then in the store")
     func rules() async throws {
         let house = try await House()
         let id = try await family(house)
@@ -57,7 +57,10 @@ import Testing
         try await house.close()
     }
 
-    @Test("C7 C9 what a delete nullifies is no conflict where it was deleted elsewhere", arguments: [true, false])
+    @Test(
+        "A reference that a delete clears is not a conflict if another context has deleted the referring object",
+        arguments: [true, false]
+    )
     func nullifiedElsewhere(isSaved: Bool) async throws {
         let house = try await House()
         let id = try await family(house)
@@ -65,7 +68,7 @@ import Testing
             context.delete(try #require(try context.find(id)))
             #expect(try context.fetch(Nullified.all).map { $0.owner == nil } == [true])
         }
-        // Where it was changed as well, somebody has to be asked.
+        // If the object was changed as well, it is a conflict.
         try await house.stack.on(.other) { context in
             context.delete(try #require(try context.find(id)))
             try #require(try context.first(Nullified.all)).name = "changed"
@@ -85,14 +88,17 @@ import Testing
         try await house.close()
     }
 
-    @Test("C7 C9 the same at a commit, whatever the policy", arguments: [MergePolicy.error, .mine])
+    @Test(
+        "A reference that a delete clears is not a conflict of a commit if another process deleted the object",
+        arguments: [MergePolicy.error, .mine]
+    )
     func nullifiedElsewhere(policy: MergePolicy) async throws {
         let house = try await House()
         let id = try await family(house)
         try await house.stack.overStore { context in
             context.mergePolicy = policy
             context.delete(try #require(try context.find(id)))
-            // Another process, of which nothing is heard before the commit.
+            // Another process deletes the rows. This process does not hear of the delete before the commit.
             _ = try plainRows(house.url, "DELETE FROM Nullified")
             try context.commit()
         }
@@ -100,7 +106,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C9 H23 deny names what blocks, at a save and at a commit")
+    @Test("A denied delete names the object that blocks it, at a save and at a commit")
     func deny() async throws {
         let house = try await House()
         let id = try await family(house, deny: true)
@@ -120,7 +126,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C9 deny is told of also where the object that refers was related in the same unsaved changes")
+    @Test("A denied delete names the blocking object even if the same unsaved changes have set its reference")
     func relatedBefore() async throws {
         let house = try await House()
         let id = try await house.stack.on(.root) { context in
@@ -142,7 +148,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H23 rules meet rows that came into the store after the delete", arguments: [false, true])
+    @Test("Delete rules apply to rows that reached the store after the delete", arguments: [false, true])
     func cameLater(_ deny: Bool) async throws {
         let house = try await House()
         let id = try await deletedOwner(house)
@@ -170,9 +176,7 @@ import Testing
         try await house.close()
     }
 
-    @Test(
-        "H23 a reference from a parent's unsaved row does not block a child's commit; it surfaces at the parent's save"
-    )
+    @Test("A parent's unsaved reference does not block a child's commit of a delete, but fails at the parent's commit")
     func fromUnsaved() async throws {
         let house = try await House()
         let id = try await deletedOwner(house)
@@ -187,7 +191,7 @@ import Testing
     }
 
     @Test(
-        "H23 H27 rules meet rows that came after the delete into a layer beneath: by a chain as by saves",
+        "Delete rules apply to rows that reached a lower layer after the delete, in a chain and in single saves",
         arguments: [false, true],
         [false, true]
     )
@@ -220,7 +224,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C5 H23 an object that a delete rule empties in the store keeps what was committed of it at once")
+    @Test("An edited object whose reference a delete rule clears in the store shows both changes after the commit")
     func emptiedAndEdited() async throws {
         let house = try await House()
         let id = try await family(house)
@@ -244,7 +248,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C18 H23 a save that fails takes back what the delete rules have done at it")
+    @Test("A failed save takes back the effects of its delete rules")
     func takenBack() async throws {
         let house = try await House()
         let id = try await family(house)
@@ -269,7 +273,8 @@ import Testing
         try await house.close()
     }
 
-    /// Renames all members of the owner's relationships elsewhere, and gives what came of the commit of network.
+    /// Renames all members of the owner's relationships in another context, and returns the outcome of network's
+    /// commit.
     private func commitOverRenames(_ house: House, _ policy: MergePolicy) async throws -> Outcome {
         try await house.stack.on(.other) { context in
             for row in try context.fetch(Nullified.all) { row.name += "!" }
@@ -280,7 +285,7 @@ import Testing
         return try await house.commit(.network, policy)
     }
 
-    @Test("C9 H23 what .theirs keeps leads to nothing that the same commit deletes")
+    @Test("An object that .theirs keeps does not refer to an object that the same commit deletes")
     func kept() async throws {
         let house = try await House()
         let id = try await family(house)
@@ -289,7 +294,7 @@ import Testing
             context.delete(try #require(try context.find(id)))
         }
         #expect(try await commitOverRenames(house, .theirs) == .success)
-        // It would have been kept for its new name alone.
+        // The object would have been kept for its new name alone.
         #expect(try counts(house) == [0, 1, 0, 0, 1])
         try await house.stack.on(.network) { context in
             #expect(try context.fetch(Nullified.all).map { "\($0.name) \($0.owner == nil)" } == ["n! true"])
@@ -299,7 +304,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C9 H23 what .theirs keeps denies the delete of what it leads to")
+    @Test("An object that .theirs keeps denies the delete of the object that it refers to")
     func keptDenies() async throws {
         let house = try await House()
         let id = try await family(house, deny: true)
@@ -315,7 +320,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C9 H23 what .theirs leaves where others have led it goes with what it leads to")
+    @Test("An object whose reference .theirs leaves to others is deleted together with the object it refers to")
     func keptReference() async throws {
         let house = try await House()
         let id = try await family(house)
@@ -337,7 +342,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C9 H23 what goes with that leaves nobody leading to it")
+    @Test("No reference remains to an object that a cascade deletes because of a reference that .theirs kept")
     func keptReferenceOfReferred() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("kept.sqlite")
@@ -381,7 +386,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("C7 H23 what .mine brings back is refused where it leads to what is gone")
+    @Test("A row that .mine brings back is refused if it refers to an object that is gone")
     func broughtBack() async throws {
         let house = try await House()
         let id = try await family(house)

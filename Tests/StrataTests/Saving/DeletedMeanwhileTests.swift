@@ -1,8 +1,8 @@
 import Strata
 import Testing
 
-/// Delete rules and rows that other contexts save between the delete and its save (C9, H23).
-@Suite("C9 H23 objects that others refer to meanwhile") struct DeletedMeanwhileTests {
+/// Delete rules and rows that other contexts save between the delete and its save.
+@Suite("Deletes of objects that others refer to meanwhile") struct DeletedMeanwhileTests {
     @Test("Delete rules apply to rows that other contexts save to the parent after the deleting block has read")
     func savedMeanwhile() async throws {
         let house = try await House()
@@ -31,7 +31,7 @@ import Testing
             #expect(try context.count(Cascaded.all) == 0)
         }
         try await stack.commit(.main)
-        // A rule that denies the delete does so.
+        // A deny rule applies to such rows as well.
         let denied = try await stack.on(.root) { context in
             let owner = context.insert(Owner(name: "denied"))
             try context.commit()

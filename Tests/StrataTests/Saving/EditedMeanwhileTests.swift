@@ -3,7 +3,7 @@ import Strata
 import Synchronization
 import Testing
 
-/// Lets a commit wait in the midst of its transaction, by way of a model's check.
+/// A model whose validation lets a commit wait in the middle of its transaction.
 @Model final class Paused {
     var name: String
     var count: Int = 0
@@ -28,8 +28,8 @@ import Testing
     }
 }
 
-@Suite("H16 H21 what is edited while a commit is under way", .serialized) struct EditedMeanwhileTests {
-    /// A stack whose root has inserted an object and not saved it, and a child of the root that has edited it.
+@Suite("Edits while a commit is in progress", .serialized) struct EditedMeanwhileTests {
+    /// A stack whose root has inserted an object without saving it, and a child of the root that has edited the object.
     private func open() async throws -> (stack: ContextStack, child: ContextHandle, id: ObjectID<Paused>) {
         let stack = try await ContextStack.open(.inMemory, models: [Paused.self], stack: .rootOnly)
         let id = try await stack.on(.root) { $0.insert(Paused(name: "inserted")).id }
@@ -38,7 +38,8 @@ import Testing
         return (stack, child, id)
     }
 
-    /// Does something while the child's commit, which takes the object along, has read the layers and is not in the store.
+    /// Runs `meanwhile` when the child's commit, which includes the object, has read the layers but is not in the
+    /// store.
     private func commit(_ child: ContextHandle, meanwhile: () async throws -> Void) async throws {
         let gate = Paused.Gate()
         Paused.Pause.gates.withLock { $0 = gate }
@@ -57,7 +58,7 @@ import Testing
         try await committed
     }
 
-    @Test("H21 an edit of an object that goes along is not lost")
+    @Test("A parent's edit during a child's commit of the same object is not lost")
     func edited() async throws {
         let (stack, child, id) = try await open()
         try await commit(child) {
@@ -79,7 +80,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("H21 nor is one by a child that saves meanwhile, nor a second one on top of an earlier edit")
+    @Test("A child's save during a commit is not lost, nor is a second edit on top of an earlier one")
     func saved() async throws {
         let (stack, child, id) = try await open()
         try await stack.on(.root) { try #require(try $0.find(id)).note = "early" }
@@ -95,9 +96,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test(
-        "H21 C17 an object that is deleted while it goes along with others' edits is a conflict, and deleted by .mine"
-    )
+    @Test("An object deleted during a commit that includes it with others' edits is a conflict, and .mine deletes it")
     func deleted() async throws {
         let (stack, child, id) = try await open()
         try await commit(child) {

@@ -10,19 +10,19 @@ import Testing
     var views: Int = 0
 }
 
-@Suite("C18 the rules of attributes") struct EditedRulesTests {
+@Suite("Validation rules of attributes") struct EditedRulesTests {
     private func make(_ folder: ScratchFolder) async throws -> ContextStack {
         let url = folder.file("drafts.sqlite")
         try await folder.with(url, [Leaflet.self]) { context in
             context.insert(Leaflet(title: "a"))
             try context.commit()
         }
-        // What another program has written, or this one before it had the rule.
+        // Another program has written this title, or this program before it had the rule.
         try folder.sql(url, "UPDATE Leaflet SET title = 'much too long'")
         return try await ContextStack.open(.sqlite(url), models: [Leaflet.self], stack: .rootOnly)
     }
 
-    @Test("an edit is held against the rules of the attributes that it sets")
+    @Test("An edit is checked against the rules of the attributes that it sets")
     func edits() async throws {
         let folder = try ScratchFolder()
         let stack = try await make(folder)
@@ -42,7 +42,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("what several saves have set is held against the rules together")
+    @Test("Attributes that several saves have set are checked together")
     func saves() async throws {
         let folder = try ScratchFolder()
         let stack = try await make(folder)
@@ -59,7 +59,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("batches and imports are held against the rules of what they set")
+    @Test("A batch is checked against the rules of the attributes that it sets")
     func batches() async throws {
         let folder = try ScratchFolder()
         let stack = try await make(folder)

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// Objects that a context holds from block to block, so that what live objects show is compared too.
+/// Objects that a context holds from block to block, so that the test also compares the values of live objects.
 private enum Held: ContextStateKey { typealias Value = [Int64: Cell] }
 
 extension History {
@@ -58,7 +58,7 @@ extension History {
         return nil
     }
 
-    /// What is wrong with the history of one step.
+    /// The errors in the history of one step.
     private func told(
         _ entries: [ChangeSet],
         _ before: [Int64: [Int]],
@@ -109,7 +109,7 @@ extension History {
         return naming(outcome, names)
     }
 
-    /// The outcome with the rows by their names instead of their ids.
+    /// The outcome with the names of the rows instead of their ids.
     private func naming(_ outcome: Outcome, _ names: Names) -> Outcome {
         var outcome = outcome
         outcome.places = Set(
@@ -122,7 +122,7 @@ extension History {
         return outcome
     }
 
-    /// What queries of a context find, and what the objects show that it has held on to.
+    /// The results of a context's queries, and the values of the objects that the context has held.
     private func view(
         _ handle: ContextHandle,
         _ names: Names

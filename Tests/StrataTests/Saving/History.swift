@@ -10,26 +10,26 @@ struct History: CustomStringConvertible {
         case plain
         /// Deletes, batch deletes, undo, redo, `.mine` and `.theirs` too.
         case full
-        /// The same of few rows, with many more deletes, undos and redos.
+        /// The same with few rows, and with many more deletes, undos and redos.
         case undoing
 
         var testDescription: String { rawValue }
     }
 
-    /// Rows are named by the value that they were inserted with, so that steps can be left out.
+    /// A row's name is the value that it was inserted with, so that steps can be left out.
     indirect enum Step: Sendable {
         case insert(Int)
         case set(Int64, Int, Int)
         case delete(Int64)
         case save(MergePolicy)
         case commit(MergePolicy)
-        /// Saves the context and all of its parents as one chain (H27).
+        /// Saves the context and all of its parents as one chain.
         case saveChain(MergePolicy)
         case rollback(includingSaved: Bool)
         case rollbackObject(Int64)
-        /// Steps in a savepoint, which throws where one of them does, or at its end.
+        /// Steps in a savepoint. The savepoint throws if one of its steps throws, or at its end.
         case savepoint([Step], isTakenBack: Bool)
-        /// Sets a column of all committed rows with such a value in the first one.
+        /// Sets a column of all committed rows whose first column has a value in the range.
         case batchSet(ClosedRange<Int>, Int, Int)
         case batchDelete(ClosedRange<Int>)
         case undo
@@ -37,7 +37,7 @@ struct History: CustomStringConvertible {
     }
 
     static let contexts = ["root", "main", "network", "other", "deep"]
-    /// How many steps a random history has unless told otherwise.
+    /// The default number of steps of a random history.
     static let length = 160
 
     var steps: [(context: String, step: Step)]
@@ -67,7 +67,7 @@ struct History: CustomStringConvertible {
 
     var description: String { steps.map { "\($0.context) \($0.step)" }.joined(separator: "; ") }
 
-    /// - Parameter text: what ``description`` gives.
+    /// - Parameter text: the text that ``description`` returns.
     init(_ text: String) {
         steps = text.split(whereSeparator: { $0 == ";" || $0.isNewline }).compactMap { line in
             let words = line.split(separator: " ")
@@ -78,7 +78,7 @@ struct History: CustomStringConvertible {
 
     // MARK: Shortening
 
-    /// A history that fails too, and does not once any of its steps is left out.
+    /// A shorter history that also fails, but does not fail if any one of its steps is left out.
     func shortened() async throws -> History {
         guard let failure = try await firstFailure() else { return self }
         var shortest = self
@@ -140,7 +140,7 @@ extension History.Step: CustomStringConvertible {
         case ..<55:
             guard let row = rows.randomElement(using: &generator) else { return .insert(number * 10) }
             let column = Int.random(in: 0..<3, using: &generator)
-            // Now and then it is set back.
+            // Sometimes the step sets the earlier value again.
             if let seen = seen(row, column), Int.random(in: 0..<3, using: &generator) == 0 {
                 return .set(row, column, seen)
             }
@@ -268,10 +268,10 @@ extension ReferenceModel {
         }
         switch step {
         case .savepoint(let steps, let isTakenBack):
-            // Nobody else does anything meanwhile.
+            // No other context does anything in the meantime.
             let before = self
             for step in steps {
-                // The root's save is a commit.
+                // The root's save would be a commit.
                 let isSave = if case .save = step { true } else { false }
                 let isRefused = isSave && parents[context] == nil
                 let outcome =

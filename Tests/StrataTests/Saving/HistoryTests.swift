@@ -2,16 +2,17 @@ import Foundation
 import Strata
 import Testing
 
-/// Random histories of several contexts, held against ``ReferenceModel`` after each step (C16 to C18, H18 to H22, H27).
+/// Random histories of several contexts, compared with ``ReferenceModel`` after each step.
 ///
-/// `STRATA_SAVING_SEED` and `STRATA_SAVING_WORLD` (`plain`, `full` or `undoing`) run one again, `STRATA_SAVING_STEPS` and
-/// `STRATA_SAVING_LENGTH` more, fewer or longer ones, `STRATA_SAVING_HISTORY` the history that a failure has printed.
+/// `STRATA_SAVING_SEED` and `STRATA_SAVING_WORLD` (`plain`, `full` or `undoing`) repeat one history.
+/// `STRATA_SAVING_STEPS` sets the total number of steps, and `STRATA_SAVING_LENGTH` the number in each history.
+/// `STRATA_SAVING_HISTORY` runs the history that a failure has printed.
 @Suite struct SavingHistoryTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let steps = environment["STRATA_SAVING_STEPS"].flatMap { Int($0) }
 
     @Test(
-        "C16 C17 C18 H18-H22 H27 random histories: views, store and outcomes are those of the reference model",
+        "Views, store and outcomes of random histories match the reference model",
         arguments: environment["STRATA_SAVING_WORLD"].flatMap(History.World.init).map { [$0] } ?? [
             .plain, .full, .undoing,
         ]
@@ -26,7 +27,7 @@ import Testing
             return
         }
         let length = Self.environment["STRATA_SAVING_LENGTH"].flatMap { Int($0) } ?? History.length
-        // The histories that CI repeats are the same every time; more of them are others every time.
+        // CI repeats the same histories every time. A run with its own number of steps uses new histories every time.
         let first = Self.steps == nil ? 1 : UInt64.random(in: 1...UInt64(UInt32.max))
         for number in 0..<UInt64(max(1, (Self.steps ?? 1920) / length)) {
             try await check(first + number, length, world)
@@ -34,33 +35,33 @@ import Testing
     }
 
     @Test(
-        "C10 C17 histories that have failed once",
+        "Histories that have failed once match the reference model",
         arguments: [
-            // All of a segment that a savepoint holds is given up by a save in it.
+            // A save in a savepoint drops the whole of a segment that the savepoint holds.
             "other insert 220; other commit; network set 220 c 441; main set 220 c 451; "
                 + "network savepoint taken back ( save theirs , save theirs )",
-            // The same of the parent's, whose delete is overruled.
+            // The same for the parent's segment, whose delete is overruled.
             "root insert 90; root save; other set 90 b 111; root delete 90; other save mine; "
                 + "main savepoint taken back ( save , set 90 b 118 , save )",
-            // A delete and its undo lie apart in a layer, and the row changes beneath both.
+            // A delete and its undo are in different places of a layer, and the row changes beneath both.
             "root insert 740; root save; deep delete 740; deep save mine; deep undo; network insert 1180; deep save mine; "
                 + "root set 740 b 1351",
-            // A delete over what an undo has brought back.
+            // A delete of a row that an undo has brought back.
             "other insert 20; other commit; other delete 20; other save; other undo; other delete 20; other undo; other redo; "
                 + "other undo; other commit",
             "main insert 20; main commit; main delete 20; main commit; main undo; main delete 20; main undo; main save; root commit",
-            // What an undo has brought back stays where a child commits a delete that lies beneath it.
+            // A row that an undo has brought back stays when a child commits a delete that lies beneath it.
             "network insert 130; deep delete 130; network delete 130; network save theirs; deep save; network undo; deep commit",
-            // An undo takes a delete out also over an insert of a child's.
+            // An undo removes a delete even over an insert of a child.
             "deep insert 80; deep save theirs; network delete 80; network undo; deep commit",
-            // What was edited before one of two deletes counts again.
+            // Edits made before one of two deletes count again.
             "root insert 530; other set 530 b 571; other commit theirs; other undo; network delete 530; other delete 530; "
                 + "other save theirs; network save; network undo; network chain theirs",
             "root insert 20; main set 20 a 971; root commit theirs; network set 20 c 1001; main delete 20; root delete 20; "
                 + "network chain mine",
-            // A column was set back, and the row is gone beneath.
+            // A column was set back, and the row beneath is gone.
             "root insert 90; deep set 90 a 231; deep set 90 b 651; deep undo; root set 90 b 721; root delete 90; deep save mine",
-            // What others have set beneath stays where an undo takes back a delete over a delete of the parent's.
+            // Values that others have set beneath stay when an undo takes back a delete over the parent's delete.
             "other insert 20; other commit mine; other delete 20; root set 20 a 291; main delete 20; other undo; other save",
         ]
     )

@@ -1,9 +1,9 @@
 import Strata
 import Testing
 
-/// Whole rows: what goes along, what is withdrawn, deleted against edited (H21 to H23).
+/// Whole rows: rows that a commit includes, cancelled inserts, and deletes against edits.
 @Suite struct InsertAndDeleteTests {
-    @Test("H21 a row that a parent inserted goes along whole when a child edits it")
+    @Test("A child's commit of an edit includes the whole row that its parent inserted")
     func goesAlong() async throws {
         let house = try await House()
         let id = try await house.stack.on(.main) { $0.insert(Cell(a: 1, b: 1)).id }
@@ -17,7 +17,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C16 H21 what the parent has set since, of a column that the child commits, stays on top with its old base")
+    @Test("A parent's later edit of a row that it inserted stays on top of a child's commit, with its old base value")
     func laterEditOfInserted() async throws {
         let house = try await House()
         let id = try await house.stack.on(.main) { $0.insert(Cell(a: 1)).id }
@@ -32,7 +32,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H20 H21 an insert that went along leaves nothing behind, though a child has seen what was rolled back since")
+    @Test("A committed insert leaves no changes in its layers, even if a child has seen a value rolled back since")
     func goesAlongAfterRollback() async throws {
         let house = try await House()
         let id = try await house.stack.on(.main) { $0.insert(Cell(a: 1)).id }
@@ -48,7 +48,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H21 the closure is transitive: to-one targets, both ends of join rows, nothing else")
+    @Test("A commit includes its to-one targets and both ends of join rows, transitively, and nothing else")
     func closure() async throws {
         let house = try await House()
         let ids = try await house.stack.on(.main) { context in
@@ -80,7 +80,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H21 a row that goes along is validated; the failure names it, and nothing is written")
+    @Test("A parent's row that a commit includes is validated; the failure names it, and nothing is written")
     func goesAlongInvalid() async throws {
         let house = try await House()
         let id = try await house.stack.on(.main) { $0.insert(Writer(name: "")).id }
@@ -93,7 +93,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H22 a child deletes what a parent inserted: nothing reaches the store", arguments: [false, true])
+    @Test("A row that a parent inserted and a child deletes never reaches the store", arguments: [false, true])
     func withdrawn(_ saves: Bool) async throws {
         let house = try await House()
         let id = try await house.stack.on(.main) { $0.insert(Cell(a: 1)).id }
@@ -108,7 +108,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H22 a context that inserts, saves, deletes and commits leaves nothing behind")
+    @Test("A context that inserts, saves, deletes and commits a row leaves nothing behind")
     func withdrawnByItself() async throws {
         let house = try await House()
         let id = try await house.stack.on(.network) { context in
@@ -126,7 +126,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H22 a parent has deleted what a child edits: a conflict at the child's save, not at its commit")
+    @Test("A child's edit of a row that its parent deleted conflicts at the child's save, not at its commit")
     func deletedByParent() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -144,7 +144,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C7 H22 .mine brings a row back under its id, .theirs drops the edit")
+    @Test("A save with .mine brings a deleted row back under its id, and a save with .theirs drops the edit")
     func restored() async throws {
         for policy in [MergePolicy.mine, .theirs] {
             let house = try await House()
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test("C7 the same against the store: deleted and committed by somebody else")
+    @Test("A commit with .mine brings back a row that another context deleted, and .theirs drops the edit")
     func restoredInStore() async throws {
         for policy in [MergePolicy.error, .mine, .theirs] {
             let house = try await House()
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test("H22 mirrored: the parent has edited what the child deletes")
+    @Test("A child's delete of a row that its parent edited conflicts at the child's save, not at its commit")
     func editedByParent() async throws {
         for policy in [MergePolicy.error, .mine, .theirs] {
             let house = try await House()
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test("H20 a delete that saw the parent's edit takes it along")
+    @Test("A child's committed delete also removes the parent's edits that the delete has seen")
     func deletedAfterSeeing() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -206,7 +206,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C7 changing what this context has deleted throws at the save")
+    @Test("A save throws if its context has changed an object that it has deleted")
     func changedAfterDelete() async throws {
         let house = try await House()
         let id = try await house.cell(1)

@@ -9,7 +9,7 @@ import Testing
     @Relationship(deleteRule: .cascade, inverse: \Step.previous) var next: Many<Step>
 }
 
-/// Chains that are longer than a stack is deep.
+/// Chains that are too long for recursion on the call stack.
 @Suite("Long chains")
 struct LongChainTests {
     private static let length = 20_000
@@ -18,7 +18,7 @@ struct LongChainTests {
         try await ContextStack.open(.inMemory, models: [Step.self], stack: .rootOnly)
     }
 
-    @Test("C6 C9 a long chain of new objects is inserted as a whole, and deleted by a cascade")
+    @Test("A long chain of new objects is inserted as a whole, and a cascade deletes it")
     func chain() async throws {
         let stack = try await open()
         try await stack.background { context in
@@ -40,7 +40,7 @@ struct LongChainTests {
         #expect(count == 0)
     }
 
-    @Test("H23 a commit deletes a long chain that its context has not seen")
+    @Test("A commit deletes a long chain that its context has not seen")
     func unseenChain() async throws {
         let stack = try await open()
         try await stack.background { context in

@@ -1,9 +1,11 @@
 import Strata
 
 extension ReferenceModel {
-    /// Writes what a context holds and what it saved upward before: each column compared by what was stored (H18).
+    /// Writes the changes that a context holds and those that it has saved upward. Compares each column with the stored
+    /// value that the change is based on.
     ///
-    /// - Parameter whole: the contexts of a chain, whose levels are taken as a whole beside the committer's (H27).
+    /// - Parameter whole: the contexts of a chain. Their levels are committed as a whole, in addition to the
+    ///   committer's.
     mutating func commit(_ context: String, with whole: Set<String> = [], _ policy: MergePolicy) -> Outcome {
         let whole = whole.union([context])
         let path = path(context)
@@ -15,7 +17,7 @@ extension ReferenceModel {
             guard !taken.isEmpty, var net = Self.net(Self.withoutCancelled(taken)) else { continue }
             var wentAlong = false
             if case .update(let edits, _, false) = net, let row = shownInForeign(number, context, whole) {
-                // Inserted by a parent, it goes along whole (H21).
+                // A row that a parent inserted is committed as a whole.
                 net = .insert(Self.apply([Entry(carriers: [], change: .update(edits, row: row))], to: row) ?? row)
                 wentAlong = true
             }
@@ -68,7 +70,7 @@ extension ReferenceModel {
         return .success
     }
 
-    /// The entries that are committed, from the store's end up, and the columns of which somebody has to be asked.
+    /// The entries that are committed, from the store's end up, and the columns in conflict.
     private func takenEntries(
         _ number: Int64,
         by context: String,
@@ -78,19 +80,19 @@ extension ReferenceModel {
         var taken: [Entry] = []
         var conflicts: Set<String> = []
         for level in path(context) {
-            // The levels of a chain meet each other as by a save (H27).
+            // The levels of a chain meet each other as in a save.
             let beneath = whole.count > 1 ? taken : []
             taken += takenEntries(number, in: level, over: beneath, by: context, whole, policy, &conflicts)
-            // What was edited before a delete is no matter any more.
+            // Edits made before a delete no longer matter.
             if beneath.isEmpty && taken.last?.isDelete == true { conflicts = [] }
         }
         return (taken, conflicts)
     }
 
-    /// The entries of one level that are committed. Where one of them changes what another one there or beneath it has
-    /// changed, without having seen it, somebody is asked.
+    /// The entries of one level that are committed. A column is in conflict if one of these entries changes it and has
+    /// not seen the change of another entry in the level or beneath.
     ///
-    /// - Parameter beneath: those of the levels of a chain that lie beneath.
+    /// - Parameter beneath: the entries of the lower levels of a chain.
     private func takenEntries(
         _ number: Int64,
         in level: String,
@@ -105,7 +107,7 @@ extension ReferenceModel {
         var shown = beneath.isEmpty ? row(number, in: parents[level]) : Self.apply(beneath, to: store[number])
         var changed = beneath.reduce(into: Set<Int>()) { $0.formUnion($1.columns) }
         if !beneath.isEmpty, case .delete(let seen, _)? = entries.last?.change {
-            // The delete is held against what the level has set out from.
+            // The delete is compared with the row from which the level has started.
             let origin = Self.origin(entries, seen)
             let unseen = changed.filter { column in shown.map { $0[column] != origin[column] } ?? false }
             if policy == .theirs && !unseen.isEmpty { return [] }
@@ -120,7 +122,7 @@ extension ReferenceModel {
                 (beneath + result).contains(where: \.isDelete),
                 !entries[index...].contains(where: { $0.isInsert || $0.restores })
             {
-                // Until it is decided that they bring the row back, the delete stands.
+                // The delete stands until a decision brings the row back.
                 if policy == .error { for column in edits.keys { conflicts.insert(place(number, column)) } }
                 if policy != .mine { continue }
             }
@@ -138,8 +140,8 @@ extension ReferenceModel {
         return result
     }
 
-    /// The row as the topmost of the contexts shows it that are not taken and have not deleted it, where one of them has
-    /// inserted it.
+    /// The row as shown by the topmost context that is not committed and has not deleted the row, if one of these
+    /// contexts has inserted the row.
     private func shownInForeign(_ number: Int64, _ context: String, _ whole: Set<String>) -> Values? {
         let foreign = path(context).filter { !whole.contains($0) }
         let isInserted = foreign.contains { level in
@@ -178,7 +180,7 @@ extension ReferenceModel {
         return net
     }
 
-    /// Once a row has come into the store, what was seen of it before stands for what was stored.
+    /// Once a row is in the store, the values seen before count as the stored values.
     private mutating func settleNew(_ number: Int64, in level: String) {
         guard store[number] != nil, let entries = levels[level]?[number] else { return }
         levels[level]?[number] = entries.map { entry in
@@ -197,7 +199,7 @@ extension ReferenceModel {
         }
     }
 
-    /// Edits on top of the very values that were committed have seen what a commit would compare them with.
+    /// Edits on top of the committed values have seen the values that a commit would compare them with.
     private mutating func settleSeen(_ number: Int64, _ written: Set<Int>, in level: String) {
         guard let committed = store[number], let entries = levels[level]?[number] else { return }
         levels[level]?[number] = entries.map { entry in
@@ -220,7 +222,7 @@ extension ReferenceModel {
         }
     }
 
-    /// What is left in the levels once a row is committed (H19, H20).
+    /// The entries that stay in the levels after the commit of a row.
     private mutating func leaveBehind(
         _ number: Int64,
         _ net: Net,
@@ -243,12 +245,12 @@ extension ReferenceModel {
         }
         var isReplaced = false
         var isRestored = false
-        /// Whether what lies beneath was there when a committed change has deleted the row.
+        /// Whether the entries beneath existed when a committed change deleted the row.
         var isBeneathDelete = false
         for level in path.reversed() {
             guard let entries = levels[level]?[number] else { continue }
             var rest: [Entry] = []
-            // Where the level has deleted the row itself, what it had edited before is no matter any more.
+            // If the level has deleted the row itself, its earlier edits no longer matter.
             var isDone = false
             for (index, entry) in entries.enumerated().reversed() {
                 var entry = entry
@@ -276,7 +278,7 @@ extension ReferenceModel {
                 }
             }
             if isRemoved {
-                // What was dropped is shown as it was before, should the row be brought back.
+                // A dropped column shows its earlier value if the row is brought back.
                 for column in Self.columns.indices where !kept[column].contains(where: { $0.level == level }) {
                     let isDropped = entries.contains { entry in
                         if case .update(let edits, _) = entry.change, edits[column] != nil {
@@ -302,13 +304,14 @@ extension ReferenceModel {
         let index: Int
     }
 
-    /// The parents' edits of one column that stay once a row is committed.
+    /// The parents' edits of one column that stay after the commit of a row.
     ///
-    /// From the top down: what lies beneath a committed edit in the same level was overwritten, and further down what has
-    /// the value that the change above has seen, unless that one has been kept itself. Edits in one level that no
-    /// committed one parts share their fate. What a level had edited before a delete that is done now is no matter any more.
+    /// The levels are visited from the top down. A committed edit has overwritten the edits beneath it in the same
+    /// level. Further down, it has overwritten edits whose value the change above has seen, unless that change has been
+    /// kept itself. Edits in one level share their fate if no committed edit separates them. Edits of a level before a
+    /// delete that is now done no longer matter.
     ///
-    /// - Parameter isColumnWritten: nil where the row was removed.
+    /// - Parameter isColumnWritten: nil if the row was removed.
     private func keptEdits(
         _ number: Int64,
         _ column: Int,
@@ -339,7 +342,7 @@ extension ReferenceModel {
                 if !isTaken && entry.isDelete {
                     isDone = isColumnWritten == nil || (isInserted && store[number] != nil)
                 }
-                // A row that goes along is as those parents show it that do not hide it.
+                // A row that is committed as a whole has the values shown by those parents that do not hide it.
                 if !isTaken && entry.isDelete && !isRestored { isHidden = true }
                 if entry.restores ? isTaken || wentAlong : !isTaken && entry.isInsert { isRestored = true }
                 if isTaken {
@@ -355,7 +358,7 @@ extension ReferenceModel {
                             case .seen(let value): !isWritten || !(isBeneath || edit.value == value)
                             case .unseen: true
                             }
-                        // What is in the store now is no edit any more.
+                        // A value that is now in the store is no longer an edit.
                         if isWritten && edit.value == store[number]?[column] { isKept = false }
                     }
                     if isKept == true { kept.insert(Place(level: level, index: index)) }

@@ -1,7 +1,8 @@
 import Strata
 
 extension ReferenceModel {
-    /// Moves what a context holds one level up: each column compared by what was seen through the parent (H18).
+    /// Moves the changes of a context one level up. Compares each column with the value that was seen through the
+    /// parent.
     mutating func save(_ context: String, _ policy: MergePolicy) -> Outcome {
         guard let parent = parents[context] else { return commit(context, policy) }
         var conflicts: Set<String> = []
@@ -12,7 +13,7 @@ extension ReferenceModel {
         guard conflicts.isEmpty else { return Outcome(code: .conflict, places: conflicts) }
         levels[context] = nil
         for (number, entries) in moved {
-            // What the parent has inserted and deleted is gone, and has been brought back by somebody else.
+            // A row that the parent has inserted and deleted is gone, and another context has brought it back.
             if entries.contains(where: \.restores), !(levels[parent]?[number]?.contains(where: \.isInsert) ?? false) {
                 levels[parent]?[number]?.removeAll { $0.isDelete }
             }
@@ -35,7 +36,7 @@ extension ReferenceModel {
     ) -> [Entry] {
         var shown = parent
         var result: [Entry] = []
-        // Own edits before a delete are no matter any more: the delete is held against what they set out from.
+        // Own edits before a delete no longer matter: the delete is compared with the row from which they started.
         let endsDeleted = entries.last?.isDelete == true
         var isBroughtBack = false
         for (index, entry) in entries.enumerated() {
@@ -43,15 +44,15 @@ extension ReferenceModel {
             switch entry.change {
             case .insert: isBroughtBack = false
             case .update(let edits, let row) where endsDeleted:
-                // Who insists on the delete has seen what is beneath these edits too.
+                // A delete with .mine counts as having seen the values beneath these edits too.
                 guard policy == .mine, let below = shown else { break }
                 let seen = edits.map { ($0, Edit(value: $1.value, seen: below[$0], stored: $1.stored)) }
                 entry.change = .update(Dictionary(uniqueKeysWithValues: seen), row: row)
             case .update(var edits, let row):
                 if isBroughtBack {
-                    // What the row is like beneath is not known, nor was it when these edits were made.
+                    // The row beneath is not known, and it was not known when these edits were made.
                     entry.restores = true
-                    // Those of one side are one decision.
+                    // Edits of one side are one decision.
                     if let last = result.last, last.carriers == entry.carriers, case .update(let older, _) = last.change
                     {
                         result.removeLast()
@@ -108,18 +109,18 @@ extension ReferenceModel {
         return result
     }
 
-    /// The entries without deletes that a later one has cancelled by bringing the row back.
+    /// The entries without the deletes that a later entry has cancelled by bringing the row back.
     static func withoutCancelled(_ entries: [Entry]) -> [Entry] {
         let isThere = entries.last?.isDelete == false
         guard let end = isThere ? entries.endIndex : entries.lastIndex(where: \.restores),
             let delete = entries[..<end].lastIndex(where: \.isDelete)
         else { return entries }
-        // What was inserted and deleted is gone, and was inserted again by somebody else.
+        // A row that was inserted and deleted is gone, and another context has inserted it again.
         if entries[..<delete].contains(where: \.isInsert) { return Array(entries[(delete + 1)...]) }
         return entries[..<end].filter { !$0.isDelete } + entries[end...]
     }
 
-    /// The row that a level's changes set out from: of each column what the lowest of them has seen.
+    /// The row from which a level's changes started: for each column, the value that the lowest of them has seen.
     static func origin(_ entries: [Entry], _ seen: Values) -> Values {
         var origin = seen
         for entry in entries.reversed() {
@@ -143,7 +144,7 @@ extension ReferenceModel.Entry {
     /// The edits of an update, by column.
     var edits: [Int: ReferenceModel.Edit] { if case .update(let edits, _) = change { edits } else { [:] } }
 
-    /// The columns that it changes; all of them for a delete.
+    /// The columns that it changes. A delete changes all columns.
     var columns: Set<Int> {
         switch change {
         case .insert(let values): Set(values.indices)
@@ -152,7 +153,7 @@ extension ReferenceModel.Entry {
         }
     }
 
-    /// What it has seen, by column.
+    /// The values that it has seen, by column.
     var seen: [Int: Int] {
         switch change {
         case .insert: [:]

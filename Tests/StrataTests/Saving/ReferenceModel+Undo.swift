@@ -1,16 +1,16 @@
 import Strata
 
-/// Undo and redo (C10): each step's own edits of a context are a group. What others have done since stays.
+/// Undo and redo: each step's own edits of a context are a group. Later changes by others stay.
 ///
-/// What was decided beyond the guide:
-/// - A row comes back also where others have deleted it too. A delete in this context's own layer is taken out, as if nobody had made it
-///   there. If the row is not there then, it is brought back as `.mine` does, as this context last showed it, or is inserted again where it
-///   was inserted here and has never left.
-/// - What undoing has changed is what redo takes back.
+/// Decisions that go beyond the guide:
+/// - A row comes back even if others have deleted it too. A delete in this context's own layer is removed, as if it had
+///   never been made. If the row is still missing, it is brought back as with `.mine`, with the values that this
+///   context last showed. A row that was inserted here and has never left this context is inserted again.
+/// - Redo takes back the changes that undo has made.
 extension ReferenceModel {
     static let undoLevels = 20
 
-    /// An edit, with what is needed to take it back.
+    /// An edit, with the values that are needed to take it back.
     enum Edited {
         case insert(Int64)
         case update(Int64, before: Values, after: Values)
@@ -28,7 +28,7 @@ extension ReferenceModel {
         undo[context]?.redoable = []
     }
 
-    /// What follows belongs to another group.
+    /// Later edits belong to another group.
     mutating func closeGroup(_ context: String) {
         guard let group = undo[context]?.open, !group.isEmpty else { return }
         undo[context]?.open = []

@@ -1,32 +1,34 @@
-/// The rules of saving (C16, C17, H18 to H22, H27) in their plainest form, to hold the engine against.
+/// The rules of saving in their plainest form, as a reference for the engine.
 ///
 /// Each context has a list of entries for each row, one for each edit, in the order in which they were made or arrived.
-/// What a context shows is the store's row with the entries of all levels down to its own applied one after the other.
-/// Nothing is merged, indexed or cached.
+/// A context shows the store's row with the entries of all levels down to its own, applied one after the other. Nothing
+/// is merged, indexed or cached.
 ///
-/// Where the rules are open, this is what was decided:
-/// - An edit of a column that a visible entry has changed already inherits the `stored` of the lowest of these entries:
-///   nobody who made the value on top has seen what has come into the store since, so whoever commits is asked.
-/// - A commit gives up the columns that `.theirs` decides against; what parents had beneath them stays with the parents.
-/// - `.theirs` against a deleted-against-edited conflict gives up all that the level did to the row.
-/// - `.mine` against a row deleted elsewhere brings it back: it cancels the parent's delete, and what was edited before that
-///   counts again, or where there is no row beneath it brings it back whole, as this context last showed it.
+/// If the rules leave a question open, these decisions apply:
+/// - An edit of a column that a visible entry has changed already inherits the `stored` value of the lowest of these
+///   entries. The author of the value on top has not seen later values of the store, so a commit reports the conflict.
+/// - A commit drops the columns that `.theirs` decides against. The parents keep their values beneath these columns.
+/// - `.theirs` against a conflict between a delete and an edit drops all changes of the level to the row.
+/// - `.mine` against a row deleted elsewhere brings the row back. It cancels the parent's delete, and the edits made
+///   before the delete count again. If there is no row beneath, the whole row comes back, as this context last showed
+///   it.
 /// - Edits of one context that bring a row back are one decision about it. Edits of a row that was brought back over a
-///   delete inherit the `stored` of that delete: what has come into the store since, nobody could see.
-/// - What a parent has set stays with it, with its old base, unless the committing side has seen and overwritten it. What
-///   was seen of a row before it came into the store stands for what was stored.
-/// - A row that goes along (H21) goes as the committing context's parent shows it; what parents have set in columns that
-///   the committed changes have not touched goes with it.
-/// - A delete of a row that a parent inserted withdraws the insert with everything else that the parents did to it.
-/// - The levels of a chain meet each other as by saves, from the store's end up, and the store as by a commit. `.theirs`
-///   gives up a delete that has not seen what lies beneath its own level, and with it what that level did to the row.
+///   delete inherit the `stored` value of that delete, because they could not see later values of the store.
+/// - A parent's value stays with the parent, with its old base, unless the committing side has seen and overwritten it.
+///   Values that were seen before a row came into the store count as its stored values.
+/// - A commit that includes a row inserted by a parent writes the row as the committing context's parent shows it. This
+///   includes the parents' values in columns that the committed changes have not touched.
+/// - A delete of a row that a parent inserted cancels the insert and all other changes of the parents to the row.
+/// - The levels of a chain meet each other as in saves, from the store's end up. They meet the store as in a commit.
+///   `.theirs` drops a delete that has not seen the entries beneath its own level, and all changes of that level to the
+///   row.
 struct ReferenceModel {
     typealias Values = [Int]
 
     struct Edit {
         var value: Int
         var seen: Int
-        /// Nil where the row was not in the store.
+        /// Nil if the row was not in the store.
         var stored: Int?
     }
 
@@ -40,11 +42,11 @@ struct ReferenceModel {
     struct Entry {
         var carriers: Set<String>
         var change: Change
-        /// Whether an update brings its row back where there is none beneath it.
+        /// Whether an update brings its row back if there is no row beneath it.
         var restores = false
     }
 
-    /// What a commit does to one row, all of its entries taken together.
+    /// The effect of a commit on one row, with all entries combined.
     enum Net {
         case insert(Values)
         case update([Int: Edit], row: Values, restores: Bool)
@@ -54,12 +56,12 @@ struct ReferenceModel {
 
     static let columns = ["a", "b", "c"]
 
-    /// From the store's end.
+    /// In order from the store's end.
     let parents: [String: String]
     let order: [String]
     var store: [Int64: Values] = [:]
     var levels: [String: [Int64: [Entry]]] = [:]
-    /// What each context can undo and redo.
+    /// The edits that each context can undo and redo.
     var undo: [String: UndoState] = [:]
 
     /// - Parameter tree: contexts with their parents, parents first.
@@ -85,7 +87,7 @@ struct ReferenceModel {
         }
     }
 
-    /// A row as a context shows it, or the store where that is nil.
+    /// A row as a context shows it, or as it is in the store if the context is nil.
     func row(_ number: Int64, in context: String?) -> Values? {
         guard let context else { return store[number] }
         return path(context).reduce(store[number]) { Self.apply(levels[$1]?[number] ?? [], to: $0) }
@@ -140,8 +142,8 @@ struct ReferenceModel {
         )
     }
 
-    /// A column that shows again what the lowest edit of it in a level has seen was not changed there (C8), unless different contexts
-    /// have made these edits.
+    /// Removes the edits of a column that shows again the value seen by the level's lowest edit of it: such a column
+    /// counts as unchanged. The edits stay if different contexts have made them.
     mutating func takeOutSetBack(_ context: String) {
         for (number, entries) in levels[context] ?? [:] {
             guard entries.allSatisfy({ $0.isUpdate && !$0.restores }) else { continue }
@@ -155,7 +157,7 @@ struct ReferenceModel {
                     guard case .update(var edits, var row) = entry.change else { return entry }
                     let isLast = edits[column] != nil && edits.count == 1
                     edits[column] = nil
-                    // A row that is gone beneath is shown with what was seen.
+                    // A row that is gone beneath is shown with the value that was seen.
                     row[column] = first.1.seen
                     var entry = entry
                     entry.change = .update(edits, row: row)
@@ -175,7 +177,7 @@ struct ReferenceModel {
         tidy()
     }
 
-    /// Forgets empty lists, and notes how rows look while they are visible.
+    /// Removes empty lists, and records the values of rows while they are visible.
     mutating func tidy() {
         for context in order {
             for (number, entries) in levels[context] ?? [:] {

@@ -16,13 +16,13 @@ private struct Measure: Codable, Equatable, AttributeValue {
     var parent: Sample?
 }
 
-@Suite("What a save refuses, and what it does not")
+@Suite("Changes that a save refuses")
 struct RefusalTests {
     private func open() async throws -> ContextStack {
         try await ContextStack.open(.inMemory, models: [Sample.self])
     }
 
-    @Test("C18 what is no number, or has no form in the store, is named by object and attribute")
+    @Test("A failed commit names the object and attribute of a value that is not a number or cannot be stored")
     func noNumbers() async throws {
         let stack = try await open()
         try await stack.background { context in
@@ -44,7 +44,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("C18 H24 a commit names all values that are there already")
+    @Test("A failed commit names all unique values that exist already")
     func allDuplicates() async throws {
         let stack = try await open()
         try await stack.background { context in
@@ -59,7 +59,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("C11 C17 timestamps of two writers do not contradict each other", arguments: [true, false])
+    @Test("Automatic timestamps of two writers do not conflict", arguments: [true, false])
     func timestamps(isParent: Bool) async throws {
         let stack = try await open()
         let id = try await stack.background { context in
@@ -88,7 +88,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("C17 what .theirs gives up takes its timestamp along")
+    @Test("An edit that .theirs drops does not change the object's timestamp")
     func givenUp() async throws {
         let stack = try await open()
         let id = try await stack.background { context in
@@ -113,11 +113,11 @@ struct RefusalTests {
         }
     }
 
-    /// Keeps what the compiler would not let out of a block.
+    /// Keeps an object that the compiler would not let out of a block.
     private final class Kept: @unchecked Sendable { var sample: Sample? }
 
     @Test(
-        "an object of another context, in use or ended, is refused by a to-one relationship",
+        "A to-one relationship refuses an object of another context, in use or ended",
         arguments: [false, true]
     )
     func otherContext(isEnded: Bool) async throws {
@@ -158,7 +158,7 @@ struct RefusalTests {
         try await stack.close()
     }
 
-    @Test("C18 an object of another store is refused by a to-one relationship and by a delete")
+    @Test("A to-one relationship and a delete refuse an object of another store")
     @MainActor func otherStore() async throws {
         let one = try await open()
         let two = try await open()

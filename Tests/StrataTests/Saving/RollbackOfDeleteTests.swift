@@ -36,7 +36,7 @@ import Testing
     var library: Library?
 }
 
-@Suite("What delete rules did is taken back with the delete", .timeLimit(.minutes(1)))
+@Suite("Rolling back a delete and the effects of its delete rules", .timeLimit(.minutes(1)))
 struct RollbackOfDeleteTests {
     private func withLibrary(
         _ body: @Sendable (ObjectContext, Library) throws -> Void
@@ -66,7 +66,7 @@ struct RollbackOfDeleteTests {
         #expect(try library.shelves.first?.volumes.fetch().map(\.title) == ["one", "two"])
     }
 
-    @Test("C10 C18 everything is as it was, and nothing is left to save")
+    @Test("A rolled back delete restores everything and leaves nothing to save")
     func whole() async throws {
         try await withLibrary { context, library in
             let reader = try #require(try context.first(Reader.all))
@@ -83,7 +83,7 @@ struct RollbackOfDeleteTests {
         }
     }
 
-    @Test("C18 after a denied save the others are saved, and what was denied is whole")
+    @Test("After a denied save, a rollback restores the denied object, and the other changes are saved")
     func denied() async throws {
         try await withLibrary { context, library in
             context.insert(Loan(number: 1, library: library))
@@ -99,7 +99,7 @@ struct RollbackOfDeleteTests {
         }
     }
 
-    @Test("C18 what others were given since stays, and so do their own edits")
+    @Test("A rolled back delete leaves references set since and other objects' own edits in place")
     func changedSince() async throws {
         try await withLibrary { context, library in
             let other = context.insert(Library(name: "other"))
@@ -120,7 +120,7 @@ struct RollbackOfDeleteTests {
         }
     }
 
-    @Test("C18 members that were never saved are members again")
+    @Test("A rolled back delete restores members that were never saved")
     func unsaved() async throws {
         try await withLibrary { context, library in
             library.topics.insert(Topic(name: "sun"))
@@ -134,7 +134,7 @@ struct RollbackOfDeleteTests {
         }
     }
 
-    @Test("C18 what was inserted here and deleted with it is back as well")
+    @Test("A rolled back delete restores objects that were inserted here and deleted with it")
     func unsavedMembers() async throws {
         try await withLibrary { context, library in
             let shelf = context.insert(Shelf(label: "B", library: library))
@@ -152,7 +152,10 @@ struct RollbackOfDeleteTests {
         }
     }
 
-    @Test("C18 a member whose other end is gone is not brought back before that is", arguments: [false, true])
+    @Test(
+        "A rolled back delete restores a member only if the delete of the member's other end is rolled back too",
+        arguments: [false, true]
+    )
     func otherEnd(isSaved: Bool) async throws {
         try await withLibrary { context, library in
             let topic = context.insert(Topic(name: "sun"))
@@ -170,7 +173,7 @@ struct RollbackOfDeleteTests {
         }
     }
 
-    @Test("C18 what an object led to just before the delete is what it leads to again")
+    @Test("A rolled back delete restores the reference that an object had just before the delete")
     func ledElsewhere() async throws {
         try await withLibrary { context, library in
             let other = context.insert(Library(name: "other"))
@@ -185,7 +188,7 @@ struct RollbackOfDeleteTests {
         }
     }
 
-    @Test("C18 what was brought back before keeps its edits, and its failures are forgotten with the delete")
+    @Test("A rolled back delete keeps edits of a member brought back earlier, and forgets the member's failures")
     func broughtBack() async throws {
         try await withLibrary { context, library in
             let shelf = try #require(try library.shelves.first)
@@ -205,7 +208,7 @@ struct RollbackOfDeleteTests {
         }
     }
 
-    @Test("C7 relations to what was deleted are refused until one of both is rolled back, or the other's delete is")
+    @Test("A reference to a deleted object is refused until one of both, or the other context's delete, is rolled back")
     func related() async throws {
         try await withLibrary { context, library in
             context.delete(library)
@@ -242,7 +245,7 @@ struct RollbackOfDeleteTests {
         try await stack.close()
     }
 
-    @Test("C18 a delete that was saved or committed is not taken back", arguments: [false, true])
+    @Test("A rollback does not take back a delete that was saved or committed", arguments: [false, true])
     func saved(isCommitted: Bool) async throws {
         try await withLibrary { context, library in
             let reader = try #require(try context.first(Reader.all))

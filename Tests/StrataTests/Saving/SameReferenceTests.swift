@@ -3,8 +3,11 @@ import Testing
 
 @testable import Strata
 
-@Suite("C9 C17 a reference that others have set alike, to what this commit deletes") struct SameReferenceTests {
-    @Test("is refused, and leads nowhere in no case", arguments: [MergePolicy.theirs, .mine, .error])
+@Suite("References that others have set to an object that a commit deletes") struct SameReferenceTests {
+    @Test(
+        "A commit never leaves a reference to an object that it deletes",
+        arguments: [MergePolicy.theirs, .mine, .error]
+    )
     func alike(_ policy: MergePolicy) async throws {
         let stack = try await openStack(.rootOnly)
         let (author, article) = try await stack.on(.root) { context in

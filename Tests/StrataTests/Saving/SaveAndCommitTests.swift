@@ -2,9 +2,9 @@ import Dispatch
 import Strata
 import Testing
 
-/// Saving by single columns: what goes where, and who is asked (C16, C17, H18 to H20).
+/// Saving by single columns: where each value goes, and which context meets the conflict.
 @Suite struct SaveAndCommitTests {
-    @Test("C16 a save reaches the parent, a commit the store")
+    @Test("A save reaches the parent, and a commit reaches the store")
     func saveAndCommit() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -22,9 +22,7 @@ import Testing
         try await house.close()
     }
 
-    @Test(
-        "C16 H18 H19 a parent's unfinished edit of the same column stays on top of a child's commit, with its old base"
-    )
+    @Test("A parent's unsaved edit stays on top of a child's commit of the same column, with its old base value")
     func editStaysOnTop() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -44,7 +42,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C16 a parent that commits while a child saves into it shows what the child has saved")
+    @Test("A parent that commits while a child saves into it shows the child's saved values")
     func childSavesBesideCommit() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -77,7 +75,7 @@ import Testing
 
     private enum Held: ContextStateKey { typealias Value = Cell }
 
-    @Test("C16 H20 also where the parent's edit was made on top of what the child had saved")
+    @Test("A parent's edit on top of a child's saved value stays on top of the child's commit")
     func editOnTopOfSaved() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -93,7 +91,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H20 setting the old value again on top of what a child saved is an edit too")
+    @Test("Setting the old value again on top of a child's saved value is an edit too")
     func backAgainOnTop() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -106,7 +104,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H20 a parent's edit beneath another column that a child saved later stays")
+    @Test("A parent's edit of one column stays when a child saves and commits another column later")
     func otherColumnOnTop() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -121,7 +119,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C16 H19 columns that the parent has not edited take the committed values, its others stay pending")
+    @Test("Columns that the parent has not edited take the committed values, and its edited columns stay pending")
     func otherColumns() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -135,7 +133,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H20 what a child has seen and overwritten is dropped from every parent, and never written later")
+    @Test("A commit drops the edits of every parent that the child has seen and overwritten")
     func overwritten() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -152,7 +150,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H20 a value that a child saw, overwrote and that its parent has changed since stays on top")
+    @Test("A parent's new value stays on top of a child's commit that has overwritten the parent's earlier value")
     func changedSince() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -166,7 +164,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H20 what a child has saved is the parent's when the child ends")
+    @Test("A child's saved changes belong to the parent when the child ends")
     func endedChild() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -180,7 +178,7 @@ import Testing
     }
 
     @Test(
-        "C17 C18 at a save: .error names columns and values and changes nothing, .mine and .theirs decide",
+        "A conflict under .error names columns and values and changes nothing; .mine and .theirs decide it",
         arguments: [0, 1]
     )
     func policiesAtSave(_ commits: Int) async throws {
@@ -215,7 +213,7 @@ import Testing
         }
     }
 
-    @Test("C17 .theirs gives up every edit of a column, also those that a child's child saved on top")
+    @Test("A save with .theirs drops every edit of a column, including those that a child saved on top")
     func theirsOverSeveral() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -228,9 +226,7 @@ import Testing
         try await house.close()
     }
 
-    @Test(
-        "C17 H18 a stale edit of a parent over what a child has saved is asked about at the parent's own save and commit"
-    )
+    @Test("A parent's stale edit over a child's saved value conflicts at the parent's own save and commit")
     func staleEdit() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -239,7 +235,7 @@ import Testing
         // The block of main keeps its view, so it has not seen the save when it edits.
         let outcomes = try await stack.on(.main) { context in
             let cell = try #require(try context.find(id))
-            // A task of its own: what this block itself has had saved it would see.
+            // A separate task saves, because this block would see a save that it runs itself.
             try await Task.detached { try await stack.save(.network) }.value
             cell.a = 3
             return [Outcome { try context.save() }, Outcome { try context.commit() }]
@@ -251,7 +247,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H18 a parent's unfinished edit beneath is no conflict of a commit, also beside what a child has saved")
+    @Test("A parent's unsaved edit does not conflict with a commit above it, even beside values that a child saved")
     func unfinishedBeneath() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -265,7 +261,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C18 a failed save leaves everything as it was, and can be repeated once its reason is gone")
+    @Test("A failed save leaves everything as it was, and can be repeated once its reason is gone")
     func repeated() async throws {
         let house = try await House()
         let good = try await house.cell(1)
@@ -294,7 +290,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C10 H20 rollback drops own edits, rollback(includingSaved:) what children saved too")
+    @Test("rollback() drops a context's own edits, and rollback(includingSaved:) also drops its children's saved edits")
     func rollback() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -310,7 +306,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C20 a background block that ends with unsaved changes drops them")
+    @Test("A background block that ends with unsaved changes drops them")
     func dropped() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -320,7 +316,7 @@ import Testing
         await #expect(throws: StrataError.self) { try await house.stack.save(.main) }
     }
 
-    @Test("C17 a save of a layer of several parts gives up what .theirs decides against, of all models")
+    @Test("A save with .theirs drops the conflicting edits of all models, even in a layer of several parts")
     func severalParts() async throws {
         let house = try await House()
         let cells = [try await house.cell(1), try await house.cell(2)]

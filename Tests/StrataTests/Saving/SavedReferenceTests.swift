@@ -1,8 +1,8 @@
 import Strata
 import Testing
 
-/// What a save checks of relationships before its parent has them (C9, H23).
-@Suite("C9 references that are saved to a parent") struct SavedReferenceTests {
+/// The checks of a save on relationships, before its parent has them.
+@Suite("References that a context saves to its parent") struct SavedReferenceTests {
     private func author(in stack: ContextStack) async throws -> ObjectID<Author> {
         try await stack.on(.root) { context in
             let author = context.insert(Author(name: "Ada"))
@@ -51,9 +51,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test(
-        "So is a reference that was set on an object of the store, one to an object that the parent has deleted, and a member"
-    )
+    @Test("A save refuses references and members that lead to objects that its parent has deleted")
     func otherReferences() async throws {
         let stack = try await openStack()
         let author = try await author(in: stack)
@@ -87,7 +85,7 @@ import Testing
     }
 
     @Test(
-        "References to objects that only the parent has are allowed, and those with .noAction; references that a policy gives up do not count"
+        "A save allows references to its parent's unsaved objects or with .noAction, and ignores those that .theirs drops"
     )
     func allowed() async throws {
         let house = try await House()

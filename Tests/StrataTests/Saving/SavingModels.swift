@@ -3,16 +3,16 @@ import Foundation
 import Strata
 import Testing
 
-// The models of the suites about saving, beyond those of the behaviour tables.
+// The models of the suites about saving, in addition to those of the behaviour tables.
 
-/// A row of plain numbers, so that each column can be told apart by its value.
+/// A row of plain numbers, so that a test can identify each column by its value.
 @Model final class Cell {
     var a: Int
     var b: Int = 0
     var c: Int = 0
 }
 
-/// Rules that look at two columns at once (H26).
+/// Rules that check two columns together.
 @Model final class Range2 {
     var low: Int
     var high: Int
@@ -56,9 +56,9 @@ let savingModels: [any Model.Type] =
         Cell.self, Range2.self, Owner.self, Nullified.self, Cascaded.self, Denying.self, Untouched.self,
     ]
 
-/// A stack of root, main and three private contexts on a file that plain SQLite can look into.
+/// A stack of root, main and three private contexts on a file that plain SQLite can read.
 ///
-/// `network` and `other` are children of main, `deep` is one of `network`.
+/// `network` and `other` are children of main, and `deep` is a child of `network`.
 struct House: Sendable {
     let stack: ContextStack
     let url: URL
@@ -98,12 +98,12 @@ struct House: Sendable {
         }
     }
 
-    /// The values of a cell as a context shows them; nil where it shows none.
+    /// The values of a cell as a context shows them; nil if the context does not show the cell.
     func values(_ id: ObjectID<Cell>, in name: ContextName) async throws -> [Int]? {
         try await stack.on(name) { context in try context.find(id).map { [$0.a, $0.b, $0.c] } }
     }
 
-    /// The values of a cell as a connection of SQLite's own finds them.
+    /// The values of a cell as a plain SQLite connection reads them.
     func stored(_ id: ObjectID<Cell>) throws -> [Int]? {
         try plainRows(url, "SELECT a, b, c FROM Cell WHERE id = \(id.number)").first
     }
@@ -128,7 +128,7 @@ struct House: Sendable {
         try await stack.on(name) { context in context.delete(try #require(try context.find(id))) }
     }
 
-    /// Saves, and gives what came of it.
+    /// Saves, and returns the outcome.
     func save(_ name: ContextName, _ policy: MergePolicy = .error) async throws -> Outcome {
         try await stack.on(name) { context in
             context.mergePolicy = policy
@@ -136,7 +136,7 @@ struct House: Sendable {
         }
     }
 
-    /// Commits, and gives what came of it.
+    /// Commits, and returns the outcome.
     func commit(_ name: ContextName, _ policy: MergePolicy = .error) async throws -> Outcome {
         try await stack.on(name) { context in
             context.mergePolicy = policy
@@ -144,7 +144,7 @@ struct House: Sendable {
         }
     }
 
-    /// Saves a context and all of its parents as one chain, and gives what came of it (H27).
+    /// Saves a context and all of its parents as one chain, and returns the outcome.
     func saveChain(_ name: ContextName, _ policy: MergePolicy = .error) async throws -> Outcome {
         try await saveChain(stack[name], policy)
     }
@@ -164,11 +164,11 @@ struct House: Sendable {
     }
 }
 
-/// What came of a save: success, or the code of an error with the objects and columns that it names.
+/// The outcome of a save: success, or the code of an error with the objects and columns that it names.
 struct Outcome: Sendable, Equatable, CustomStringConvertible {
     var code: StrataError.Code?
     var places: Set<String> = []
-    /// Left out of comparisons.
+    /// Comparisons ignore the error.
     var error: StrataError?
 
     static let success = Outcome()
@@ -206,7 +206,7 @@ struct Outcome: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// The rows of a query, by a connection that knows nothing of Strata.
+/// The rows of a query, read by a connection without Strata.
 func plainRows(_ url: URL, _ sql: String) throws -> [[Int]] {
     var connection: OpaquePointer?
     defer { sqlite3_close_v2(connection) }

@@ -1,9 +1,9 @@
 import Strata
 import Testing
 
-/// Edits of several layers in one column: what the committing side has seen, and what it has not (C16 to C18, H18 to H21).
+/// Edits of one column in several layers: those that the committing side has seen, and those that it has not.
 @Suite struct SeenAndUnseenTests {
-    @Test("H20 a parent's edit that nobody of the committing side has seen stays, also beneath one that stays")
+    @Test("A parent's edit that the committing side has not seen stays, even beneath another edit that stays")
     func unseenBeneathKept() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -18,7 +18,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C17 H18 a value that a child saved over what was rolled back since is asked about, at save and commit")
+    @Test("A value that a child saved over a value rolled back since is a conflict, at a save and at a commit")
     func savedOverRolledBack() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -35,7 +35,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C18 a commit names what conflicts in its layers together with what conflicts in the store")
+    @Test("A failed commit names the conflicts in its layers together with those in the store")
     func allConflicts() async throws {
         let house = try await House()
         let id = try await house.cell(1, 1, 1)
@@ -52,7 +52,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H18 H21 what was seen of a row before it came into the store stands for what was stored")
+    @Test("Values that were seen before a row came into the store count as its stored values")
     func seenBeforeStored() async throws {
         let house = try await House()
         let id = try await house.stack.on(.other) { $0.insert(Cell(a: 1)).id }
@@ -70,7 +70,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C17 H18 a value saved over what was rolled back since is asked about, also where its layer grows meanwhile")
+    @Test("A value saved over a value rolled back since is a conflict, even if its layer has grown meanwhile")
     func savedOverRolledBackInGrowingLayer() async throws {
         let house = try await House()
         let id = try await house.cell(1)

@@ -1,8 +1,8 @@
 import Strata
 import Testing
 
-/// A parent that has read what a child has saved to it, and the child's commit of that (H18, H19).
-@Suite("H18 values that a parent has read before a child commits them") struct SeenByParentTests {
+/// A parent reads a value that a child has saved to it, and the child then commits the value.
+@Suite("Values that a parent has read before a child commits them") struct SeenByParentTests {
     private static let edits = ["delete", "edit a", "edit b"]
 
     private func edit(_ what: String, _ cell: Cell, _ context: ObjectContext) {
@@ -21,7 +21,11 @@ import Testing
         }
     }
 
-    @Test("They are no conflict of the parent's later commit", arguments: edits, [false, true])
+    @Test(
+        "A value that the parent has read does not conflict with the parent's later commit",
+        arguments: edits,
+        [false, true]
+    )
     func seen(_ what: String, isSavedOn: Bool) async throws {
         let house = try await House()
         let id = try await house.cell(0)
@@ -40,7 +44,10 @@ import Testing
         try await house.close()
     }
 
-    @Test("So it is where the parent's block is still open when the child commits", arguments: edits)
+    @Test(
+        "A value that the parent has read does not conflict if the child commits during the parent's block",
+        arguments: edits
+    )
     func openBlock(_ what: String) async throws {
         let house = try await House()
         let id = try await house.cell(0)
@@ -58,7 +65,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("What the parent has not read is a conflict", arguments: edits)
+    @Test("A value that the parent has not read is a conflict", arguments: edits)
     func unseen(_ what: String) async throws {
         let house = try await House()
         let id = try await house.cell(0)
@@ -72,7 +79,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("Nor is a value seen that the child has set after the parent's edit", arguments: ["delete", "edit a"])
+    @Test("A value that another context commits after a parent's edit is a conflict", arguments: ["delete", "edit a"])
     func laterValue(_ what: String) async throws {
         let house = try await House()
         let id = try await house.cell(0)

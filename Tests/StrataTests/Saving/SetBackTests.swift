@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-@Suite("C8 what was set back is no change") struct SetBackTests {
+@Suite("Values that are set back") struct SetBackTests {
     private enum Way: CaseIterable { case save, commit }
 
     private func article(_ context: ObjectContext) throws -> Article {
@@ -19,14 +19,18 @@ import Testing
         return (stack, try stack.create(.private, named: "child"))
     }
 
-    /// Sets the title and sets it back, with a query between, which puts the first of these into the layer.
+    /// Sets the title and sets it back. A query between both edits puts the first edit into the layer.
     private func setAndSetBack(_ article: Article, _ context: ObjectContext) throws {
         article.title = "b"
         _ = try context.count(Article.all)
         article.title = "a"
     }
 
-    @Test("C8 C17 others' edits of it are no conflict, and stay", arguments: Way.allCases, [MergePolicy.error, .mine])
+    @Test(
+        "Others' edits of a column that was set back do not conflict, and stay",
+        arguments: Way.allCases,
+        [MergePolicy.error, .mine]
+    )
     private func others(way: Way, policy: MergePolicy) async throws {
         let (stack, child) = try await open()
         try await child.perform { context in
@@ -40,7 +44,7 @@ import Testing
         }
         try await child.perform { context in
             let article = try article(context)
-            // Until the save it shows what was set here.
+            // Until the save, the object shows the value that was set here.
             #expect(article.title == "a")
             context.mergePolicy = policy
             if way == .save { try context.save() } else { try context.commit() }
@@ -52,7 +56,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("C8 C19 where nothing else has changed there is nothing to commit")
+    @Test("A commit writes nothing if all its edits were set back")
     func nothing() async throws {
         let (stack, child) = try await open()
         let token = stack.historyToken
@@ -73,7 +77,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("C8 C19 the history names what has changed in the end")
+    @Test("The history names only the columns that have changed in the end")
     func history() async throws {
         let (stack, child) = try await open()
         let token = stack.historyToken
@@ -93,7 +97,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("C8 C11 a timestamp is not set for it, and one that a refused save has set goes with it")
+    @Test("A value that is set back changes no timestamp, and removes the timestamp that a refused save has set")
     func timestamp() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in
@@ -113,7 +117,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("C8 C16 what one context has set and another one has set back counts: each may be committed by itself")
+    @Test("A value set in one context and set back in another one still counts, because each may commit separately")
     func twoContexts() async throws {
         let (stack, child) = try await open()
         try await child.perform { context in
@@ -127,7 +131,10 @@ import Testing
         try await stack.close()
     }
 
-    @Test("C8 C7 of an object that others have deleted nothing is left, also by .mine", arguments: Way.allCases)
+    @Test(
+        "A value that is set back does not bring back an object that others have deleted, even with .mine",
+        arguments: Way.allCases
+    )
     private func deletedElsewhere(way: Way) async throws {
         let (stack, child) = try await open()
         try await child.perform { context in try setAndSetBack(try article(context), context) }
@@ -146,7 +153,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("C8 C10 a savepoint that saves and throws takes everything back")
+    @Test("A savepoint that saves and throws also restores the edit that was set back in it")
     func savepoint() async throws {
         struct TakenBack: Error {}
         let (stack, child) = try await open()
@@ -169,7 +176,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("C8 C18 a save that is refused shows others' values of it")
+    @Test("After a refused save, an object shows others' value in a column that was set back")
     func refused() async throws {
         let (stack, child) = try await open()
         try await child.perform { context in

@@ -3,10 +3,10 @@ import Strata
 import Synchronization
 import Testing
 
-/// Readers see the store and all layers at one moment (C5, H14, H15): the sum over all cells never changes, whoever
-/// moves values between them, and whichever way these go.
+/// Readers see the store and all layers at one moment. So the sum over all cells never changes, whichever writer moves
+/// values between cells, and whichever way the values take to the store.
 ///
-/// `STRATA_TORN_SECONDS` runs longer.
+/// `STRATA_TORN_SECONDS` sets the duration of the test, in seconds.
 @Suite(.serialized) struct TornReadTests {
     static let cells = 40
     static let total = cells * 100
@@ -15,7 +15,7 @@ import Testing
         try context.rows(Cell.all).reduce(0) { $0 + $1.a }
     }
 
-    @Test("C5 H14 H15 no reader sees half of a save or of a commit")
+    @Test("A reader never sees half of a save or of a commit")
     func sums() async throws {
         let seconds = ProcessInfo.processInfo.environment["STRATA_TORN_SECONDS"].flatMap { Double($0) } ?? 4
         let house = try await House()
@@ -28,7 +28,8 @@ import Testing
         let counts = Counts()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, parent) in [ContextChoice.named(.root), .named(.main), .named(.network)].enumerated() {
-                // Each writer has cells of its own: of two that meet, the sums of both could not hold.
+                // Each writer has separate cells. If two writers changed the same cell, the sums of both could not
+                // hold.
                 group.addTask {
                     var generator = SeededGenerator(seed: UInt64(index + 1))
                     while ContinuousClock.now < deadline {
@@ -39,7 +40,7 @@ import Testing
                             own[Int(random / 64 % UInt64(own.count))].a += 7
                             if index == 2 { try context.save() } else { try context.commit() }
                         }
-                        // What is saved goes on its way to the store through all levels, by one step or another.
+                        // Saved values travel to the store through all levels, by one step or another.
                         if index == 2 {
                             if random % 2 == 0 { try await stack.save(.network) }
                             if random % 3 == 0 { try await stack.save(.main) }
@@ -56,7 +57,7 @@ import Testing
                     }
                 }
             }
-            // Synchronous turns of the main actor.
+            // Synchronous reads on the main actor.
             group.addTask { try await readTurns(stack, until: deadline, counts) }
             try await group.waitForAll()
         }

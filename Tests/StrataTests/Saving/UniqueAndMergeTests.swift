@@ -1,7 +1,7 @@
 import Strata
 import Testing
 
-/// Unique values, members and merged rows (H24 to H26).
+/// Unique values, members of relationships and merged rows.
 @Suite struct UniqueAndMergeTests {
     private func articles(_ house: House, _ slugs: String...) async throws -> [ObjectID<Article>] {
         try await house.stack.on(.root) { context in
@@ -15,7 +15,7 @@ import Testing
         try await house.stack.on(name) { try $0.fetch(Article.all).map(\.slug) }
     }
 
-    @Test("H24 at a save against the parent's view, at a commit against the store")
+    @Test("A save checks unique values against the parent's view, and a commit checks them against the store")
     func unique() async throws {
         let house = try await House()
         _ = try await articles(house, "a")
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(
-        "H24 a holder that a parent has deleted or renamed without saving still blocks a commit; the error names both",
+        "A holder that a parent has deleted or renamed without saving blocks a commit, and the error names both",
         arguments: [false, true]
     )
     func holderOfParent(_ deletes: Bool) async throws {
@@ -49,7 +49,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H24 what parents disagree about does not keep a child from saving")
+    @Test("A clash of unique values between parents does not keep a child from saving")
     func disagreement() async throws {
         let house = try await House()
         let ids = try await articles(house, "a", "b")
@@ -68,7 +68,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H24 swaps and rotations of unique values in one commit, also with a delete and an insert")
+    @Test("One commit can swap and rotate unique values, also together with a delete and an insert")
     func rotations() async throws {
         let house = try await House()
         let ids = try await articles(house, "a", "b", "c", "d")
@@ -96,7 +96,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H24 two rows that one commit gives the same unique value are refused, and none of them is written")
+    @Test("Two rows that one commit gives the same unique value are refused, and neither is written")
     func sameInOneCommit() async throws {
         let house = try await House()
         let ids = try await articles(house, "a", "b")
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(
-        "H24 C17 a value that a policy leaves to others keeps its holder, and who was to take it is refused",
+        "A row is refused if it takes a unique value that the policy leaves with another row",
         arguments: ["older", "newer", "inserted"]
     )
     func leftToOthers(_ taker: String) async throws {
@@ -115,7 +115,7 @@ import Testing
         let ids = try await articles(house, "a", "b")
         let (holder, other) = taker == "older" ? (ids[1], ids[0]) : (ids[0], ids[1])
         let id = try await house.stack.on(.main) { context in
-            // Its value would be free, had others not given it one of theirs.
+            // The new value would be free if the second process had not given it to the holder.
             try #require(try context.find(holder)).slug = "free"
             if taker == "inserted" { return context.insert(Article(slug: "theirs", title: "new")).id }
             try #require(try context.find(other)).slug = "theirs"
@@ -137,7 +137,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H24 C17 two rows to which a policy gives the same value are refused")
+    @Test("Two rows to which a custom policy gives the same unique value are refused")
     func sameByPolicy() async throws {
         let house = try await House()
         let ids = try await articles(house, "a", "b")
@@ -157,7 +157,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H24 a swap goes through a save too")
+    @Test("A save can swap two unique values")
     func swapAtSave() async throws {
         let house = try await House()
         let ids = try await articles(house, "a", "b")
@@ -171,7 +171,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H25 members merge as a set: two who add different ones get both, two who add the same one get one")
+    @Test("Members merge as a set: different additions both count, and the same addition counts once")
     func members() async throws {
         let house = try await House()
         let (writer, spouses) = try await house.stack.on(.root) { context in
@@ -202,7 +202,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H25 ordered members conflict only where both have moved the same one")
+    @Test("Ordered members conflict only if both contexts have moved the same member")
     func ordered() async throws {
         for same in [false, true] {
             let house = try await House()
@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    /// A writer with the spouses `a` and `b` in the store, and one more who is none yet.
+    /// A writer with the spouses `a` and `b` in the store, and a third spouse that is not a member yet.
     private func family(_ house: House) async throws -> (writer: ObjectID<Writer>, spouses: [ObjectID<Spouse>]) {
         try await house.stack.on(.root) { context in
             let writer = context.insert(Writer(name: "w"))
@@ -246,7 +246,7 @@ import Testing
         try await house.stack.on(name) { try $0.find(writer)?.spouses.fetch().map(\.name) }
     }
 
-    @Test("H25 C14 a member that another one has added meanwhile keeps the place that it was moved to")
+    @Test("A member that another context has added meanwhile keeps the position that it was moved to")
     func movedAndAdded() async throws {
         let house = try await House()
         let (writer, spouses) = try await family(house)
@@ -276,7 +276,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H25 TR16 a member that is moved to where it is has not changed")
+    @Test("A member that is moved to its own position has not changed")
     func movedNowhere() async throws {
         let house = try await House()
         let (writer, spouses) = try await family(house)
@@ -293,7 +293,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H25 a member that is removed and added again is the same member")
+    @Test("A member that is removed and added again is the same member")
     func removedAndAdded() async throws {
         let house = try await House()
         let (writer, spouses) = try await family(house)
@@ -318,7 +318,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C8 H25 to add a member again that was removed changes nothing, so that it is gone where others remove it")
+    @Test("Removing a member and adding it again changes nothing, so that another context's removal wins")
     func addedAgain() async throws {
         for isSaved in [false, true] {
             let house = try await House()
@@ -343,7 +343,7 @@ import Testing
     }
 
     @Test(
-        "C14 H25 of a member that a context has added twice unseen, the newer place counts, in queries and in the store"
+        "If a context adds a member twice without seeing the first, the newer position counts, in queries and store"
     )
     func addedTwice() async throws {
         let house = try await House()
@@ -374,7 +374,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("H26 a row that is merged from two writers is validated as a whole")
+    @Test("A row that is merged from two writers is validated as a whole")
     func mergedRow() async throws {
         let house = try await House()
         let id = try await house.stack.on(.root) { context in

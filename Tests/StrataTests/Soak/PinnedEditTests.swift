@@ -3,14 +3,13 @@ import StoreModels
 import Strata
 import Testing
 
-/// `STRATA_PINNED_RUNS` makes more random runs, `STRATA_SEED` names the first one. `STRATA_PINNED_STEPS` makes as many steps while others work at
-/// the same moment, see what is open in the tests.
-@Suite("C19 C20 edits of pinned contexts, while others commit") struct PinnedEditTests {
+/// `STRATA_PINNED_RUNS` sets the number of random runs, and `STRATA_SEED` the seed of the first one.
+/// `STRATA_PINNED_STEPS` runs as many steps while other contexts work at the same time; `Tests/open.md` lists the open
+/// questions.
+@Suite("Edits of pinned contexts while others commit") struct PinnedEditTests {
     private static let environment = ProcessInfo.processInfo.environment
 
-    @Test(
-        "random: others change nothing that it shows, and undo, redo and a savepoint that throws leave what there was"
-    )
+    @Test("Others never change the values shown, and undo, redo and a throwing savepoint restore them, in random runs")
     func random() async throws {
         let runs = Self.environment["STRATA_PINNED_RUNS"].flatMap { UInt64($0) } ?? 6
         let first = Self.environment["STRATA_SEED"].flatMap { UInt64($0) } ?? 1
@@ -19,7 +18,7 @@ import Testing
         }
     }
 
-    @Test("a savepoint that throws takes back what was saved in it, and the context has moved on as by any save")
+    @Test("A savepoint that throws takes back the saves that a pinned context has made in it")
     func savedInSavepoint() async throws {
         struct TakenBack: Error {}
         let stack = try await openStack()
@@ -42,7 +41,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("an edit of what a sibling had saved and then committed stands on what other processes have made of it")
+    @Test("An edit of an object that a sibling saved and committed is based on changes by other processes too")
     func committedSinceSeen() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("pinned.sqlite")
@@ -57,7 +56,7 @@ import Testing
         }
         #expect(try await pinned.perform { try $0.find(id)?.name } == "first")
         try await sibling.perform { context in
-            // The author is main's by now, and comes into the store with what refers to it.
+            // The author is now in main, and is committed together with the article that refers to it.
             context.insert(Article(slug: "two", title: "Two", author: try context.find(id)))
             try context.commit()
         }
@@ -85,7 +84,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("an edit of what the parent has rolled back since stands on what is in the store")
+    @Test("An edit of an object whose parent has rolled back since is based on the store")
     func rolledBackSinceSeen() async throws {
         let stack = try await openStack(.rootOnly)
         let id = try await stack.on(.root) { context in
@@ -106,7 +105,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("what was brought back over a parent's delete stays when the parent rolls that delete back")
+    @Test("An object brought back over a parent's delete stays when the parent rolls back the delete")
     func broughtBackSinceSeen() async throws {
         let stack = try await openStack(.rootOnly)
         let id = try await stack.on(.root) { context in
@@ -141,9 +140,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test(
-        "what was brought back is as it was after a savepoint that throws, before and after the parent's rollback"
-    )
+    @Test("A throwing savepoint restores an object that was brought back, before and after the parent's rollback")
     func broughtBackInSavepoint() async throws {
         struct TakenBack: Error {}
         func shown(_ context: ObjectContext) throws -> [String] {
@@ -191,7 +188,7 @@ import Testing
 
 extension PinnedEditTests {
     @Test(
-        "random: the same while others work at the same moment, and in a context that merges: its objects show what its queries find",
+        "Objects show what queries find, pinned or merging, in random runs while others work at the same time",
         .enabled(if: environment["STRATA_PINNED_STEPS"] != nil),
         arguments: [ContextMerging.atNextBlock, .pinned]
     )
@@ -217,7 +214,8 @@ extension PinnedEditTests {
     }
 }
 
-/// Random steps of a pinned context, of its sibling, of main and of two roots, one of which is that of another stack on the same file.
+/// Random steps of a pinned context, of its sibling, of main and of two roots. One of the roots belongs to another
+/// stack on the same file.
 private final class PinnedHistory: Sendable {
     let seed: UInt64
     private let folder: ScratchFolder
@@ -253,7 +251,7 @@ private final class PinnedHistory: Sendable {
         try await pinned.perform { $0.undoLevels = 20 }
     }
 
-    /// Steps one after the other. Gives the faults of the first one that has any.
+    /// Runs the steps one after the other. Returns the faults of the first step that has any.
     func run() async throws -> [String] {
         var (dice, shown): (Dice, [String]?) = (Dice(seed: seed), nil)
         for step in 0..<120 {
@@ -298,7 +296,7 @@ private final class PinnedHistory: Sendable {
         } catch let error as StrataError where Soak.expected.contains(error.code) {}
     }
 
-    /// - Parameter shown: what the context has shown at the end of the step before.
+    /// - Parameter shown: the state that the context showed at the end of the previous step.
     func workPinned(_ dice: inout Dice, _ shown: inout [String]?) async throws -> [String] {
         let (before, stepDice) = (shown, Dice(seed: dice.next()))
         let (now, faults) = try await pinned.perform { [isPinned] context in

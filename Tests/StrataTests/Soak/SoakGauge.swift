@@ -2,12 +2,12 @@ import Foundation
 import Synchronization
 import Testing
 
-/// How much memory and how many file descriptors processes have, over time.
+/// The memory and the number of file descriptors of processes over time.
 final class SoakGauge: Sendable {
     struct Sample {
         let seconds: Double
         let steps: Int
-        /// In MB; the tests' own process first, the one that is killed last.
+        /// In MB. The tests' own process comes first, and the process that is killed comes last.
         let memory: [Double]
         let descriptors: [Int]
     }
@@ -34,10 +34,11 @@ final class SoakGauge: Sendable {
 
     /// Prints the series, and expects it to be flat.
     ///
-    /// The first half of a run is for warming up: caches fill, pools of threads and connections get as large as they will, the
-    /// allocator gets its arenas. The medians of the third quarter and of the last are compared, so that single peaks do not count.
-    /// In an hour these are a quarter of an hour apart, in which each process makes ten thousands of steps. Had each of them left a
-    /// kilobyte behind, the process were some ten megabytes larger.
+    /// The first half of a run is for warming up: caches fill, pools of threads and connections reach their full size,
+    /// and the allocator gets its arenas. Then the medians of the third and the last quarter are compared, so that
+    /// single peaks do not count. In a run of one hour these quarters begin 15 minutes apart, and each process makes
+    /// tens of thousands of steps in between. If each step left 1 kB behind, the process would grow by tens of
+    /// megabytes.
     func judge() {
         let samples = samples.withLock { $0 }
         for index in stride(from: 0, to: samples.count, by: max(1, samples.count / 30)) {
@@ -47,11 +48,11 @@ final class SoakGauge: Sendable {
                 "soak, \(Int(sample.seconds)) s: \(sample.steps) steps, \(memory) MB, descriptors \(sample.descriptors)"
             )
         }
-        // In less than two minutes nothing has come to rest.
+        // In less than two minutes the values do not become stable.
         guard let last = samples.last, last.seconds > 120 else { return }
         let quarter = samples.count / 4
         let (third, fourth) = (samples.dropFirst(2 * quarter).prefix(quarter), samples.suffix(quarter))
-        // Without the last process, which does not live long.
+        // The last process is left out, because it does not live long.
         for process in last.memory.indices.dropLast() {
             let (before, after) = (median(third.map { $0.memory[process] }), median(fourth.map { $0.memory[process] }))
             #expect(after < before * 1.05 + 2, "process \(process) had \(before) MB, and then \(after)")

@@ -5,7 +5,7 @@ import Strata
 import Synchronization
 import Testing
 
-/// The processes of a soak run, and who looks after them.
+/// The processes of a soak run, and the code that starts, watches and ends them.
 final class SoakRun: Sendable {
     private struct State {
         var faults: [String] = []
@@ -14,7 +14,7 @@ final class SoakRun: Sendable {
         var steps: [Int]
         var isResting: [Bool]
         var isDone: [Bool]
-        /// Whether nothing comes from it any more.
+        /// Whether the process has stopped sending lines.
         var hasEnded: [Bool]
         var kills = 0
     }
@@ -24,12 +24,12 @@ final class SoakRun: Sendable {
     private let seconds: Double?
     private let state: Mutex<State>
     private static let count = 3
-    /// The one that is killed and started again.
+    /// The process that is killed and started again.
     private static let victim = 2
 
     /// - Parameters:
-    ///   - steps: how many steps each worker of a process makes at the most.
-    ///   - seconds: how long they work; nil where they make all of their steps.
+    ///   - steps: the largest number of steps of each worker of a process.
+    ///   - seconds: the duration of the run; nil if the workers make all of their steps.
     init(seed: Int, steps: Int, seconds: Double?) {
         self.seed = seed
         self.steps = steps
@@ -106,12 +106,12 @@ final class SoakRun: Sendable {
         try start(Self.victim, url, seed: seed + Self.count + kills)
     }
 
-    /// Lets them work, kills one now and then, and asks the store whether all is as it must be.
+    /// Lets the processes work, kills one from time to time, and checks the rules of the store.
     private func watch(_ stack: ContextStack, _ url: URL) async throws -> SoakGauge {
         let gauge = SoakGauge()
         let committed = try stack.create(.private, reads: .committed)
         guard let seconds else {
-            // Once each has made a few steps.
+            // Continues once each process has made a few steps.
             await wait { $0.steps.allSatisfy { $0 > 0 } || $0.hasEnded.contains(true) }
             try await exchange(url)
             return gauge
@@ -122,7 +122,7 @@ final class SoakRun: Sendable {
         while true {
             try await Task.sleep(for: .milliseconds(100))
             let passed = (ContinuousClock.now - start) / .seconds(1)
-            // The last one lives on until the end.
+            // The last process that is started lives until the end.
             if passed > nextKill && passed < seconds - 5 {
                 try await exchange(url)
                 nextKill = passed + Double.random(in: 0.5...20, using: &random)
@@ -141,7 +141,7 @@ final class SoakRun: Sendable {
 
     private func note(_ fault: String) { state.withLock { $0.faults.append(fault) } }
 
-    /// Waits until something is so; not for ever.
+    /// Waits for a condition, for two minutes at most.
     private func wait(until isSo: (borrowing State) -> Bool) async {
         for _ in 0..<6000 {
             if state.withLock({ isSo($0) }) { return }
@@ -150,7 +150,7 @@ final class SoakRun: Sendable {
         note("it was waited for two minutes")
     }
 
-    /// Lets all of them come to rest, look once more, and end.
+    /// Lets all processes come to rest, make a last check, and end.
     private func end(_ stack: ContextStack) async throws {
         if seconds != nil { try await set(Soak.resting, stack) }
         await wait { $0.isResting.allSatisfy(\.self) || $0.hasEnded.contains(true) }
@@ -160,7 +160,7 @@ final class SoakRun: Sendable {
             defer { state.children = [] }
             return state.children
         }
-        // What has come to its end is not hurt by it.
+        // A kill does not affect a process that has ended.
         for child in children { child.kill() }
         for child in children { await child.wait() }
         let isDone = state.withLock { $0.isDone }
@@ -179,7 +179,7 @@ final class SoakRun: Sendable {
     private func check(_ stack: ContextStack, _ follower: StrictFollower) async throws {
         let (faults, ids) = try await stack.background { (try Soak.audit($0), try Soak.ids($0)) }
         #expect(faults == [], "seed \(seed)")
-        // The token is that of the newest commit, since the block has looked at the store.
+        // The token is that of the newest commit, because the block has looked at the store.
         let newest = stack.historyToken.commitNumber
         #expect(
             try await eventually { follower.sequence == newest },
@@ -187,7 +187,7 @@ final class SoakRun: Sendable {
         )
         #expect(follower.ids == ids, "seed \(seed)")
 
-        // The same by looking it up, as far as it is kept.
+        // The stored history must give the same result, as far as it is kept.
         var (sequence, count): (Int64?, Int64) = (nil, 0)
         var page = try await stack.history()
         while let last = page.last {
@@ -201,7 +201,7 @@ final class SoakRun: Sendable {
         #expect(sequence == newest && count > 0, "seed \(seed)")
     }
 
-    /// What the history says of the objects that faults name, so far as it is kept.
+    /// The history of the objects that the faults name, as far as it is kept.
     private func stories(_ stack: ContextStack, _ follower: StrictFollower) async throws -> [String] {
         let texts = (state.withLock { $0.faults } + follower.faults).prefix(10)
         let numbers = Set(texts.flatMap { $0.split { !$0.isNumber } }.compactMap { Int64($0) })
@@ -248,7 +248,7 @@ final class SoakRun: Sendable {
     }
 }
 
-/// Follows all commits from the first one on: each one once, in order, and none that says anything untrue of an object.
+/// Follows all commits from the first one on. Each commit must arrive once, in order, and must be true of every object.
 final class StrictFollower: Sendable {
     private struct State {
         var sequence: Int64
@@ -260,7 +260,7 @@ final class StrictFollower: Sendable {
     private let state: Mutex<State>
     private let changes: ChangeSequence<ChangeSet>
 
-    /// - Parameter stack: of a store without objects.
+    /// - Parameter stack: a stack of a store without objects.
     init(_ stack: ContextStack) {
         changes = stack.changes()
         let none = Soak.models.filter { $0 != Soak.Stage.self }.map { ("\($0)", Set<Int64>()) }

@@ -2,13 +2,13 @@ import Testing
 
 @testable import Strata
 
-@Suite("Blocks and the stack that travels with them", .timeLimit(.minutes(1)))
+@Suite("Blocks and the stack that each block sees", .timeLimit(.minutes(1)))
 struct BlockTests {
     let stack: ContextStack
 
     init() throws { stack = try openItems(.standard) }
 
-    @Test("CX11 U8 C3 inside on, background and perform the context is alone on the stack and current")
+    @Test("Inside on, background and perform, the block's context is current and alone on the stack")
     func alone() async throws {
         let handle = try stack.create(.private, named: .network)
         let list = try await stack.on(.network) { _ in try stack.all }
@@ -20,7 +20,7 @@ struct BlockTests {
         #expect(try stack.all.map(\.name) == [.root, .main])
     }
 
-    @Test("C3 the same in the asynchronous shape, across awaits")
+    @Test("Inside an asynchronous block, the block's context is current and alone on the stack across awaits")
     func aloneAsync() async throws {
         let handle = try stack.create(.private, named: .network)
         try await stack.on(.network) { context in
@@ -37,7 +37,7 @@ struct BlockTests {
         #expect(values == [1])
     }
 
-    @Test("C3 U14 push with a block appends, and pushes inside change the list of the block only")
+    @Test("A push with a block adds its context on top, and pushes inside change only the block's list")
     func pushInside() async throws {
         let base = try stack.all
         try await stack.push(.private) { context in
@@ -54,7 +54,7 @@ struct BlockTests {
             }
             #expect(try stack.pop() == top)
             #expect(try stack.all == base + [own, inner])
-            // The base is not within reach.
+            // The contexts beneath the block are not within reach.
             for _ in 0..<5 { try stack.pop() }
             #expect(try stack.current == nil)
         }
@@ -62,7 +62,7 @@ struct BlockTests {
         #expect(try stack[.network].name == .network)
     }
 
-    @Test("U13 C2 block forms restore the stack after a throw and pass the error on")
+    @Test("A block form restores the stack after a throw and passes the error on")
     func throwing() async throws {
         struct Oops: Error {}
         let base = try stack.all
@@ -82,7 +82,7 @@ struct BlockTests {
         #expect(try stack.all == base)
     }
 
-    @Test("C2 block forms give back the value of the block, Sendable or freshly made")
+    @Test("A block form returns the value of the block, Sendable or newly created")
     func values() async throws {
         final class Fresh { var number = 1 }
         #expect(try await stack.background { try $0.numbers().count } == 0)
@@ -94,7 +94,7 @@ struct BlockTests {
         #expect(fresh.number == 2)
     }
 
-    @Test("U15 C3 TR22 child tasks see the stack of the block, other tasks the base")
+    @Test("A child task sees the stack of the block, and any other task sees the base stack")
     func tasks() async throws {
         let handle = try stack.create(.private, named: .network)
         let base = try stack.all
@@ -108,7 +108,7 @@ struct BlockTests {
         }
     }
 
-    @Test("C3 the stack of an ended block throws in a task that escaped from it; names and handles still work")
+    @Test("The stack of an ended block throws in a task that escaped from it, and names and handles still work")
     func escaped() async throws {
         let stack = stack
         let handle = try stack.create(.private, named: .network)
@@ -135,7 +135,7 @@ struct BlockTests {
         try await escaped.value
     }
 
-    @Test("C3 several stacks side by side have a current context each")
+    @Test("Each of several stacks has its own current context")
     func severalStacks() async throws {
         let second = try openItems(.empty)
         let left = try stack.create(.private)
@@ -151,7 +151,7 @@ struct BlockTests {
         }
     }
 
-    @Test("U7 C20 background: choice of parent, own stack, unsaved changes are dropped and counted in the log")
+    @Test("A background block chooses its parent, has a separate stack, and drops and logs its unsaved changes")
     func background() async throws {
         let log = Journal()
         let stack = try openItems(.standard, log: log.add)
@@ -187,7 +187,7 @@ struct BlockTests {
         #expect(log.all.count == 3 && log.all[2].hasPrefix("debug"))
     }
 
-    @Test("C20 a background block on an empty stack stands on the store")
+    @Test("A background block on an empty stack is based on the store")
     func backgroundOnStore() async throws {
         let stack = try openItems(.empty)
         try await stack.background { context in
@@ -198,7 +198,7 @@ struct BlockTests {
         #expect(try stack.stored() == [1])
     }
 
-    @Test("C4 blocks on main run on the main actor, others do not")
+    @Test("Blocks on main run on the main actor, and other blocks do not")
     func isolation() async throws {
         try await stack.on(.main) { _ in MainActor.assertIsolated() }
         try await stack.on(.main) { _ in
@@ -216,7 +216,7 @@ struct BlockTests {
         #expect(!root.owner.isCurrent)
     }
 
-    @MainActor @Test("C1 main is used synchronously on the main actor")
+    @MainActor @Test("Code on the main actor uses main synchronously")
     func mainActor() throws {
         let context = try stack.main
         context.insert(1)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Closing", .timeLimit(.minutes(1)))
 struct CloseTests {
-    @Test("C20 U26 close drains running and queued blocks and later saves; then every use throws")
+    @Test("close() finishes running and queued blocks and later saves; then every use throws")
     func drains() async throws {
         let file = try StoreFolder()
         let stack = try openItems(.standard, at: file.location)
@@ -59,7 +59,7 @@ struct CloseTests {
         #expect(try openItems(.empty, at: file.location).stored().contains(1))
     }
 
-    @Test("C20 close inside a block is thrown, from a child task too")
+    @Test("close() inside a block throws, also from a child task")
     func inside() async throws {
         let stack = try openItems(.standard)
         try await stack.on(.root) { _ in
@@ -70,7 +70,7 @@ struct CloseTests {
         try await stack.close()
     }
 
-    @Test("C20 close logs what is lost and ends every context")
+    @Test("close() logs the changes that are lost and ends every context")
     func lost() async throws {
         let log = Journal()
         let stack = try openItems(.standard, log: log.add)
@@ -86,7 +86,7 @@ struct CloseTests {
         #expect(stack.core.state.withLock { $0.owners.isEmpty })
     }
 
-    @Test("a stack that is let go closes by itself and leaks no context")
+    @Test("A stack without references closes by itself and leaks no context")
     func dropped() async throws {
         weak var core: StackCore?
         weak var store: Store?
@@ -101,7 +101,7 @@ struct CloseTests {
         while core != nil || store != nil { await Task.yield() }
     }
 
-    @Test("a handle outlives its stack and throws; blocks that run are finished")
+    @Test("A handle that outlives its stack throws, and running blocks are finished")
     func handleOutlives() async throws {
         var stack: ContextStack? = try openItems(.rootOnly)
         let root = try #require(try stack?[.root])
@@ -122,7 +122,7 @@ struct CloseTests {
         await expect(.closed) { try await root.perform { _ in } }
     }
 
-    @MainActor @Test("TR24 an object that outlives its context has a handle on which every use throws")
+    @MainActor @Test("A context that outlives its stack has a handle on which every use throws")
     func outlivingContext() async throws {
         let stack = try openItems(.standard)
         let context = try stack.main

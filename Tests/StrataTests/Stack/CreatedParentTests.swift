@@ -12,7 +12,7 @@ struct CreatedParentTests {
         #expect(try stack.create(.private, parent: .current).parent == stack[.main])
         let child = try stack.create(.private, parent: .context(network), reads: .committed)
         #expect(child.parent == network)
-        // It saves there.
+        // The child saves to that parent.
         try await child.perform { context in
             context.insert(1)
             try context.save()

@@ -2,7 +2,7 @@ import CStrataSQLite
 import Foundation
 import Testing
 
-/// Stands in for a slow or failing disk: a connection of its own that keeps every other writer of a file waiting.
+/// Simulates a slow or failing disk: a separate connection that keeps every other writer of a file waiting.
 final class DiskLock {
     private let connection: OpaquePointer
 
@@ -21,6 +21,6 @@ final class DiskLock {
         try #require(sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK, "\(sql)")
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     func release() throws { try run("ROLLBACK") }
 }

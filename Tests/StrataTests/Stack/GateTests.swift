@@ -3,13 +3,13 @@ import Testing
 
 @testable import Strata
 
-@Suite("Gates, rings and executors", .timeLimit(.minutes(1)))
+@Suite("Waiting for contexts, deadlocks and executors", .timeLimit(.minutes(1)))
 struct GateTests {
     let stack: ContextStack
 
     init() throws { stack = try openItems(.standard) }
 
-    @Test("C4 H8 first come, first served, one at a time, also across awaits")
+    @Test("A context runs its blocks one at a time, in the order of their arrival, also across awaits")
     func fifo() async throws {
         let handle = try stack.create(.private)
         let (inside, go) = (Signal(), Signal())
@@ -45,7 +45,7 @@ struct GateTests {
         #expect(journal.all == ["first"] + (0..<100).map(String.init))
     }
 
-    @Test("C4 H10 a block on the same context inside a block of the same task joins, at any depth")
+    @Test("A block on the same context inside a block of the same task joins it, at any depth")
     func joins() async throws {
         let outer = try stack.create(.private)
         let middle = try stack.create(.private)
@@ -66,7 +66,7 @@ struct GateTests {
         #expect(outer.owner.gate.holder == nil && middle.owner.gate.holder == nil)
     }
 
-    @Test("C4 H10 TR11 a child task that waits for the block that awaits it is detected and thrown")
+    @Test("A child task throws if it waits for the block that awaits it")
     func childTask() async throws {
         let handle = try stack.create(.private)
         try await handle.perform { _ in
@@ -82,7 +82,7 @@ struct GateTests {
         try await handle.perform { _ in }
     }
 
-    @Test("H11 a Task started in a block that waits for it is a ring, Task.detached queues")
+    @Test("A Task that its block waits for throws as a deadlock, and Task.detached waits in the queue")
     func unstructured() async throws {
         let handle = try stack.create(.private)
         let journal = Journal()
@@ -97,7 +97,7 @@ struct GateTests {
         #expect(journal.all == ["block", "detached"])
     }
 
-    @Test("H10 a token whose block is over joins nobody")
+    @Test("A task whose block is over does not join another block of the context")
     func staleToken() async throws {
         let handle = try stack.create(.private)
         let (go, inside, leave) = (Signal(), Signal(), Signal())
@@ -124,7 +124,10 @@ struct GateTests {
         #expect(journal.all == ["other", "escaped"])
     }
 
-    @Test("C4 TR11 rings of two to five contexts, main among them: one is thrown, the rest goes on", arguments: 2...5)
+    @Test(
+        "In a deadlock of two to five contexts with main among them, one call throws and the others continue",
+        arguments: 2...5
+    )
     func ring(_ count: Int) async throws {
         var handles = [try stack[.main]]
         for _ in 1..<count { handles.append(try stack.create(.private)) }
@@ -152,7 +155,7 @@ struct GateTests {
         for handle in contexts { #expect(handle.owner.gate.holder == nil) }
     }
 
-    @Test("C4 a ring across two stack objects is found too")
+    @Test("A deadlock across two stack objects is found too")
     func ringAcrossStacks() async throws {
         let other = try openItems(.rootOnly)
         let pair = [try stack[.root], try other[.root]]
@@ -173,12 +176,12 @@ struct GateTests {
         #expect(rings.all.count == 1)
     }
 
-    @Test("TR11 main waits for a worker that needs main: detected, the worker is told")
+    @Test("If main waits for a worker that needs main, the worker's call throws")
     func mainAndWorker() async throws {
         let stack = stack
         try await stack.on(.main) { _ in
             try await stack.background { _ in
-                // The same task: it joins.
+                // This call runs in the same task, so it joins.
                 try await stack.on(.main) { $0.insert(1) }
                 await withTaskGroup(of: Void.self) { group in
                     group.addTask { await expect(.waitingRing) { try await stack.save(.main) } }
@@ -188,7 +191,7 @@ struct GateTests {
         #expect(try await stack.on(.main) { try $0.numbers() } == [1])
     }
 
-    @Test("H10 waiting is cancellable, the queue goes on, and a cancelled task that need not wait is let in")
+    @Test("A waiting task can be cancelled, the queue continues, and a cancelled task that need not wait is let in")
     func cancellation() async throws {
         let handle = try stack.create(.private)
         let (inside, go) = (Signal(), Signal())
@@ -220,7 +223,7 @@ struct GateTests {
         #expect(journal.all == ["next", "free"])
     }
 
-    @Test("H10 a wait that was cancelled no longer counts for a ring")
+    @Test("A wait that was cancelled no longer counts for a deadlock")
     func cancelledEdge() async throws {
         let (left, right) = (try stack.create(.private), try stack.create(.private))
         let (inLeft, inRight, go, turn) = (Signal(), Signal(), Signal(), Signal())
@@ -228,7 +231,7 @@ struct GateTests {
             try await right.perform { _ in
                 inRight.set()
                 await turn.wait()
-                // Left waited for this block and was cancelled: no ring.
+                // A task in `left` waited for this block and was cancelled, so there is no deadlock.
                 let waiting = Task.detached {
                     await untilWaiting(1, at: left)
                     go.set()
@@ -250,7 +253,7 @@ struct GateTests {
         try await holder.value
     }
 
-    @Test("H8 contexts that block their executors leave Swift's pool free")
+    @Test("Contexts that block their executors leave Swift's thread pool free")
     func ownQueues() async throws {
         let gate = DispatchSemaphore(value: 0)
         let stack = stack

@@ -3,12 +3,12 @@ import Testing
 
 @testable import Strata
 
-/// What the tests of the stack keep in it: numbers, each once.
+/// The objects in the tests of the stack: numbers, each at most once.
 @Model final class Item {
     @Attribute(.unique) var number: Int
 }
 
-/// A stack for ``Item`` alone, by default on a store of its own.
+/// A stack for ``Item`` alone, by default on a new store in memory.
 func openItems(
     _ setUp: StackSetUp,
     at location: StoreLocation = .inMemory,
@@ -22,12 +22,12 @@ func openItems(
 extension ObjectContext {
     func insert(_ number: Int) { insert(Item(number: number)) }
 
-    /// What this context sees, in order.
+    /// The numbers that this context sees, in order.
     func numbers() throws -> [Int] { try column(Item.sorted { $0.number.ascending }, \.number) }
 }
 
 extension ContextStack {
-    /// What is committed, in order.
+    /// The committed numbers, in order.
     func stored() throws -> [Int] {
         let reader = try core.engine.borrowReader()
         defer { core.engine.giveBack(reader) }

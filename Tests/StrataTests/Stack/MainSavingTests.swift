@@ -2,13 +2,13 @@ import Testing
 
 @testable import Strata
 
-@Suite("Saving main, and its turns", .timeLimit(.minutes(1)))
+@Suite("Saving main, and its turns on the main actor", .timeLimit(.minutes(1)))
 struct MainSavingTests {
     let stack: ContextStack
 
     init() throws { stack = try openItems(.standard) }
 
-    @Test("H6 C4 C5 TR11 TR12 a commit of main from outside leaves the main actor free while the disk works")
+    @Test("A commit of main from another task leaves the main actor free while it writes to the disk")
     func commitOfMain() async throws {
         let folder = try StoreFolder()
         let stack = try openItems(.standard, at: folder.location)
@@ -17,7 +17,7 @@ struct MainSavingTests {
         let commit = Task.detached { try await stack.commit(.main) }
         let commitGate = try stack[.main].owner.commitGate
         while commitGate.holder == nil { await Task.yield() }
-        // The disk is at work: the main actor runs, synchronously and in blocks.
+        // The commit is writing. The main actor runs, synchronously and in blocks.
         try await MainActor.run { try stack.main.insert(2) }
         try await stack.on(.main) { context in
             await Task.yield()
@@ -32,7 +32,7 @@ struct MainSavingTests {
         #expect(try await stack.on(.main) { $0.hasChanges })
     }
 
-    @Test("H6 H16 a failed commit of main gives its changes back, and the next one carries them")
+    @Test("A failed commit of main returns its changes, and the next commit writes them")
     func commitsOfMain() async throws {
         let folder = try StoreFolder()
         let stack = try openItems(
@@ -54,7 +54,7 @@ struct MainSavingTests {
         #expect(try await stack.on(.main) { !$0.hasChanges })
     }
 
-    @Test("H6 commits of main queue behind each other")
+    @Test("Commits of main wait for each other in a queue")
     func commitsQueue() async throws {
         let folder = try StoreFolder()
         let stack = try openItems(.standard, at: folder.location)
@@ -72,7 +72,7 @@ struct MainSavingTests {
         #expect(try stack.stored() == [1, 2])
     }
 
-    @Test("H6 commit of main from inside an asynchronous block on main joins it")
+    @Test("A commit of main from inside an asynchronous block on main joins the block")
     func commitJoins() async throws {
         try await stack.on(.main) { context in
             context.insert(1)
@@ -84,7 +84,7 @@ struct MainSavingTests {
         #expect(try stack.stored() == [1, 2])
     }
 
-    @MainActor @Test("H13 calls from the main actor outside blocks publish main")
+    @MainActor @Test("A call from the main actor outside blocks publishes main's edits")
     func publishesMain() async throws {
         try stack.main.insert(1)
         #expect(try await stack.background { try $0.numbers() } == [1])
@@ -95,7 +95,7 @@ struct MainSavingTests {
         #expect(try await stack.on(.network) { try $0.numbers() } == [1, 2])
     }
 
-    @MainActor @Test("H13 the end of a turn publishes main, once per dirty turn")
+    @MainActor @Test("The end of a turn publishes main's edits, once for each turn with edits")
     func turn() async throws {
         let main = try stack.main
         for number in 1...3 { main.insert(number) }
@@ -107,7 +107,7 @@ struct MainSavingTests {
         #expect(try main.numbers() == [1, 2, 3, 4])
     }
 
-    @MainActor @Test("H12 a turn between the awaits of a block on main does not end the block")
+    @MainActor @Test("A turn between the awaits of a block on main does not end the block")
     func turnInsideBlock() async throws {
         let (inside, go) = (Signal(), Signal())
         let stack = stack
@@ -117,7 +117,7 @@ struct MainSavingTests {
                 #expect(before == [])
                 inside.set()
                 await go.wait()
-                // The block keeps its snapshot (H15); what this context itself holds shows.
+                // The block keeps its snapshot. It also shows the edits that this context itself holds.
                 #expect(context.view != nil)
                 context.insert(2)
             }

@@ -4,10 +4,10 @@ import Testing
 
 @testable import Strata
 
-@Suite("C19 contexts merge as declared") struct MergingTests {
+@Suite("Merging others' changes into a context") struct MergingTests {
     private enum Kept: ContextStateKey { typealias Value = Author }
 
-    /// A stack with one author in the store, who is held by a context of each kind.
+    /// A stack with one author in the store. A context of each merging mode holds the author.
     private func setUp() async throws -> (stack: ContextStack, id: ObjectID<Author>) {
         let stack = try await openStack(.rootOnly)
         let id = try await stack.on(.root) { context in
@@ -31,13 +31,13 @@ import Testing
         }
     }
 
-    /// What the object of a context shows by itself: nothing enters the context.
+    /// The name that a context's object shows without entering the context.
     private func shown(_ name: ContextName, _ stack: ContextStack) async throws -> String? {
         let owner = try stack[name].owner
         return await owner.shownName(Kept.self)
     }
 
-    @Test("TR7 now: without a block; at the next block: by then; pinned: not at all, until it is asked to")
+    @Test("A context merges others' changes at once, at its next block, or only when asked, as declared")
     func modes() async throws {
         let (stack, id) = try await setUp()
         try await rename(id, "new", stack)
@@ -55,22 +55,20 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a save into a parent is merged by those that merge now")
+    @Test("A context that merges at once also merges saves into its parent")
     func saves() async throws {
         let (stack, id) = try await setUp()
         try await stack.background(parent: .named(.root)) { context in
             try context.find(id)?.name = "saved"
             try context.save()
         }
-        // Each of them is a child of the root.
+        // All these contexts are children of the root.
         #expect(try await eventually { try await shown("now", stack) == "saved" })
         #expect(try await stack.on("pinned") { try $0.find(id)?.name } == "old")
         try await stack.close()
     }
 
-    @Test(
-        "a pinned context keeps its own edits on top of its state, also what children save into it, and rolls them back"
-    )
+    @Test("A pinned context keeps its own edits and its children's saves on top of its state, and rolls them back")
     func pinnedEdits() async throws {
         let (stack, id) = try await setUp()
         try await rename(id, "new", stack)
@@ -101,7 +99,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a pinned context's save moves it on, and meets what others have set meanwhile as a conflict")
+    @Test("A save of a pinned context moves it to the newest state and conflicts with changes made by others meanwhile")
     func pinnedSave() async throws {
         let (stack, id) = try await setUp()
         try await rename(id, "new", stack)
@@ -124,7 +122,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("an edit meets what has happened since its base, however long ago and though that is forgotten")
+    @Test("An edit meets all changes since its base, even if Strata has already discarded the events of those changes")
     func forgotten() async throws {
         let (stack, id) = try await setUp()
         try await rename(id, "new", stack)

@@ -14,7 +14,7 @@ import Testing
 
 @Suite("A save inside a save", .timeLimit(.minutes(1)))
 struct NestedSaveTests {
-    @Test("C18 TR23 a save inside a save throws, and the context is usable afterwards")
+    @Test("A save inside a save throws, and the context is usable afterwards")
     func nested() async throws {
         let stack = try await ContextStack.open(.inMemory, models: [Reentrant.self])
         let codes = try await stack.background { context in

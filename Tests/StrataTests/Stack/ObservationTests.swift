@@ -4,13 +4,13 @@ import Testing
 
 @testable import Strata
 
-/// Counts how often those who look are told.
+/// Counts how often observers are notified.
 final class Told: Sendable {
     private let state = Mutex(0)
 
     var count: Int { state.withLock { $0 } }
 
-    /// Looks at something, and is told of its next change.
+    /// Reads something, and is notified of its next change.
     func look(_ body: () throws -> Void) throws {
         try withObservationTracking {
             Result { try body() }
@@ -34,7 +34,7 @@ struct ObservationTests {
         return (stack, article)
     }
 
-    @Test("Who looks at a property is told of its next change here, once, and not of other properties")
+    @Test("An observer of a property is notified once of its next change, and not of changes of other properties")
     func own() async throws {
         let (stack, article) = try await openWithArticle()
         let told = Told()
@@ -53,7 +53,7 @@ struct ObservationTests {
         try await stack.close()
     }
 
-    @Test("An object that shares the bucket of another one may be told of, and others are not")
+    @Test("A change may also notify observers of another object in the same bucket, and no others")
     func buckets() async throws {
         let stack = try await openStack()
         let context = try stack.main
@@ -67,7 +67,7 @@ struct ObservationTests {
         try await stack.close()
     }
 
-    @Test("Changes that others commit and save are told when they are shown, all of them by then")
+    @Test("Observers are notified of changes by others when the context shows these changes, all at once")
     func merged() async throws {
         let (stack, article) = try await openWithArticle()
         let told = Told()
@@ -97,7 +97,7 @@ struct ObservationTests {
         try await stack.close()
     }
 
-    @Test("What is told of others' changes finds the context in order, and may edit it")
+    @Test("An observer of changes by others finds the context consistent, and may edit it")
     func reentrant() async throws {
         let (stack, article) = try await openWithArticle()
         let other = try stack.main.insert(Article(title: "Other"))
@@ -122,7 +122,7 @@ struct ObservationTests {
         try await stack.close()
     }
 
-    @Test("Relationships: the one that is set, and owners whose members come and go, here and elsewhere")
+    @Test("Observers of a relationship are notified of its changes, made here or elsewhere, on both sides")
     func relationships() async throws {
         let (stack, article) = try await openWithArticle()
         let context = try stack.main
@@ -135,7 +135,7 @@ struct ObservationTests {
         #expect(told.count == 1)
         try await stack.commit(.main)
 
-        // From one to the other, which both are told at the end of the turn.
+        // The article moves from one author to the other. Both observers are notified at the end of the turn.
         try told.look { _ = try author.articles.count }
         try toldOther.look { _ = try other.articles.fetch() }
         article.author = author
@@ -143,7 +143,7 @@ struct ObservationTests {
         await until { told.count == 2 && toldOther.count == 1 }
         try await stack.commit(.main)
 
-        // An attribute of a member is no matter of the members.
+        // A change of a member's attribute does not count as a change of the members.
         try told.look { _ = try author.articles.where { $0.views >= 0 }.first }
         article.views += 1
         try await stack.commit(.main)
@@ -169,7 +169,7 @@ struct ObservationTests {
         try await stack.close()
     }
 
-    @Test("Deletes, rollbacks, and whether there is anything to save")
+    @Test("Observers are notified of deletes and rollbacks, and of changes of hasChanges")
     func pending() async throws {
         let (stack, article) = try await openWithArticle()
         let context = try stack.main
@@ -197,7 +197,7 @@ struct ObservationTests {
         try await stack.close()
     }
 
-    @Test("Observations gives what is there and each later state")
+    @Test("Observations yields the current state and each later one")
     func sequence() async throws {
         let (stack, article) = try await openWithArticle()
         nonisolated(unsafe) let object = article  // looked at on the main actor, where it belongs
@@ -212,7 +212,7 @@ struct ObservationTests {
         try await stack.close()
     }
 
-    @Test("Private contexts take part where that was asked for, and else keep no account")
+    @Test("A private context notifies observers only if it was created as observable")
     func privates() async throws {
         let (stack, _) = try await openWithArticle()
         let plain = try stack.create(.private)
@@ -233,7 +233,7 @@ struct ObservationTests {
         try await stack.close()
     }
 
-    @Test("The state of an object has not grown, and models are Observable")
+    @Test("An object's state takes 8 bytes, and models are Observable")
     func size() {
         #expect(MemoryLayout<ObjectState>.size == 8)
         func isObservable(_ type: any Observable.Type) -> Bool { true }

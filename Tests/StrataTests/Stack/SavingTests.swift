@@ -8,19 +8,19 @@ struct SavingTests {
 
     init() throws { stack = try openItems(.standard) }
 
-    @Test("U1 CX12 save: the current context first, the root last, down to the store")
+    @Test("save() saves every context from the current one down to the root, and writes to the store")
     func order() async throws {
         let network = try stack.push(.private, named: .network)
         try await network.perform { $0.insert(1) }
         try await stack.on(.main) { $0.insert(2) }
         try await stack.on(.root) { $0.insert(3) }
         try await stack.save()
-        // What the lowest layer held would still be on its way, had a parent been saved before it.
+        // If a parent had been saved before its child, the child's changes would not be in the store yet.
         #expect(try stack.stored() == [1, 2, 3])
         for handle in try stack.all { #expect(try await handle.perform { !$0.hasChanges }) }
     }
 
-    @Test("C2 save() inside a block is the stack of the block")
+    @Test("save() inside a block saves the stack of the block")
     func inside() async throws {
         try stack.create(.private, named: .network)
         try await stack.on(.network) { context in
@@ -37,7 +37,7 @@ struct SavingTests {
         #expect(try stack.stored() == [1, 2])
     }
 
-    @Test("CX14 U5 save by name, from any thread")
+    @Test("A context can be saved by its name from any thread")
     func byName() async throws {
         let stack = stack
         try await stack.on(.main) { $0.insert(1) }
@@ -49,7 +49,7 @@ struct SavingTests {
         #expect(try stack.stored() == [1])
     }
 
-    @Test("U4 H27 a chain that fails leaves every layer as it was")
+    @Test("A chain that fails leaves every layer as it was")
     func chain() async throws {
         let network = try stack.push(.private, named: .network)
         try await stack.on(.main) { $0.insert(1) }
@@ -60,14 +60,14 @@ struct SavingTests {
         #expect(try stack.stored() == [])
     }
 
-    @Test("an empty stack has nothing to save or commit")
+    @Test("save() and commit() on an empty stack throw")
     func empty() async throws {
         let stack = try openItems(.empty)
         await expect(.noContext) { try await stack.save() }
         await expect(.noContext) { try await stack.commit() }
     }
 
-    @Test("U2 saveLater returns at once and runs after the block, in order")
+    @Test("saveLater returns at once, and its saves run after the block, in order")
     func later() async throws {
         let folder = try StoreFolder()
         let stack = try openItems(.standard, at: folder.location)
@@ -83,11 +83,11 @@ struct SavingTests {
             #expect(context.hasChanges && stored == [])
         }
         try await stack.close()
-        // Each of the three had to come after the one before it for both to arrive.
+        // Each of the three saves must run after the one before it, or not both numbers arrive.
         #expect(try openItems(.empty, at: folder.location).stored() == [1, 2])
     }
 
-    @Test("U3 an error of saveLater goes to every subscriber of failures, an unknown name too")
+    @Test("Every subscriber of failures gets the errors of saveLater, including those of an unknown name")
     func failures() async throws {
         try stack.create(.private, named: .network)
         try await stack.on(.main) { $0.insert(1) }
@@ -103,7 +103,7 @@ struct SavingTests {
         }
     }
 
-    @Test("U3 failures before the first subscriber are kept for it, and the buffer is bounded")
+    @Test("Failures before the first subscriber are kept for it, and the buffer is bounded")
     func bounded() async throws {
         for index in 0..<(FailureHub.capacity + 10) { stack.saveLater(ContextName("nope \(index)")) }
         let stream = stack.failures
@@ -116,7 +116,7 @@ struct SavingTests {
         for await _ in late { Issue.record("the second subscriber came later") }
     }
 
-    @Test("H13 a context is published before a call from its executor", arguments: 0..<7)
+    @Test("A context is published before a call from its executor", arguments: 0..<7)
     func publishes(_ way: Int) async throws {
         try stack.create(.private, named: .network)
         try await stack.on(.network) { context in

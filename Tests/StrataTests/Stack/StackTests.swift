@@ -8,7 +8,7 @@ struct StackTests {
 
     init() throws { stack = try openItems(.empty) }
 
-    @Test("C1 standard sets up root and main, rootOnly root, empty nothing")
+    @Test("The standard setup creates root and main, rootOnly creates root, and empty creates no context")
     func configurations() throws {
         let standard = try openItems(.standard)
         #expect(try standard.all.map(\.name) == [.root, .main])
@@ -18,7 +18,7 @@ struct StackTests {
         #expect(try stack.all.isEmpty)
     }
 
-    @Test("C1 without a main context, asking for it throws and everything else works")
+    @Test("Without a main context, asking for main throws, and everything else works")
     func noMain() async throws {
         let stack = try openItems(.rootOnly)
         await expect(.noContext) { try await MainActor.run { _ = try stack.main } }
@@ -26,7 +26,7 @@ struct StackTests {
         #expect(try await stack.background { $0.handle.parent?.name } == .root)
     }
 
-    @Test("C1 U10 a taken name, a second root or main is thrown, wherever the first one is")
+    @Test("A taken name, a second root and a second main throw, wherever the first one is")
     func taken() async throws {
         let root = try stack.push(.root)
         try stack.push(.main)
@@ -40,7 +40,7 @@ struct StackTests {
         #expect(try stack.all == [root])
     }
 
-    @Test("C1 the names of root and main fit their kinds only")
+    @Test("The names of root and main fit only their own kinds")
     func reserved() async throws {
         await expect(.invalidName) { try stack.push(.private, named: .main) }
         await expect(.invalidName) { try stack.push(.main, named: "ui") }
@@ -48,14 +48,14 @@ struct StackTests {
         try stack.push(.main, named: .main)
     }
 
-    @Test("C1 a name is not empty", arguments: ["", " ", "\t\n"])
+    @Test("A name must not be empty", arguments: ["", " ", "\t\n"])
     func emptyName(_ name: String) async throws {
         await expect(.invalidName) { try stack.create(.private, named: ContextName(name)) }
         await expect(.invalidName) { try await stack.push(.private, named: ContextName(name)) { _ in } }
         try stack.create(.private, named: " a")
     }
 
-    @Test("CX2 CX3 pushing an existing context: current, all and the name give it")
+    @Test("A pushed context is found as the current one, in the list, and by its name")
     func pushExisting() throws {
         let handle = try stack.create(.private, named: .network)
         #expect(try stack.current == nil)
@@ -65,7 +65,7 @@ struct StackTests {
         #expect(try stack[.network] == handle)
     }
 
-    @Test("CX4 C2 push, pop gives it back, current nil, all empty, and pop of an empty stack is nil")
+    @Test("pop() returns the pushed context and leaves the stack empty; on an empty stack it returns nil")
     func pop() throws {
         let handle = try stack.push(.private)
         #expect(try stack.pop() == handle)
@@ -74,12 +74,12 @@ struct StackTests {
         #expect(try stack.pop() == nil)
     }
 
-    @Test("CX5 a fresh standard stack has main as current")
+    @Test("A new standard stack has main as its current context")
     func current() throws {
         #expect(try openItems(.standard).current?.name == .main)
     }
 
-    @Test("CX6 push with a block on an emptied stack: current inside, nil after")
+    @Test("After a push with a block on an empty stack, the context is current inside, and none afterwards")
     func pushBlock() async throws {
         let handle = try stack.create(.private)
         let inside = try await stack.push(handle) { _ in try stack.current }
@@ -87,7 +87,7 @@ struct StackTests {
         #expect(try stack.current == nil)
     }
 
-    @Test("CX8 private then main: each returned and current, the second is a child of the first")
+    @Test("A pushed context is current, and a second one is the child of the first")
     func privateThenMain() throws {
         let first = try stack.push(.private)
         #expect(try stack.current == first)
@@ -97,7 +97,7 @@ struct StackTests {
         #expect(second.parent == first)
     }
 
-    @Test("CX10 U16 create: reachable by name, a child of current, not pushed")
+    @Test("A created context is a child of the current one, found by its name, and not pushed")
     func create() throws {
         let top = try stack.push(.root)
         let handle = try stack.create(.private, named: "import")
@@ -106,7 +106,7 @@ struct StackTests {
         #expect(try stack.all == [top])
     }
 
-    @Test("C2 a context that is pushed again stands on the stack twice, under its old parent")
+    @Test("A context that is pushed again is on the stack twice, under its old parent")
     func pushedTwice() throws {
         let root = try stack.push(.root)
         let handle = try stack.create(.private, named: "import")
@@ -117,7 +117,7 @@ struct StackTests {
         #expect(try stack.all == [root])
     }
 
-    @Test("CX15 push root, push main: both names answer")
+    @Test("Root and main are found by their names after they are pushed")
     func names() throws {
         let root = try stack.push(.root)
         let main = try stack.push(.main)
@@ -125,7 +125,7 @@ struct StackTests {
         #expect(try stack[.main] == main)
     }
 
-    @Test("U9 an unknown name is thrown by everything that takes one, and names the known ones")
+    @Test("Every call with an unknown name throws, and the error lists the known names")
     func unknown() async throws {
         try stack.push(.root)
         await expect(.unknownName) { _ = try stack["nope"] }
@@ -138,7 +138,7 @@ struct StackTests {
         #expect(error?.file.hasPrefix("Strata/") == true)
     }
 
-    @Test("U11 C1 reset drops all but root and main and frees names")
+    @Test("reset() drops all contexts but root and main, and frees their names")
     func reset() async throws {
         let log = Journal()
         let stack = try openItems(.standard, log: log.add)
@@ -155,7 +155,7 @@ struct StackTests {
         #expect(try await again.perform { try $0.numbers() } == [2])
     }
 
-    @Test("C1 reset waits for the blocks of what it drops, and is refused inside a block")
+    @Test("reset() waits for the blocks of the contexts that it drops, and throws inside a block")
     func resetWaits() async throws {
         let stack = try openItems(.rootOnly)
         let network = try stack.create(.private, named: .network)
@@ -182,7 +182,7 @@ struct StackTests {
         await expect(.insideBlock) { try await stack.on(.root) { _ in try await stack.reset() } }
     }
 
-    @Test("U12 C2 pushing a handle never changes its parent; one of another stack is refused")
+    @Test("Pushing a handle never changes its parent, and a handle of another stack is refused")
     func foreign() async throws {
         let root = try stack.push(.root)
         let child = try stack.create(.private)
@@ -197,7 +197,7 @@ struct StackTests {
         await expect(.foreignContext) { try await stack.background(parent: .context(other)) { _ in } }
     }
 
-    @Test("C2 a named context lives on after pop and block with its unsaved changes, an unnamed one logs its loss")
+    @Test("A named context keeps its unsaved changes after pop and block, and an unnamed one logs their loss")
     func lifetime() async throws {
         let log = Journal()
         let stack = try openItems(.rootOnly, log: log.add)
@@ -210,7 +210,7 @@ struct StackTests {
         try stack.push(.private)
         try await #require(stack.pop()).perform { $0.insert(4) }
         while log.all.count < 2 { await Task.yield() }
-        // Letting go of it is the way to cancel a form.
+        // Dropping the context is the way to cancel a form, so the log level is debug.
         #expect(log.all.allSatisfy { $0.hasPrefix("debug: ") })
         #expect(log.all.filter { $0.contains(" 2 unsaved changes ") }.count == 1)
         #expect(log.all.filter { $0.contains(" 1 unsaved change ") }.count == 1)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Strata
 
-@Suite("Many threads, one stack", .timeLimit(.minutes(2)))
+@Suite("Many threads on one stack", .timeLimit(.minutes(2)))
 struct StressTests {
-    @Test("U27 many tasks on one stack: nothing is lost, nothing interleaves, nobody sees another's stack")
+    @Test("Many tasks on one stack lose no change, never interleave, and never see the stack of another task")
     func manyTasks() async throws {
         let stack = try openItems(.standard)
         let names = (0..<4).map { ContextName("worker \($0)") }
@@ -63,14 +63,14 @@ struct StressTests {
         try await stack.close()
     }
 
-    @Test("C4 H10 random nestings end: with a value or a ring, never a deadlock", arguments: 0..<4)
+    @Test("Randomly nested blocks end with a value or a deadlock error, and never hang", arguments: 0..<4)
     func randomRings(_ round: UInt64) async throws {
         let seed = round == 0 ? SeededGenerator.seed : round
         let outcome = try await nest(seed: seed, ascending: false)
         #expect(outcome.free, "seed \(seed)")
     }
 
-    @Test("C4 nestings in one order never make a ring, so none is reported", arguments: 0..<4)
+    @Test("Blocks that are nested in one fixed order never report a deadlock", arguments: 0..<4)
     func noFalseRings(_ round: UInt64) async throws {
         let seed = round == 0 ? SeededGenerator.seed : round
         let outcome = try await nest(seed: seed, ascending: true)
@@ -113,7 +113,7 @@ struct StressTests {
     }
 }
 
-/// Counts, and tells whether the count was zero before.
+/// Counts, and returns whether the count was zero before.
 final class Counter: Sendable {
     private let count = Mutex(0)
 
@@ -131,17 +131,17 @@ final class Counter: Sendable {
 
 @Model private final class Tally {
     var count: Int = 0
-    /// Another one for each step, so that no two steps are equal.
+    /// A different value for each step, so that no two steps are equal.
     var stamp: Int
 }
 
 private enum KeptTally: ContextStateKey { typealias Value = Tally }
 
-@Suite("Live objects and commits of others at once", .timeLimit(.minutes(2)))
+@Suite("Live objects and simultaneous commits by others", .timeLimit(.minutes(2)))
 struct LiveObjectStressTests {
-    /// An object that lives on shows what its context has committed, and not what it was before that: else the next step
-    /// would set out from an old value, unnoticed.
-    @Test("C5 C17 H15 no count of two contexts is lost, live objects or not", arguments: [false, true])
+    /// A live object shows the values that its context has committed, not earlier ones. Otherwise the next step would
+    /// start from an old value, unnoticed.
+    @Test("Two contexts that count in one object lose no step, with live objects or without", arguments: [false, true])
     func counts(onMain: Bool) async throws {
         let stack = try await ContextStack.open(.inMemory, models: [Tally.self])
         try await stack.background { context in
@@ -178,7 +178,7 @@ struct LiveObjectStressTests {
         try context.commit()
     }
 
-    /// How many steps were not in conflict.
+    /// The number of steps without a conflict.
     private static func count(_ steps: Int, _ step: @Sendable (Int) async throws -> Void) async throws -> Int {
         var done = 0
         for number in 1...steps {

@@ -4,10 +4,10 @@ import Testing
 
 @testable import Strata
 
-@Suite("C10 savepoints of a context and of its parent at the same time") struct OverlappingSavepointTests {
+@Suite("Savepoints of a context and of its parent at the same time") struct OverlappingSavepointTests {
     struct Stop: Error {}
 
-    /// A desk over root, and a draft over the desk.
+    /// A context `desk` over root, and a context `draft` over the desk.
     private func open() async throws -> (stack: ContextStack, desk: ContextHandle, draft: ContextHandle) {
         let stack = try await openStack(.rootOnly)
         let desk = try stack.create(.private, named: "desk")
@@ -15,7 +15,8 @@ import Testing
         return (stack, desk, draft)
     }
 
-    /// A savepoint of the desk that saves, and comes to nothing while one of the draft has begun. Its changes are in root meanwhile.
+    /// Runs a savepoint of the desk that saves, and that throws after a savepoint of the draft has begun. In between,
+    /// the desk's changes are in root.
     private func overlap(
         _ desk: ContextHandle,
         _ draft: ContextHandle,
@@ -51,7 +52,7 @@ import Testing
         try await above
     }
 
-    @Test("what the draft had saved before stays saved", .timeLimit(.minutes(1)))
+    @Test("A child's earlier save survives when its parent's savepoint takes back a save", .timeLimit(.minutes(1)))
     func savedBefore() async throws {
         let (stack, desk, draft) = try await open()
         let id = try await draft.perform { context in
@@ -68,7 +69,10 @@ import Testing
         try await stack.close()
     }
 
-    @Test("what lies above each other stays so, and objects show what queries find", .timeLimit(.minutes(1)))
+    @Test(
+        "Changes keep their order after overlapping savepoints, and objects show what queries find",
+        .timeLimit(.minutes(1))
+    )
     func order() async throws {
         let (stack, desk, draft) = try await open()
         let id = try await stack.on(.root) { context in
@@ -84,7 +88,7 @@ import Testing
         let isDone = DispatchSemaphore(value: 0)
         try await draft.perform { context in context.state[Held.self] = try context.find(id) }
         try await overlap(desk, draft) {
-            // On an executor of its own, while the desk is in its savepoint.
+            // Runs on a separate executor, while the desk is in its savepoint.
             Task {
                 try await other.perform { context in
                     try #require(try context.find(id)).name = "by another one"
@@ -105,7 +109,7 @@ import Testing
         try await stack.close()
     }
 
-    /// Does something in another context while a block waits for it.
+    /// Runs a body in another context while the calling block waits for it.
     private static func run(in handle: ContextHandle, _ body: @escaping @Sendable (ObjectContext) throws -> Void) {
         let isDone = DispatchSemaphore(value: 0)
         Task.detached {
@@ -119,7 +123,10 @@ import Testing
         #expect(isDone.wait(timeout: .now() + 20) == .success)
     }
 
-    @Test("what a child had edited before, and saves meanwhile, comes back with the rest", .timeLimit(.minutes(1)))
+    @Test(
+        "A child's edit saved during its parent's savepoint comes back with the parent's own changes",
+        .timeLimit(.minutes(1))
+    )
     func editedBefore() async throws {
         let (stack, desk, draft) = try await open()
         let id = try await stack.on(.root) { context in
@@ -144,7 +151,10 @@ import Testing
         try await stack.close()
     }
 
-    @Test("what a child saves before and after the save that is taken back keeps its order", .timeLimit(.minutes(1)))
+    @Test(
+        "Two saves of a child, before and after its parent's save that is taken back, keep their order",
+        .timeLimit(.minutes(1))
+    )
     func childTwice() async throws {
         let (stack, desk, draft) = try await open()
         let id = try await stack.on(.root) { context in
@@ -172,7 +182,7 @@ import Testing
     }
 
     @Test(
-        "what a commit of others has taken along stays in the store, and is not written again",
+        "Changes that another context's commit has included stay in the store, and are not written again",
         .timeLimit(.minutes(1))
     )
     func takenAlong() async throws {
@@ -204,7 +214,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a delete that the parent takes back meanwhile is not done again", .timeLimit(.minutes(1)))
+    @Test("A delete that the parent rolls back during a child's savepoint is not repeated", .timeLimit(.minutes(1)))
     func parentsDelete() async throws {
         let (stack, desk, draft) = try await open()
         let (id, other) = try await stack.on(.root) { context in

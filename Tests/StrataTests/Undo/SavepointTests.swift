@@ -3,10 +3,10 @@ import Testing
 
 @testable import Strata
 
-@Suite("C10 savepoints") struct SavepointTests {
+@Suite("Savepoints") struct SavepointTests {
     struct Stop: Error {}
 
-    @Test("what was made outside and inserted in a block that throws is gone: it cannot be inserted once more")
+    @Test("An object that is inserted in a savepoint that throws is gone, and cannot be inserted again")
     func madeOutside() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in
@@ -25,7 +25,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a block that throws leaves no trace in objects, queries and what is pending; one that returns stays")
+    @Test("A savepoint that throws leaves no trace in objects, queries and pending changes; one that returns stays")
     func memory() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in
@@ -58,7 +58,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("what was saved to the parent in the block is taken back there, what was there before stays")
+    @Test("A savepoint that throws also takes back its saves to the parent, and earlier saves stay")
     func saves() async throws {
         let stack = try await openStack(.rootOnly)
         let id = try await stack.on(.root) { context in
@@ -97,7 +97,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("savepoints within each other")
+    @Test("Savepoints can be nested")
     func nesting() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in
@@ -106,7 +106,7 @@ import Testing
             func level(_ depth: Int) throws {
                 author.name += "\(depth)"
                 if depth == 6 { throw Stop() }
-                // Every other level catches what comes from within.
+                // Every second level catches the errors from inside.
                 if depth.isMultiple(of: 2) {
                     do { try context.savepoint { try level(depth + 1) } } catch is Stop { caught += 1 }
                 } else {
@@ -119,7 +119,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a commit or a batch inside is refused, and the savepoint goes on")
+    @Test("A commit or a batch inside a savepoint is refused, and the savepoint continues")
     func commits() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.on(.root) { context in
@@ -138,7 +138,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("what others do meanwhile stays")
+    @Test("A savepoint that throws keeps changes that a child saves meanwhile")
     func others() async throws {
         let stack = try await openStack(.rootOnly)
         try stack.create(.private, named: .network)
@@ -152,7 +152,7 @@ import Testing
             #expect(throws: Stop.self) {
                 try context.savepoint {
                     try #require(try context.find(id)).name = "b"
-                    // As a child does that saves while this block runs.
+                    // Like a child that saves while this block runs.
                     let other = JoinRow(number: 900_000, left: 1, right: 2)
                     let join = try #require(context.store.schema.memberships.keys.first)
                     let part = Part(numbers: [other._$number], changes: [.insert(other)])
@@ -168,7 +168,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a rollback within drops what was changed within; a parent may roll back meanwhile")
+    @Test("A rollback in a savepoint drops the edits made in it, and a parent may roll back meanwhile")
     func rollbacks() async throws {
         let stack = try await openStack(.rootOnly)
         try stack.create(.private, named: .network)
@@ -180,7 +180,7 @@ import Testing
                 _ = try context.count(Author.all)
                 context.rollback()
                 #expect(author.name == "a" && !author.isDeleted)
-                // As the root does on its own executor.
+                // Like the root on its own executor.
                 let root = try stack[.root].id
                 let layers = context.store.layers
                 let view = try context.currentView()
@@ -199,7 +199,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("what others commit within shows afterwards too")
+    @Test("Commits by others during a savepoint that throws show afterwards")
     func commitsOfOthers() async throws {
         let stack = try await openStack(.rootOnly)
         try stack.create(.private, named: .network)
@@ -239,7 +239,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("many savepoints, of which some fail, leave what a plain loop leaves, and no more segments")
+    @Test("Many savepoints, some of which fail, have the result of a plain loop and no additional segments")
     func many() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in

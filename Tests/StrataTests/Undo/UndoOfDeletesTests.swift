@@ -3,10 +3,10 @@ import StoreModels
 import Strata
 import Testing
 
-@Suite("C10 undo of deletes") struct UndoOfDeletesTests {
+@Suite("Undo of deletes") struct UndoOfDeletesTests {
     private struct Stop: Error {}
 
-    /// An object that was deleted, and brought back by an undo after the delete was saved.
+    /// Runs a body with an object that was deleted, and that an undo has brought back after the save of the delete.
     private func withBroughtBack(
         isCommitted: Bool,
         _ body: @Sendable (ObjectContext, ObjectID<Author>) throws -> Void
@@ -28,7 +28,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("what an undo has brought back is deleted again and brought back again", arguments: [false, true])
+    @Test("An object that an undo has brought back can be deleted and brought back again", arguments: [false, true])
     func again(isCommitted: Bool) async throws {
         try await withBroughtBack(isCommitted: isCommitted) { context, id in
             for _ in 0..<3 {
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(
-        "a savepoint that throws takes back the delete of what an undo has brought back",
+        "A savepoint that throws takes back the delete of an object that an undo has brought back",
         arguments: [false, true],
         [false, true]
     )
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("an undo after a save of the second delete", arguments: [false, true])
+    @Test("An undo brings an object back again after a save of its second delete", arguments: [false, true])
     func savedAgain(isCommitted: Bool) async throws {
         try await withBroughtBack(isCommitted: isCommitted) { context, id in
             context.delete(try #require(try context.find(id)))
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("a rollback drops the undo with the delete, since both are edits that are not saved")
+    @Test("A rollback drops the undo together with the delete, because both are unsaved edits")
     func rollback() async throws {
         let stack = try await openStack()
         try await stack.background { context in

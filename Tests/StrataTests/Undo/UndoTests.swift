@@ -3,8 +3,8 @@ import StoreModels
 import Strata
 import Testing
 
-@Suite("C10 undo and redo") struct UndoTests {
-    /// A list of two items, and a third item beside it.
+@Suite("Undo and redo") struct UndoTests {
+    /// A list of two items, and a third item outside of the list.
     private func openList() async throws -> ContextStack {
         let stack = try await ContextStack.open(.inMemory, models: Soak.models, stack: .rootOnly)
         try await stack.on(.root) { context in
@@ -18,7 +18,7 @@ import Testing
         return stack
     }
 
-    @Test("C10 H25 the place of a member that a parent has added as well comes back by an undo")
+    @Test("An undo restores the position of a member that a parent has added as well")
     func placeOfMemberAddedTwice() async throws {
         let stack = try await openList()
         let child = try stack.create(.private, named: "child")
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(
-        "C10 H25 a member that is there twice comes back where it was shown",
+        "An undo restores a member that was added twice at the position where it was shown",
         arguments: [false, true],
         [false, true]
     )
@@ -89,7 +89,8 @@ import Testing
             try context.commit()
         }
         try await root.perform { context in
-            // The parent's own row is not committed, and goes; the other one was brought back too.
+            // The parent's own membership row is not committed, so the rollback drops it. The undo has also restored
+            // the other row.
             context.rollback()
             let left = try #require(try context.first(Soak.List.all)).items.fetch().map(\.label)
             #expect(left == ["a", "b", "c"])
@@ -97,7 +98,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("off unless asked for")
+    @Test("Undo is off by default")
     func off() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in
@@ -111,7 +112,7 @@ import Testing
     }
 
     @Test(
-        "inserts, updates, deletes with their rules, and members, back and forth, before and after commits",
+        "Undo and redo work for inserts, updates, deletes with their rules, and members, before and after commits",
         arguments: [false, true]
     )
     func kinds(isCommitting: Bool) async throws {
@@ -184,7 +185,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("TR21 what others have done since stays")
+    @Test("An undo leaves later changes by others in place")
     func others() async throws {
         let stack = try await openStack(.rootOnly)
         try stack.create(.private, named: .network)
@@ -210,7 +211,7 @@ import Testing
             try context.redo()
             #expect(author.name == "b" && author.fee == 9)
         }
-        // What somebody else has deleted is not brought back by undoing an edit of it.
+        // An undo of an edit does not bring back an object that another context has deleted.
         try await stack.background { context in
             context.delete(try #require(try context.find(id)))
             try context.commit()
@@ -222,7 +223,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("groups: a block is one, named ones are their own, a new edit ends what can be redone, levels are bounded")
+    @Test("Edits form groups by block or by name, a new edit ends redo, and the number of groups is bounded")
     func groups() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.on(.root) { context in
@@ -230,7 +231,7 @@ import Testing
             let author = context.insert(Author(name: "0"))
             try context.undoGroup(named: "rename") {
                 author.name = "1"
-                // A query publishes, and yet it is one group.
+                // A query publishes the edits, but the group continues.
                 _ = try context.count(Author.all)
                 context.undoGroup(named: "inner") { author.name += "1" }
                 author.fee = 1
@@ -260,7 +261,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a delete that was saved, and is undone, leaves what others have committed meanwhile")
+    @Test("An undo of a saved delete keeps the values that others have committed meanwhile")
     func savedDelete() async throws {
         let stack = try await openStack(.rootOnly)
         let id = try await stack.on(.root) { context in
@@ -289,7 +290,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a member that was removed and is added again before a save: both can be undone and redone")
+    @Test("The removal of a member and its addition before a save can both be undone and redone")
     func removedAndAddedAgain() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.on(.root) { context in
@@ -299,7 +300,8 @@ import Testing
             try context.commit()
             context.undoLevels = 10
             func names() throws -> [String] { try writer.spouses.fetch().map(\.name) }
-            // The last one comes back where it was, which is no edit; the first one comes to the end.
+            // The last member comes back to its old position, which is not an edit. The first member comes back at the
+            // end.
             for (spouse, added) in [(spouses[1], ["first", "second"]), (spouses[0], ["second", "first"])] {
                 let before = try names()
                 context.undoGroup { writer.spouses.remove(spouse) }
@@ -318,7 +320,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("what a failed savepoint took back is not undone once more")
+    @Test("An undo does not take back again what a failed savepoint took back")
     func savepoints() async throws {
         struct Stop: Error {}
         let stack = try await openStack(.rootOnly)
