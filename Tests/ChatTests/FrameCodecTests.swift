@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("User names have 1 to 32 permitted characters")
+    @Test("A user name has 1 to 32 permitted characters, and begins with a letter or a digit")
     func names() {
         for name in ["a", "alice", "R2-D2", "x_y.z", String(repeating: "n", count: 32)] {
             #expect(UserName.isValid(name))

@@ -4,9 +4,9 @@ import StoreModels
 import Testing
 
 /// A step is a change of a file, or the acquisition or release of a lock, by SQLite, the folder remote, the downloads
-/// or the cache. Only at these steps can another process see a difference. The test kills a process before each step. A
-/// second process follows, and the test kills it as well in every other run. The last process must leave the same state
-/// as a run without kills.
+/// or the cache. Only at these steps can another process see a difference. The test kills a process before each chosen
+/// step. In about half of the cases, it also kills a second process that follows. The last process must leave the same
+/// state as a run without kills.
 ///
 /// By default the test picks some of the steps, different ones in each run. `STRATA_STEPS=all` tries all steps,
 /// `STRATA_SEED` repeats a run, and `STRATA_SCENARIOS` restricts the run to the scenarios with these names.
@@ -16,7 +16,7 @@ import Testing
     private static let scenarios = Scenario.all.filter { scenario in
         environment["STRATA_SCENARIOS"].map { $0.split(separator: ",").contains(Substring(scenario.name)) } ?? true
     }
-    /// The number of steps to try in each scenario.
+    /// The approximate number of steps to try in each scenario.
     private static let portion = 4
     /// The approximate number of steps that the opening of an account takes.
     private static let opening = 80

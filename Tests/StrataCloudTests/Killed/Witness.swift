@@ -20,7 +20,7 @@ struct Witness {
         contents = try Array(Self.tree(of: scenario, place).values) + Array(scenario.remote.values)
     }
 
-    // MARK: On the way
+    // MARK: After a kill
 
     /// Checks the state after a kill: each file is whole, and each commit is stored completely or not at all.
     func inspect() async throws {
@@ -57,7 +57,7 @@ struct Witness {
         try await stack.close()
     }
 
-    // MARK: In the end
+    // MARK: After the last process
 
     /// Checks the final state: the expected result, and nothing else anywhere.
     func check() async throws {

@@ -136,7 +136,7 @@ import Testing
             return node.id
         }
         for path in ["home/f/x", "home/f"] { stage.remote.write(path, nil) }
-        // The loop stands for pulls that find nothing, as if each of them left the folder alone.
+        // The loop represents pulls that find nothing, as if each of them left the folder alone.
         for _ in 0..<2 {
             try await stage.drain()
             #expect(try await stage.read { try $0.context.fetch(QueuedOperation.all).map(\.constraint) } == ["pull"])

@@ -171,7 +171,8 @@ import Testing
         }
         try await stage.drain()
         #expect(stage.remote.tree == ["home/": "", "home/F/": "", "home/F/a": "second"])
-        // An operation that is skipped in between transfers its dependencies, except for the one on the failed message.
+        // An operation that is skipped in between transfers its unfinished dependencies to the operations that wait for
+        // it.
         try await stage.commit { _ = try $0.upload($0.node(at: "/F/a"), isLatestEnough: false) }
         try await stage.commit { cloud in
             stage.handler.set("fourth", of: try cloud.node(at: "/F/a").id)

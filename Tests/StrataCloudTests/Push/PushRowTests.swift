@@ -25,7 +25,7 @@ import Testing
         #expect(stage.handler.state.withLock { $0.uploaded } == ["data of /n"])
     }
 
-    @Test("If an application keeps each upload of a node, each upload expects the version of the one before") func m2()
+    @Test("Without coalescing, each upload of a node expects the version that the one before has written") func m2()
         async throws
     {
         let stage = try await CloudStage()

@@ -100,7 +100,7 @@ struct Machine {
         try await push()
     }
 
-    /// Pulls.
+    /// Pulls the changes of other machines.
     ///
     /// - Returns: the pulled changes, sorted.
     func pull() async throws -> [String] {
