@@ -1,8 +1,8 @@
 import Foundation
 public import Strata
 
-// A small bank. Its books balance after every commit, or data was lost. The tests share it with the process that they
-// kill.
+// A small bank. If its books do not balance after a commit, data was lost. The tests share the bank with the process
+// that they kill.
 
 /// An account. The sum of all balances never changes.
 @Model public final class Account {

@@ -168,7 +168,7 @@ struct SoakWorker: Sendable {
         }
     }
 
-    /// Works in a new child of one of the contexts. The pinned context is excluded, because no other worker may change
+    /// Works in a new child of one of the contexts. The draft context is excluded, because no other context may change
     /// its contents.
     private func work(_ dice: Dice) async throws {
         var dice = dice
