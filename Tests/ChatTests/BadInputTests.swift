@@ -6,9 +6,9 @@ import Testing
 
 @testable import ChatKit
 
-/// Clients that do not keep to what a client says.
+/// Clients that violate the protocol.
 @Suite(.serialized) struct BadInputTests {
-    /// What the server answers to bytes until it closes the connection.
+    /// Sends bytes, and returns the frames that the server sends until it closes the connection.
     private func answer(to bytes: ByteBuffer, on port: Int) async throws -> [Frame] {
         let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .connect(host: "127.0.0.1", port: port) { channel in
@@ -23,7 +23,7 @@ import Testing
             do {
                 for try await piece in inbound { try processor.process(buffer: piece) { frames.append($0) } }
             } catch is IOError {
-                // It has closed the connection while there was more to read.
+                // The server has closed the connection before it has read all bytes.
             }
             return frames
         }
@@ -39,7 +39,10 @@ import Testing
         return buffer
     }
 
-    @Test("each is told and cut off, and the others go on", .timeLimit(.minutes(1)))
+    @Test(
+        "The server reports each bad frame, closes its connection, and keeps serving other clients",
+        .timeLimit(.minutes(1))
+    )
     func badFrames() async throws {
         let world = try World()
         let (alice, bob) = (try world.client("alice"), try world.client("bob"))
@@ -76,7 +79,7 @@ import Testing
         try bob.wait(for: "alice: still here?")
     }
 
-    @Test("random bytes do nothing to the server", .timeLimit(.minutes(1)))
+    @Test("Random bytes do not harm the server", .timeLimit(.minutes(1)))
     func randomBytes() async throws {
         var random = SeededGenerator.forThisRun()
         let world = try World()
@@ -86,7 +89,7 @@ import Testing
                 let place = Int.random(in: 0..<bytes.readableBytes, using: &random)
                 bytes.setInteger(UInt8.random(in: .min ... .max, using: &random), at: place)
             }
-            // Enough for any length that the server may wait for, and no frame.
+            // These bytes cover any length that the server may wait for, and are not a valid frame.
             bytes.writeRepeatingByte(.max, count: 2 * FrameCodec.limit)
             _ = try await answer(to: bytes, on: world.port)
         }
@@ -94,7 +97,7 @@ import Testing
         try alice.wait(for: "-- connected as alice")
     }
 
-    @Test("a parcel that a client did not ask for does nothing to it", .timeLimit(.minutes(1)))
+    @Test("A parcel that a client did not ask for does not harm the client", .timeLimit(.minutes(1)))
     func badParcels() async throws {
         let world = try World()
         let bob = try world.client("bob")
@@ -116,7 +119,7 @@ import Testing
         try bob.wait(for: "alice: hello")
     }
 
-    @Test("who logs in under another's name cannot say that a message has arrived", .timeLimit(.minutes(1)))
+    @Test("A client that logs in with another user's name cannot confirm a message", .timeLimit(.minutes(1)))
     func impostor() async throws {
         let world = try World()
         let alice = try world.client("alice")

@@ -5,11 +5,11 @@ import Testing
 
 @testable import ChatKit
 
-/// Keys, and stores that receive, without any server.
+/// Keys and receiving stores, without a server.
 @Suite struct ExchangeTests {
     private let label = MessageLabel(sender: "alice", receiver: "bob", number: 1, operation: "o")
 
-    @Test("two keys make one secret, for each direction another")
+    @Test("Two keys make one shared secret, with a different key for each direction")
     func seal() throws {
         let (alice, bob, eve) = (KeyPair(), KeyPair(), KeyPair())
         let sealed = try alice.seal("hello", as: label, with: bob.publicBytes)
@@ -32,10 +32,13 @@ import Testing
         }
     }
 
-    @Test("what is no key, or one by which everybody has the same secret, is none", arguments: [0, 1, 31, 32, 33])
+    @Test(
+        "Bytes that are not a valid public key, or make the same secret with every key, are refused",
+        arguments: [0, 1, 31, 32, 33]
+    )
     func noKey(count: Int) { #expect(!KeyPair.isPublicKey(Data(count: count))) }
 
-    @Test("both begin at once: whatever arrives first, each has the other's key", arguments: [true, false])
+    @Test("If both sides begin at once, each gets the other's key in any order of arrival", arguments: [true, false])
     func bothBegin(isCrossed: Bool) async throws {
         let (alice, bob) = (try await ChatStore(.inMemory, user: "alice"), try await ChatStore(.inMemory, user: "bob"))
         try await alice.send("hello", to: "bob")
@@ -48,11 +51,11 @@ import Testing
         #expect(answer.content == .keyReply(bytes: try await ownKey(bob, for: "alice")))
         #expect(other?.content == .keyReply(bytes: try await ownKey(alice, for: "bob")))
         if isCrossed { #expect(first == other) }
-        // Once more, as after a cut.
+        // The parcel arrives again, as it does after a broken connection.
         #expect(try await bob.receive(fromAlice, from: "alice") == answer)
         #expect(try await theirKey(alice, of: "bob") == (try await ownKey(bob, for: "alice")))
         #expect(try await theirKey(bob, of: "alice") == (try await ownKey(alice, for: "bob")))
-        // Another key than the one that is known is not taken.
+        // The store refuses a key that differs from the known one.
         let wrong = Parcel(.key(bytes: KeyPair().publicBytes), operation: "3")
         #expect(
             try await bob.receive(wrong, from: "alice")?.content == .refused(reason: "bob knows another key of yours")
@@ -61,7 +64,7 @@ import Testing
         try await bob.stack.close()
     }
 
-    @Test("a repeat is acknowledged again and stored once; what comes behind a later one is refused")
+    @Test("A repeated message is confirmed again and stored once, and one that arrives after a later one is refused")
     func repeats() async throws {
         let bob = try await ChatStore(.inMemory, user: "bob")
         let keys = KeyPair()
@@ -98,7 +101,7 @@ import Testing
         try await bob.stack.close()
     }
 
-    @Test("the first messages wait for one exchange; one commit has a message and its operation")
+    @Test("The first messages wait for one key exchange, and one commit stores a message with its operation")
     func queued() async throws {
         let alice = try await ChatStore(.inMemory, user: "alice")
         try await alice.send("one", to: "bob")

@@ -22,7 +22,7 @@ import Testing
         return buffer
     }
 
-    /// What comes out of bytes that arrive in these pieces.
+    /// The frames in bytes that arrive in these pieces.
     private func decoded(_ pieces: [ByteBuffer]) throws -> [Frame] {
         let processor = NIOSingleStepByteToMessageProcessor(FrameDecoder())
         var frames: [Frame] = []
@@ -31,7 +31,7 @@ import Testing
         return frames
     }
 
-    @Test("frames arrive as they were, whatever pieces their bytes come in", arguments: [1, 2, 3, 7, 100, 10_000])
+    @Test("Frames arrive unchanged, in pieces of any size", arguments: [1, 2, 3, 7, 100, 10_000])
     func pieces(size: Int) throws {
         var bytes = try encoded(Self.frames)
         var pieces: [ByteBuffer] = []
@@ -41,7 +41,7 @@ import Testing
         #expect(try decoded(pieces) == Self.frames)
     }
 
-    @Test("a length beyond the limit is refused before its bytes are there")
+    @Test("The decoder refuses a length above the limit before the bytes arrive")
     func tooLong() {
         #expect(throws: FrameError.tooLong(FrameCodec.limit + 1)) {
             try decoded([ByteBuffer(integer: UInt32(FrameCodec.limit + 1))])
@@ -51,13 +51,13 @@ import Testing
         #expect(throws: FrameError.self) { try encoded([.send(parcel: parcel, to: "bob")]) }
     }
 
-    @Test("what may be said fits into a frame, and what is longer is malformed")
+    @Test("The longest permitted frame can be sent, and a longer one is malformed")
     func limits() throws {
         let name = String(repeating: "n", count: 32)
         let label = MessageLabel(sender: name, receiver: name, number: .max, operation: "o")
         let text = String(repeating: "x", count: Parcel.messageLimit)
         let sealed = try KeyPair().seal(text, as: label, with: KeyPair().publicBytes)
-        // These become the longest JSON.
+        // These bytes result in the longest JSON.
         let slashes = Data(repeating: .max, count: sealed.count)
         for content in [.message(sealed: sealed, number: .max), .message(sealed: slashes, number: .min)]
             as [Parcel.Content]
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(
-        "what is no frame is malformed",
+        "Text that is not a frame is malformed",
         arguments: [
             "", "{}", "null", "[]", "{\"login\":{}}", "{\"shout\":{}}", "{\"watch\":{\"buddy\":7}}", "\0", "{\"login\"",
         ]
@@ -97,7 +97,7 @@ import Testing
         #expect(throws: FrameError.self) { try decoded([buffer]) }
     }
 
-    @Test("half a frame at the end is an error")
+    @Test("A partial frame at the end is an error")
     func incomplete() throws {
         let bytes = try encoded([.welcome(here: [])])
         for length in 1..<bytes.readableBytes {
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("random bytes are a frame or an error, and nothing else")
+    @Test("Random bytes give a frame or a frame error")
     func random() throws {
         var random = SeededGenerator.forThisRun()
         let whole = try encoded(Self.frames)
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("names")
+    @Test("A user name has 1 to 32 permitted characters, and begins with a letter or a digit")
     func names() {
         for name in ["a", "alice", "R2-D2", "x_y.z", String(repeating: "n", count: 32)] {
             #expect(UserName.isValid(name))

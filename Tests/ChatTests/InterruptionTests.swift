@@ -2,14 +2,14 @@ import Foundation
 import TestRepositories
 import Testing
 
-/// Servers that are killed, connections that are cut, clients that are killed.
+/// Servers and clients that are killed, and connections that are cut.
 ///
-/// A message has been sent when its sender's screen shows it. It is then on the other's screen once, behind those
+/// A message is sent when its sender's screen shows it. The recipient's screen then shows it once, after the messages
 /// before it.
 @Suite(.serialized) struct InterruptionTests {
     private static let count = 100
 
-    @Test("the server is killed and started again while both write", .timeLimit(.minutes(1)))
+    @Test("Messages arrive once and in order while the server is killed and restarted", .timeLimit(.minutes(1)))
     func server() throws {
         try withRandom { random in
             let world = try World()
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("connections are cut again and again while both write", .timeLimit(.minutes(1)))
+    @Test("Messages arrive once and in order while connections are cut again and again", .timeLimit(.minutes(1)))
     func cut() throws {
         try withRandom { random in
             let world = try World()
@@ -53,7 +53,10 @@ import Testing
         }
     }
 
-    @Test("clients and the server are killed at any moment", .timeLimit(.minutes(1)))
+    @Test(
+        "Messages arrive once and in order while clients and the server are killed at any moment",
+        .timeLimit(.minutes(1))
+    )
     func killed() throws {
         try withRandom { random in
             let world = try World()
@@ -64,7 +67,7 @@ import Testing
                 let lines = watched.lines.count + Int.random(in: 1...10, using: &random)
                 for side in sides.indices { sides[side].write(Int.random(in: 5...20, using: &random)) }
                 try watched.wait(for: "\(lines) lines") { $0.count >= lines }
-                // Not at the moment of a line, but at any after it.
+                // The test kills at any moment after a line, not exactly at the line.
                 usleep(.random(in: 0...20_000, using: &random))
                 let (victims, isCut) = (Int.random(in: 0..<4, using: &random), Bool.random(using: &random))
                 if victims == 3 { world.killServer() }
@@ -79,7 +82,7 @@ import Testing
                 try receiver.wait(for: sent.count, "\(sides[side].name): ")
                 try #require(receiver.messages("\(sides[side].name): ") == sent)
             }
-            // And on a last screen, which has all of it from the store.
+            // A last screen, which shows all messages from the store, must be the same.
             let screens = try sides.map { side in try #require(side.client).lines.filter { !$0.hasPrefix("--") } }
             for side in sides.indices {
                 sides[side].client?.kill()
@@ -91,7 +94,8 @@ import Testing
     }
 }
 
-/// A user who writes numbers, and begins where the screen says after each start of the client.
+/// A user who writes numbers. After each start of the client, the user continues with the number that follows the last
+/// one on the screen.
 private struct Side {
     let name: String
     let other: String
@@ -105,7 +109,7 @@ private struct Side {
 
     mutating func start(in world: World) throws {
         let client = try world.client(name)
-        // What was typed and not stored is lost, as it was never on the screen.
+        // Lines that were typed but not stored are lost. They have never been on the screen.
         typed = client.messages("to \(other): ").count
         self.client = client
     }
@@ -115,9 +119,9 @@ private struct Side {
         typed += count
     }
 
-    /// Waits until all that was typed is stored.
+    /// Waits until all typed lines are stored.
     ///
-    /// - Returns: what was sent.
+    /// - Returns: the messages that were sent.
     func sent() throws -> [String] {
         try client?.wait(for: typed, "to \(other): ")
         try #require(client?.messages("to \(other): ") == (1...max(typed, 1)).map(String.init))

@@ -1,16 +1,16 @@
 import Foundation
 import Testing
 
-/// One of the built programs, in a process of its own, and what it has shown so far.
+/// One of the built programs in a separate process, and its output so far.
 ///
-/// A thread reads what it shows, so that it never waits for the test.
+/// A thread reads the output, so the program never waits for the test.
 final class Program {
     private let process = Process()
     private let input = Pipe()
     private let shown = Shown()
 
     init(_ name: String, _ arguments: [String]) throws {
-        // A program that was killed reads no more; that is no reason for the tests to end.
+        // A killed program no longer reads its input. The signal must not end the tests.
         signal(SIGPIPE, SIG_IGN)
         let output = Pipe()
         process.executableURL = Self.folder.appendingPathComponent(name)
@@ -32,7 +32,7 @@ final class Program {
 
     deinit { kill() }
 
-    /// Beside the tests, where the build puts all products.
+    /// The folder of the tests, where the build puts all products.
     private static var folder: URL {
         #if os(Linux)
             URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
@@ -41,7 +41,7 @@ final class Program {
         #endif
     }
 
-    /// The lines that it has shown so far, standard error among them.
+    /// The lines of output so far, including standard error.
     var lines: [String] { shown.lines }
 
     func type(_ lines: String...) { type(lines) }
@@ -50,9 +50,9 @@ final class Program {
         try? input.fileHandleForWriting.write(contentsOf: Data(lines.map { $0 + "\n" }.joined().utf8))
     }
 
-    /// Waits until what it has shown is as it should be.
+    /// Waits until the output satisfies the condition.
     ///
-    /// - Throws: ``TooLate`` after some seconds, or when it has ended and will show no more.
+    /// - Throws: ``TooLate`` after `seconds` seconds, or if the program has ended and the condition does not hold.
     func wait(
         for what: String,
         seconds: Double = 20,
@@ -69,16 +69,16 @@ final class Program {
         if process.isRunning { Foundation.kill(process.processIdentifier, signal) }
     }
 
-    /// Ends it by SIGKILL, and waits until it is gone and all that it has shown is there.
+    /// Kills the program with SIGKILL, and waits until it has ended and all its output has arrived.
     func kill() {
         send(SIGKILL)
         process.waitUntilExit()
         _ = shown.wait(until: Date() + 5) { _ in false }
     }
 
-    /// Ends its input and waits for it.
+    /// Closes the program's input, and waits for its end.
     ///
-    /// - Returns: the exit status, or the signal that has ended it, negative.
+    /// - Returns: the exit status. If a signal has ended the program, the result is the negative signal.
     func end() throws -> Int32 {
         try? input.fileHandleForWriting.close()
         guard shown.waitForEnd(until: Date() + 20) else { throw TooLate(what: "the end", lines: lines) }
@@ -87,7 +87,7 @@ final class Program {
     }
 }
 
-/// What a program should have shown, and has not.
+/// The output that a program should have shown in time.
 struct TooLate: Error, CustomStringConvertible {
     let what: String
     let lines: [String]
@@ -95,9 +95,9 @@ struct TooLate: Error, CustomStringConvertible {
     var description: String { "\(what) was waited for; the last lines are\n" + lines.joined(separator: "\n") }
 }
 
-/// The lines of an output, for several threads.
+/// The lines of an output, for access by several threads.
 private final class Shown: @unchecked Sendable {
-    // Everything below is used under the lock of this condition.
+    // All properties below are used only while this condition's lock is held.
     private let changed = NSCondition()
     private var rest = Data()
     private var whole: [String] = []
@@ -105,7 +105,7 @@ private final class Shown: @unchecked Sendable {
 
     var lines: [String] { changed.withLock { whole } }
 
-    /// - Parameter bytes: empty at the end.
+    /// - Parameter bytes: the next bytes of output, or empty at its end.
     func add(_ bytes: Data) {
         changed.withLock {
             rest += bytes
@@ -118,7 +118,8 @@ private final class Shown: @unchecked Sendable {
         }
     }
 
-    /// - Returns: whether it is so; false at the deadline, and where the end has come without.
+    /// - Returns: whether the condition holds. The result is false at the deadline, and if the output has ended without
+    ///   it.
     func wait(until deadline: Date, _ isSo: ([String]) -> Bool) -> Bool {
         changed.withLock {
             while !isSo(whole) {

@@ -1,7 +1,7 @@
 import TestRepositories
 import Testing
 
-/// Runs a test with random numbers, and says with every failure which they were: `STRATA_SEED` repeats them.
+/// Runs a test with random numbers. Every failure reports the seed, and `STRATA_SEED` repeats a run.
 func withRandom(_ body: (inout SeededGenerator) throws -> Void) throws {
     var random = SeededGenerator.forThisRun()
     let seed = random.seed

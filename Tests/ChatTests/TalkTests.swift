@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Clients and a server that nothing happens to.
+/// Clients and a server that run without interruptions.
 @Suite(.serialized) struct TalkTests {
-    @Test("two talk")
+    @Test("Two clients exchange messages")
     func talk() throws {
         let world = try World()
         let (alice, bob) = (try world.client("alice"), try world.client("bob"))
@@ -22,7 +22,7 @@ import Testing
         #expect(try bob.end() == 0)
     }
 
-    @Test("three talk, each pair by keys of its own, and what was said is there after a restart")
+    @Test("Three clients exchange messages, with separate keys for each pair, and a restarted client shows them again")
     func three() throws {
         let world = try World()
         let names = ["alice", "bob", "carol"]
@@ -42,7 +42,7 @@ import Testing
         #expect(try world.client("alice", "--last", "3").lines.filter { !$0.hasPrefix("--") } == before.suffix(3))
     }
 
-    @Test("both write first: keys are exchanged from both sides at once")
+    @Test("If both sides write first, both exchange keys at once, and both messages arrive")
     func bothFirst() throws {
         let world = try World(isServed: false)
         let (alice, bob) = (try world.client("alice"), try world.client("bob"))
@@ -55,7 +55,7 @@ import Testing
         try bob.wait(for: "alice: me first")
     }
 
-    @Test("what others write is one line and moves no cursor; what is no message is said to be none")
+    @Test("A received message is one line without control characters, and the client rejects invalid input")
     func lines() throws {
         let world = try World()
         let (alice, bob) = (try world.client("alice"), try world.client("bob"))
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("who logs in under a name has it; who had it before is told, and ends")
+    @Test("A second login with a name replaces the first, and the first client reports it and ends")
     func replaced() throws {
         let world = try World()
         let first = try world.client("alice")
@@ -84,7 +84,7 @@ import Testing
         #expect(try second.end() == 0)
     }
 
-    @Test("a port that is taken is named")
+    @Test("The server reports a port that another program uses")
     func takenPort() throws {
         let world = try World()
         let second = try Program("chat-server", ["--port", "\(world.port)"])
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(
-        "command lines that make no sense",
+        "The client rejects an invalid command line with status 2",
         arguments: [[], ["a", "b"], ["a b"], ["a", "--port", "0"], ["a", "--nothing"]]
     )
     func usage(arguments: [String]) throws {

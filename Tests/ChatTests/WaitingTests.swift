@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// What the client says of what waits.
+/// The client's report on waiting messages.
 @Suite(.serialized) struct WaitingTests {
-    @Test("without a server, and while the buddy is away")
+    @Test("The client reports the reason for waiting, without a server and while the buddy is away")
     func waiting() throws {
         let world = try World(isServed: false)
         let alice = try world.client("alice")
@@ -34,7 +34,7 @@ import Testing
         try alice.wait(for: "-- to carol: 1 message waits, as carol is not here")
     }
 
-    @Test("a buddy that does not answer")
+    @Test("The client reports messages to a buddy that does not answer as unconfirmed")
     func silent() throws {
         let world = try World()
         let (alice, bob) = (try world.client("alice"), try world.client("bob"))
@@ -50,7 +50,7 @@ import Testing
         try bob.wait(for: "alice: hey")
     }
 
-    @Test("a buddy that has lost its store has other keys, until both say that they trust them")
+    @Test("A buddy that has lost its store has new keys, and messages wait until both sides trust them")
     func lostStore() throws {
         let (world, other) = (try World(), try World(isServed: false))
         let alice = try world.client("alice")
@@ -59,7 +59,7 @@ import Testing
         bob.type("@alice hello")
         try alice.wait(for: "bob: hello")
         try bob.wait(for: "alice: hello")
-        // Bob may have a message, and Alice not know of it yet.
+        // Bob may have a message although Alice does not know it yet.
         try ask(alice, "-- nothing waits")
         try ask(bob, "-- nothing waits")
         _ = try bob.end()
@@ -81,7 +81,7 @@ import Testing
         try alice.wait(for: "-- nothing has failed")
     }
 
-    /// Asks what waits until this is a line of the answer.
+    /// Asks for the waiting messages until the answer contains this line.
     private func ask(_ client: Program, _ line: String) throws {
         let end = "-- nothing has failed"
         for _ in 0..<50 where !client.lines.contains(line) {

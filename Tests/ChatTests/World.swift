@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A server, its clients and their stores, gone with this.
+/// A server, its clients and their stores. They are deleted when this object is released.
 final class World {
     private let folder: URL
     private(set) var server: Program?
@@ -19,7 +19,7 @@ final class World {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Starts the server on a port that the kernel has chosen the first time, and on the same one from then on.
+    /// Starts the server. The kernel chooses the port at the first start, and later starts use the same port.
     func startServer() throws {
         let server = try Program("chat-server", ["--port", "\(port)"])
         let start = "listening on 127.0.0.1:"
@@ -33,10 +33,10 @@ final class World {
         server = nil
     }
 
-    /// Cuts all connections, while the server stays.
+    /// Cuts all connections. The server keeps running.
     func cut() { server?.send(SIGUSR1) }
 
-    /// Starts a client, and waits until it has shown what is in its store.
+    /// Starts a client, and waits until it has shown the messages in its store.
     func client(_ name: String, _ arguments: String...) throws -> Program {
         let store = folder.appendingPathComponent("\(name).sqlite").path
         let client = try Program("chat", [name, "--port", "\(port)", "--store", store] + arguments)
@@ -46,7 +46,7 @@ final class World {
 }
 
 extension Program {
-    /// The messages on the screen that begin with this, without it.
+    /// The lines on the screen that begin with `start`, without it.
     func messages(_ start: String) -> [String] { lines.messages(start) }
 
     func wait(for count: Int, _ start: String) throws {

@@ -7,7 +7,7 @@ import Testing
 @Suite struct AnalysisTests {
     private func date(_ days: Double) -> Date { Date(timeIntervalSince1970: days * 86_400) }
 
-    /// Against Foundation's calendar.
+    /// The result must match Foundation's calendar.
     @Test func monthOfADate() throws {
         var calendar = Calendar(identifier: .iso8601)
         calendar.timeZone = try #require(TimeZone(identifier: "UTC"))

@@ -2,7 +2,7 @@ import HistoryKit
 import TestRepositories
 
 extension GitLog {
-    /// All commits of the log. A malformed record is an error here under either policy.
+    /// All commits of the log. A malformed record causes an error with either policy.
     func commits() async throws -> [GitCommit] {
         var commits: [GitCommit] = []
         for try await event in self {

@@ -52,8 +52,8 @@ import Testing
         #expect(commit?.authorEmail == #"ada@\xF8"#)
     }
 
-    /// The second of three records is spoilt in one field: the others come through under `.skip`, and one error says
-    /// where it is.
+    /// The second of three records has one damaged field. With `.skip` the parser returns the other records, and one
+    /// error names the position.
     @Test(arguments: [
         (0, "rubbish", MalformedRecord.Reason.badChange), (1, "no hash", .badParents), (4, "yesterday", .badDate),
         (4, "", .badDate), (4, "99999999999999", .badDate), (6, "\nx\t1\t", .badChange), (6, "\n1\t-2\t", .badChange),
@@ -71,7 +71,8 @@ import Testing
         let offset = SampleLog.bytes(fields[0] + fields[1][..<index]).count
         #expect(error.offset == offset)
         #expect(error.line == 1 + bytes[..<offset].count { $0 == 10 })
-        // A lost beginning spoils the record before it, which cannot know where it ends.
+        // If the beginning of a record is lost, the record before it is damaged as well, because the parser cannot find
+        // its end.
         #expect(
             result.commits
                 == Array(SampleLog.commits.dropFirst(index == 0 ? 2 : 0)).filter { $0 != SampleLog.commits[1] }
@@ -116,7 +117,7 @@ import Testing
             #expect(result.malformed.map(\.record) == [2])
             #expect(result.commits.map(\.hash) == [0, 2, 3].map { SampleLog.hashes[$0] })
         }
-        // What comes after is counted right although the field was not kept.
+        // The positions after this field are correct although the parser did not keep the field.
         let last = SampleLog.bytes(["commit \(SampleLog.hashes[0])", "oops"])
         let result = parse([bytes, last], .skip, fieldLimit: 100)
         #expect(result.malformed.last?.offset == bytes.count + last.count - 5)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HistoryKit
 
-/// What can go wrong before the first byte of a log.
+/// Errors before the first byte of a log.
 @Suite struct GitTests {
     @Test func emptyRepository() async throws {
         let repository = try TestRepository()
@@ -59,7 +59,7 @@ import Testing
 
         try Data(SampleLog.bytes + Array("rubbish\0".utf8)).write(to: file)
         var batches = GitLog.file(file.path, policy: .refuse).batches(of: 100).makeAsyncIterator()
-        // The last commit is not known to be whole, so it is not given.
+        // The last commit may be incomplete, so the log does not return it.
         #expect(try await batches.next()?.count == SampleLog.commits.count - 1)
         let error = await #expect(throws: MalformedRecord.self) { try await batches.next() }
         #expect(error?.reason == .badChange)
@@ -76,7 +76,7 @@ import Testing
     func cancellation() async throws {
         let repository = try TestRepository()
         try repository.commit("one")
-        // A git that waits for somebody to open the other end, which nobody does.
+        // Git waits until a process opens the other end of the pipe. No process does.
         try repository.shell("mkfifo pipe")
         let process = try GitProcess(folder: repository.folder.path, arguments: ["hash-object", "pipe"])
         let start = ContinuousClock.now

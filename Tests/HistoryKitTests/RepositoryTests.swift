@@ -4,7 +4,7 @@ import Testing
 
 @testable import HistoryKit
 
-/// Histories that git itself made.
+/// Histories from real git repositories.
 @Suite struct RepositoryTests {
     @Test(arguments: ["sha1", "sha256"])
     func fieldsOfACommit(format: String) async throws {
@@ -62,7 +62,7 @@ import Testing
         )
         let commit = try #require(try await repository.commits().first)
         #expect(Set(commit.changes.map(\.path)) == [#"a\xFF\\b"#, #"a\xFE\\b"#])
-        // Git itself takes these for Latin-1.
+        // Git itself reads these bytes as Latin-1.
         #expect(commit.authorName == "Müller")
         #expect(commit.message == "café")
     }
@@ -108,7 +108,7 @@ import Testing
         #expect(commit.authorName == "Nobody" && commit.authorEmail.isEmpty)
     }
 
-    /// Settings that change what `git log` writes.
+    /// Settings of a user that change the output of `git log`.
     @Test func userConfiguration() async throws {
         let repository = try TestRepository()
         let settings = [
@@ -152,7 +152,8 @@ import Testing
         #expect(try await repository.git.ancestry(of: unknown, in: other) == .unknown)
     }
 
-    /// Parents come first even where the clocks disagree, or going on after the last one would lose commits.
+    /// Parents come first even if the clocks disagree. Otherwise an import that continues after the last commit would
+    /// lose commits.
     @Test func parentsComeFirst() async throws {
         let repository = try TestRepository()
         for date in [5_000, 100, 9_000, 50] { try repository.commit("at \(date)", date: date) }

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import HistoryKit
 
-/// A small log with one of everything.
+/// A small log that contains each kind of record.
 enum SampleLog {
     static let hashes = ["a", "b", "c", "d"].map { String(repeating: $0, count: 40) }
 

@@ -2,9 +2,9 @@ import Foundation
 import TestRepositories
 import Testing
 
-/// The program's figures against those of git.
+/// The program's figures match those of git.
 @Suite(.serialized) struct ImportTests {
-    @Test("the whole history, then nothing, then what is new")
+    @Test("The first run imports the whole history, the second nothing, and the third only new commits")
     func again() throws {
         let world = try World(commits: 300)
         let first = try world.run()
@@ -22,7 +22,7 @@ import Testing
         #expect(third.output == (try world.run(store: "other")).output)
     }
 
-    @Test("commits, authors, files and lines as git counts them")
+    @Test("The program counts commits, authors, files and lines as git does")
     func figures() throws {
         let world = try World(commits: 400)
         let git = world.repository
@@ -61,7 +61,7 @@ import Testing
         #expect(result.output.replacing(",", with: "").contains("\(added) lines added \(deleted) deleted"))
     }
 
-    @Test("two runs at once share the work, and the store is as after one")
+    @Test("Two simultaneous runs share the work, and the store is the same as after one run")
     func twoAtOnce() throws {
         let world = try World(commits: 400)
         let arguments = [world.folder, "--store", world.store(), "--batch", "10"]
@@ -74,7 +74,7 @@ import Testing
         #expect(after.output == (try world.run(store: "other")).output)
     }
 
-    @Test("a shallow clone, and the rest of it later")
+    @Test("The program imports a shallow clone, and later the rest of its history")
     func shallow() throws {
         let world = try World(commits: 60)
         try world.repository.git("clone", "--quiet", "--depth=10", "file://\(world.folder)", "clone")
@@ -90,7 +90,7 @@ import Testing
         #expect(try Program.run(clone, "--store", world.store()).notes == "nothing new to import\n")
     }
 
-    @Test("a history that was rewritten: what is missing comes in, what there is stays")
+    @Test("After a history was rewritten, the program imports missing commits and keeps the old ones")
     func rewritten() throws {
         let world = try World(commits: 20)
         _ = try world.run()

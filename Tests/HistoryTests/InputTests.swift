@@ -3,9 +3,9 @@ import HistoryKit
 import TestRepositories
 import Testing
 
-/// What the program is given: repositories, stores, logs and options, good and bad.
+/// Valid and invalid inputs of the program: repositories, stores, logs and options.
 @Suite(.serialized) struct InputTests {
-    @Test("an empty repository")
+    @Test("An empty repository has no commits to import")
     func emptyRepository() throws {
         let result = try World().run()
         #expect(result.status == 0)
@@ -13,7 +13,10 @@ import Testing
         #expect(result.notes == "nothing new to import\n")
     }
 
-    @Test("no repository: an error, and no store is left behind", arguments: ["", "/missing"])
+    @Test(
+        "Without a repository, the program reports an error and does not create a store",
+        arguments: ["", "/missing"]
+    )
     func noRepository(path: String) throws {
         let world = try World()
         let folder = NSTemporaryDirectory() + "history-\(UUID().uuidString)"
@@ -25,7 +28,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: world.store()))
     }
 
-    @Test("a file that is no store is left as it is")
+    @Test("The program does not change a file that is not a store")
     func notAStore() throws {
         let world = try World(commits: 1)
         try world.repository.write("precious", to: "store.sqlite")
@@ -35,14 +38,14 @@ import Testing
         #expect(try String(contentsOfFile: world.store(), encoding: .utf8) == "precious")
     }
 
-    @Test("answers only, before anything was imported")
+    @Test("Before the first import, a run that only answers fails and does not create a store")
     func nothingToAnswerFrom() throws {
         let world = try World(commits: 1)
         #expect(try world.run("--no-import").status == 1)
         #expect(try world.stored() == nil)
     }
 
-    @Test("a record that cannot be read: skipped or refused")
+    @Test("The program skips or refuses a malformed record, depending on its option")
     func malformed() throws {
         let world = try World(commits: 30)
         var log = try world.log()
@@ -55,7 +58,8 @@ import Testing
         let skipped = try Program.run("--input", path, "--store", world.store("skip"), "--malformed", "skip")
         #expect(skipped.status == 0)
         #expect(skipped.notes.contains("1 malformed record skipped"))
-        // Without its beginning a record spoils the one before it, which cannot know where it ends.
+        // Without its beginning, a record damages the one before it, because the parser cannot find the end of that
+        // one.
         #expect(skipped.number(of: "commit") == 28)
 
         let refused = try Program.run("--input", path, "--store", world.store("refuse"), "--malformed=refuse")
@@ -63,14 +67,14 @@ import Testing
         #expect(refused.notes.contains("record 10, line "))
         #expect(try world.stored("refuse") == 9)
 
-        // The repository has what the spoilt log had not.
+        // The repository has the commits that the damaged log lacked.
         for store in ["skip", "refuse"] {
             #expect(try world.run(store: store).notes.contains("\(store == "skip" ? 2 : 21) commits imported"))
             #expect(try world.stored(store) == 30)
         }
     }
 
-    @Test("a log on standard input that is cut off")
+    @Test("A truncated log on standard input is an error, and the commits before the cut are stored")
     func truncated() throws {
         let world = try World(commits: 30)
         let log = try world.log()
@@ -82,7 +86,7 @@ import Testing
         #expect(try world.stored() == 29)
     }
 
-    @Test("--help, and options that make no sense")
+    @Test("The program prints its usage with --help, and reports an unknown option")
     func options() throws {
         let help = try Program.run("--help")
         #expect(help.status == 0)
@@ -92,13 +96,13 @@ import Testing
         #expect(wrong.output.isEmpty && wrong.notes.contains("--frobnicate"))
     }
 
-    @Test("no line is longer than the terminal is wide", arguments: [20, 40, 80, 120])
+    @Test("No line of the output is wider than the terminal", arguments: [20, 40, 80, 120])
     func width(columns: Int) throws {
         let world = try World(commits: 60)
         let result = try world.run(variables: ["COLUMNS": "\(columns)"])
         #expect(result.number(of: "commit") == 60)
         #expect(result.lines.allSatisfy { TextWidth.width($0) <= columns })
-        // Nobody watches, so nothing is drawn.
+        // The output is not a terminal, so the program does not draw.
         #expect(!(result.output + result.notes).contains("\u{1B}"))
     }
 }

@@ -2,11 +2,11 @@ import Foundation
 import TestRepositories
 import Testing
 
-/// Runs that end before their time.
+/// Runs that end before they are complete.
 @Suite(.serialized) struct InterruptionTests {
     private static let batch = 50
 
-    /// A run that has stored two batches, has read a part of the third and waits for more.
+    /// A run that has stored two batches, has read a part of the third, and waits for more input.
     private func startedRun(_ world: World, _ log: Data) throws -> (run: Program, rest: Data) {
         let run = try world.start(batch: Self.batch)
         let cut = log.recordStarts[Self.batch * 2 + 20]
@@ -15,7 +15,7 @@ import Testing
         return (run, log[cut...])
     }
 
-    @Test("SIGKILL in the middle: whole batches are there, and the next run goes on after them")
+    @Test("After SIGKILL in mid-import, the store has whole batches, and the next run continues after them")
     func killed() throws {
         let world = try World(commits: 300)
         let (run, _) = try startedRun(world, try world.log())
@@ -28,7 +28,7 @@ import Testing
         #expect(next.output == (try world.run(store: "other")).output)
     }
 
-    @Test("SIGKILL again and again, anywhere: nothing half is ever seen, nothing is lost")
+    @Test("After SIGKILL at any moment, the store never has a partial batch, and no commit is lost")
     func killedAnywhere() throws {
         var random = SeededGenerator.forThisRun()
         let world = try World(commits: 300)
@@ -48,7 +48,10 @@ import Testing
         #expect(last.output == (try world.run(store: "other")).output, "STRATA_SEED=\(random.seed)")
     }
 
-    @Test("SIGINT and SIGTERM: the batch at hand is finished, and the next run goes on", arguments: [SIGINT, SIGTERM])
+    @Test(
+        "After SIGINT or SIGTERM, the program finishes the current batch, and the next run continues",
+        arguments: [SIGINT, SIGTERM]
+    )
     func stopped(signal: Int32) throws {
         let world = try World(commits: 300)
         let (run, rest) = try startedRun(world, try world.log())
@@ -63,14 +66,14 @@ import Testing
         #expect(try world.run().output == (try world.run(store: "other")).output)
     }
 
-    @Test("a second signal ends it at once", .timeLimit(.minutes(1)), arguments: [SIGINT, SIGTERM])
+    @Test("A second SIGINT or SIGTERM ends the program at once", .timeLimit(.minutes(1)), arguments: [SIGINT, SIGTERM])
     func stoppedAtOnce(signal: Int32) throws {
         let world = try World(commits: 300)
         let (run, _) = try startedRun(world, try world.log())
         run.send(signal)
         run.waitForNote("stopping after this batch")
         run.send(signal)
-        // Before its input ends, which would be the end of a batch.
+        // The program must end before its input does, because the end of the input also ends a batch.
         run.waitUntilItEnds()
         #expect(try run.end().status == 128 + signal)
         #expect(try world.stored() == 100)

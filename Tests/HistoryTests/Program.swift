@@ -1,6 +1,6 @@
 import Foundation
 
-/// The built program `history`, in a process of its own.
+/// The built program `history` in a separate process.
 final class Program {
     private let process = Process()
     private let input = Pipe()
@@ -8,9 +8,9 @@ final class Program {
     private let notes = Pipe()
     private var noteBytes = Data()
 
-    /// What a run that has ended left.
+    /// The outcome of a run that has ended.
     struct Result {
-        /// The exit status, or the signal that ended it, negative.
+        /// The exit status. If a signal has ended the program, this is the negative signal.
         let status: Int32
         let output: String
         let notes: String
@@ -25,9 +25,10 @@ final class Program {
         }
     }
 
-    /// - Parameter variables: on top of the environment of the tests.
+    /// - Parameter variables: variables that are added to the environment of the tests.
     init(_ arguments: [String], variables: [String: String] = [:]) throws {
-        // A program that was ended reads no more; that is for `feed` to find out, not the end of the tests.
+        // A program that has ended no longer reads its input. `feed` must detect this, and the signal must not end the
+        // tests.
         signal(SIGPIPE, SIG_IGN)
         process.executableURL = Self.executable
         process.arguments = arguments
@@ -38,7 +39,7 @@ final class Program {
         try process.run()
     }
 
-    /// Beside the tests, where the build puts all products.
+    /// The folder of the tests, where the build puts all products.
     private static var executable: URL {
         #if os(Linux)
             URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
@@ -48,20 +49,21 @@ final class Program {
         #endif
     }
 
-    /// Runs it to its end.
+    /// Runs the program to its end.
     static func run(_ arguments: String..., variables: [String: String] = [:]) throws -> Result {
         try Program(arguments, variables: variables).end()
     }
 
-    /// Gives it this on standard input. Returns when it has read all but what a pipe holds.
+    /// Writes bytes to the program's standard input. Returns when the program has read all bytes except those in the
+    /// pipe's buffer.
     ///
-    /// - Returns: false if it reads no more.
+    /// - Returns: false if the program no longer reads.
     @discardableResult
     func feed(_ bytes: some DataProtocol) -> Bool {
         (try? input.fileHandleForWriting.write(contentsOf: bytes)) != nil
     }
 
-    /// Waits until it has said this on standard error, or has ended.
+    /// Waits until the program has written the text to standard error, or has ended.
     func waitForNote(_ text: String) {
         while !String(decoding: noteBytes, as: UTF8.self).contains(text) {
             let more = notes.fileHandleForReading.availableData
@@ -72,13 +74,14 @@ final class Program {
 
     func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
-    /// Waits for it to end by itself.
+    /// Waits until the program ends by itself.
     func waitUntilItEnds() { process.waitUntilExit() }
 
-    /// Ends its input and waits for it.
+    /// Closes the program's input, and waits for its end.
     func end() throws -> Result {
         try? input.fileHandleForWriting.close()
-        // What it prints fits into a pipe, so reading one after the other holds nobody up.
+        // The output fits into the pipe's buffer, so the program does not block while its outputs are read one after
+        // the other.
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         noteBytes += notes.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()

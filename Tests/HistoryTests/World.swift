@@ -2,7 +2,7 @@ import Foundation
 import HistoryKit
 import TestRepositories
 
-/// A repository and a place for stores, gone with this.
+/// A repository and a folder for stores. They are deleted when this object is released.
 final class World {
     let repository: TestRepository
 
@@ -13,7 +13,7 @@ final class World {
 
     var folder: String { repository.folder.path }
 
-    /// The path of a store of this name.
+    /// The path of the store with this name.
     func store(_ name: String = "store") -> String {
         repository.folder.appendingPathComponent("\(name).sqlite").path
     }
@@ -25,12 +25,12 @@ final class World {
         try Program([folder, "--store", self.store(store)] + arguments, variables: variables).end()
     }
 
-    /// Starts the program on a log that the test feeds to it.
+    /// Starts the program with a log that the test feeds to it.
     func start(store: String = "store", batch: Int) throws -> Program {
         try Program([folder, "--store", self.store(store), "--input", "-", "--batch", "\(batch)"])
     }
 
-    /// How many commits the store has; nil if there is no store.
+    /// The number of commits in the store.
     func stored(_ store: String = "store") throws -> Int? {
         let result = try run("--no-import", store: store)
         return result.output.hasPrefix("There are no commits") ? 0 : result.number(of: "commit")
@@ -47,7 +47,7 @@ final class World {
 }
 
 extension Data {
-    /// Where the records of a log begin.
+    /// The positions at which the records of a log begin.
     var recordStarts: [Int] {
         let start = Data([0] + Array("commit ".utf8))
         var starts = [0]

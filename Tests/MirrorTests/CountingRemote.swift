@@ -1,14 +1,14 @@
 import StrataCloud
 import Synchronization
 
-/// A folder as a remote that counts what is downloaded from it.
+/// A folder remote that counts the downloads from it.
 final class CountingRemote: Remote {
     private let remote: FolderRemote
     private let count = Mutex(0)
 
     init(_ remote: FolderRemote) { self.remote = remote }
 
-    /// How often something was downloaded.
+    /// The number of downloads so far.
     var downloads: Int { count.withLock { $0 } }
 
     var name: String { remote.name }

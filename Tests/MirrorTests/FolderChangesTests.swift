@@ -4,13 +4,13 @@ import Testing
 
 @testable import MirrorKit
 
-/// What tells a scan from what was known.
+/// The differences between a scan and the entries that the mirror knows.
 @Suite struct FolderChangesTests {
     private static func stamp(_ inode: UInt64, size: Int64? = nil) -> FileStamp {
         FileStamp(inode: inode, size: size ?? Int64(inode), modified: 1, changed: 1)
     }
 
-    /// What was known, by paths and inodes; of folders the path ends with a slash.
+    /// Known entries, by their paths and inodes. The path of a folder ends with a slash.
     private static func known(_ things: [(String, UInt64)]) async throws -> [FolderChanges.Known] {
         let stack = try await ContextStack.open(.inMemory, models: [MirrorEntry.self], stack: .rootOnly)
         let known = try await stack.background { context in
@@ -45,7 +45,7 @@ import Testing
         )
     }
 
-    /// What was found, as one text: `+new ~touched old>moved -deleted`.
+    /// The differences as one text: `+new ~touched old>moved -deleted`.
     private static func text(_ changes: FolderChanges) -> String {
         let parts =
             changes.new.map { "+\($0.path)" } + changes.touched.map { "~\($0.item.path)" }
@@ -58,17 +58,17 @@ import Testing
         ([], [("f/", 1), ("f/a", 2)], "+f +f/a"),
         ([("f/", 1), ("f/a", 2)], [], "-f/a -f"),
         ([("a", 1)], [("b", 1)], "a>b"),
-        // Editors write anew and rename.
+        // Editors write a new file and rename it.
         ([("a", 1)], [("a", 2)], "~a"),
         ([("a", 1)], [("a", 2), ("b", 1)], "+b ~a"),
         ([("a", 1), ("b", 2)], [("a", 2), ("b", 1)], "~a ~b"),
         ([("a", 1), ("b", 2)], [("b", 1)], "~b -a"),
-        // Folders with what is in them, and what was moved out of them.
+        // Folders move with their contents, and files move out of them.
         ([("f/", 1), ("f/a", 2), ("f/b", 3)], [("g/", 1), ("g/a", 2), ("g/b", 3)], "f>g"),
         ([("f/", 1), ("f/a", 2), ("f/b", 3)], [("b", 3), ("g/", 1), ("g/c", 2)], "f/b>b f>g g/a>g/c"),
         ([("f/", 1), ("f/a", 2)], [("a", 2)], "f/a>a -f"),
         ([("f/", 1), ("f/g/", 2), ("f/g/a", 3)], [("g/", 2), ("g/a", 3)], "f/g>g -f"),
-        // An inode that is used again is another kind of thing.
+        // A reused inode belongs to another kind of item.
         ([("a", 1)], [("f/", 1)], "+f -a"),
         ([("x/", 1)], [("x", 2)], "+x -x"),
     ]

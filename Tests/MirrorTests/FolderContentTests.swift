@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Another program may give a folder content. The content is shown as a file beside the folder.
+/// Another program may give content to a folder. The mirror shows the content as a file beside the folder.
 @Suite struct FolderContentTests {
-    /// Makes a folder of a file at the remote, as other programs do.
+    /// Converts a file at the remote to a folder, as other programs do.
     private func convert(_ world: MirrorWorld, _ path: String = "n.txt") throws {
         let place = world.remote.appending(path: path)
         try FileManager.default.moveItem(at: place, to: world.remote.appending(path: path + "%payload"))
@@ -18,7 +18,7 @@ import Testing
         try FileManager.default.removeItem(at: world.url(path))
     }
 
-    /// Both sides know the file when it becomes a folder.
+    /// A world in which both sides know the file when it becomes a folder.
     private func converted() throws -> MirrorWorld {
         let world = try MirrorWorld()
         try world.write("a/n.txt", "content")
@@ -97,7 +97,8 @@ import Testing
 
     @Test func `it is deleted with its folder`() throws {
         let world = try converted()
-        // So that the folder is not empty afterwards: that would be taken for a disk that is not mounted.
+        // The other file keeps the folder from being empty: the mirror would take an empty folder for an unmounted
+        // disk.
         try world.write("a/other", "other")
         try world.settle()
         try remove(world, "a/n (content).txt")

@@ -2,7 +2,8 @@ import Foundation
 import TestRepositories
 import Testing
 
-/// Random edits on both sides, and processes that are killed at any moment. `STRATA_SEED` repeats a run as far as the kernel lets one.
+/// Random edits on both sides, and processes that are killed at any moment. `STRATA_SEED` repeats a run as far as the
+/// kernel permits.
 @Suite(.serialized) struct MirrorInterruptionTests {
     @Test func `two mirrors of one remote end alike after random edits on both sides`() throws {
         var random = SeededGenerator.forThisRun()
@@ -14,7 +15,7 @@ import Testing
         for _ in 0..<120 {
             let side = Int.random(in: 0..<2, using: &random)
             try editors[side].edit(world, &random)
-            // Some while a scan, a pull or a download is at it, some between.
+            // Some edits happen during a scan, a pull or a download, and some in between.
             usleep(.random(in: 0...20_000, using: &random))
         }
         for program in programs { try #require(program.end(by: SIGTERM) == 0, "\(seed) \(program.said.suffix(1000))") }
@@ -46,11 +47,11 @@ import Testing
     }
 }
 
-/// Somebody who works in a folder.
+/// A person who works in a folder.
 private struct Editor {
     private let side: String
     private var count = 0
-    /// What is there, if nobody else has worked there.
+    /// The files in the folder, provided that no one else has worked there.
     private(set) var files: [String: Data] = [:]
 
     init(_ side: String) { self.side = side }
@@ -80,7 +81,7 @@ private struct Editor {
             else { return }
             let target = world.url("\(side)/\(name)")
             try manager.createDirectory(at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
-            // The mirror may have moved it at this very moment.
+            // The mirror may have moved the file at this very moment.
             guard (try? manager.moveItem(at: world.url("\(side)/\(old)"), to: target)) != nil else { return }
             files[name] = files.removeValue(forKey: old)
         }

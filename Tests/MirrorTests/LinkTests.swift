@@ -5,7 +5,8 @@ import Testing
 
 @testable import MirrorKit
 
-/// Nothing is read, written, moved or deleted through a symbolic link below the root, and files go to the trash.
+/// The mirror does not read, write, move or delete through a symbolic link below the root. Files that it deletes or
+/// replaces go to the trash.
 @Suite struct LinkTests {
     private final class Scratch {
         let root: URL
@@ -35,7 +36,7 @@ import Testing
 
         func write(_ path: String, _ text: String) throws { try Data(text.utf8).write(to: folder.url(path)) }
 
-        /// Everything in a folder: the texts of files by their paths.
+        /// The texts of all files in a folder, by their paths.
         func texts(_ folder: String) throws -> [String: String] {
             var texts: [String: String] = [:]
             let url = root.appending(path: folder)
@@ -87,7 +88,7 @@ import Testing
         #expect(try folder.replace("f/x.txt", stamp, with: staged))
         staged.discard()
         #expect(try scratch.texts("a") == ["f/x.txt": "theirs"])
-        // A folder has the name of a file that is there already.
+        // A folder has the name of a file that is already in the trash.
         try FileManager.default.createDirectory(at: folder.url("f/x.txt 2"), withIntermediateDirectories: true)
         try scratch.write("f/x.txt 2/y", "fourth")
         let other = try #require(try folder.item("f/x.txt 2/y")).stamp
@@ -158,7 +159,7 @@ import Testing
         let written = try #require(try scratch.folder.item("x")).stamp.changed
         let later = LocalFolder(root: scratch.folder.root, clock: FolderClock(now: { written + 1_000_000_000 }))
         #expect(try later.print("x")?.isFresh == false)
-        // The clock of this machine lags the clock of the files.
+        // The clock of this machine is behind the clock of the files.
         let begin = ContinuousClock.now
         let passed = Mutex(Duration.zero)
         let clock = FolderClock(

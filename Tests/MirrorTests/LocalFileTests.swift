@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The program, and files that are not what they seem: none is lost.
+/// Files with unusual names, kinds or times. The program loses none of them.
 @Suite(.timeLimit(.minutes(5))) struct LocalFileTests {
     private let world: MirrorWorld
 
@@ -39,7 +39,7 @@ import Testing
             try world.write("a/cafe\u{301}", "v2")
             try world.settle()
             #expect(try world.read("b/cafe\u{301}") == "v2")
-            // The second one is left out, and told.
+            // The mirror leaves out the second spelling, and reports it.
             try world.write("a/caf\u{E9}", "another one")
             try world.settle()
             #expect(try world.read("a/caf\u{E9}") == "another one" && world.read("a/cafe\u{301}") == "v2")
@@ -60,7 +60,7 @@ import Testing
         #expect(texts == ["p1": "photos/p1", "p2": "photos/p2"])
         #expect(try world.read("remote/home/photos/p2") == "changed" && world.read("b/photos/p3") == "new")
         #expect(try world.read("a.log").contains("photos is left out: a symbolic link. Files mirrored there stay"))
-        // Back in its place it is a folder as before, and both versions of what both know stay.
+        // When the folder is back, it is mirrored as before, and both sides keep their versions.
         try FileManager.default.removeItem(at: world.url("a/photos"))
         try FileManager.default.moveItem(at: world.url("disk"), to: world.url("a/photos"))
         try world.settle()
@@ -97,7 +97,7 @@ import Testing
         try world.write("a/old", "aaaa")
         try setTimes("a/old", date)
         try world.settle()
-        // The same inode for certain: the file is rewritten in place, and renamed.
+        // The file certainly has the same inode: it is rewritten in place, and renamed.
         let file = try FileHandle(forWritingTo: world.url("a/old"))
         try file.write(contentsOf: Data("bbbb".utf8))
         try file.close()
@@ -137,7 +137,7 @@ import Testing
 
     @Test func `a path that is too long is left out, and all else is sent`() throws {
         try world.write("a/k", "k")
-        // Made step by step: no call takes the whole path.
+        // The test makes the path step by step, because no system call accepts the whole path.
         var descriptor = open(world.url("a").path, O_RDONLY | O_DIRECTORY)
         let name = String(repeating: "x", count: 200)
         for _ in 0..<21 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MirrorKit
 
-/// Nothing that somebody has written is written over, and nothing is read while it is written.
+/// The mirror does not overwrite a change by a user, and does not read a file while it is being written.
 @Suite struct LocalFolderTests {
     private final class Scratch {
         let folder: LocalFolder
@@ -38,7 +38,7 @@ import Testing
         #expect(try scratch.folder.replace("a", stamp, with: staged))
         staged.discard()
         #expect(try scratch.read("a") == "theirs" && scratch.names == ["a"])
-        // By now it is another one.
+        // The file has changed since the stamp was taken.
         let again = try scratch.folder.stage(scratch.source, for: "a")
         try scratch.write("a", "ours once more")
         #expect(try !scratch.folder.replace("a", stamp, with: again))
@@ -86,7 +86,8 @@ import Testing
         let stamp = try #require(try scratch.folder.item("a.txt")).stamp
         let staged = try scratch.folder.stage(scratch.source, for: "a.txt", replacing: stamp)
         let exchange = try #require(staged.exchange)
-        // As an exchange leaves it that came behind a write, by a process that was killed then.
+        // This is the state after an exchange that followed a write by a user, in a process that was killed at that
+        // moment.
         let copy = scratch.folder.url("copy")
         try FileManager.default.moveItem(at: scratch.folder.url(staged.name), to: copy)
         try scratch.write("a.txt", "newest")

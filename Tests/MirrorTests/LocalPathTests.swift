@@ -5,7 +5,8 @@ import Testing
 
 /// Paths are compared and split by bytes.
 @Suite struct LocalPathTests {
-    /// Names that begin with what combines with a slash before it, or end with what combines with a slash after it.
+    /// Names that begin with a character that combines with a slash before it, or end with one that combines with a
+    /// slash after it.
     static let names = ["\u{301}accent", "\u{1F3FD}.txt", "\u{FE0F}", "\u{93F}hindi", "\u{200D}x", "ends\u{600}"]
 
     @Test(arguments: names)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The built program `mirror`, in a process of its own.
+/// The built program `mirror` in a separate process.
 final class MirrorProgram: Sendable {
     private let process = Process()
     private let errors: URL
@@ -26,7 +26,7 @@ final class MirrorProgram: Sendable {
         process.waitUntilExit()
     }
 
-    /// Beside the tests, where the build puts all products.
+    /// The folder of the tests, where the build puts all products.
     private static var folder: URL {
         #if os(Linux)
             URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
@@ -35,12 +35,12 @@ final class MirrorProgram: Sendable {
         #endif
     }
 
-    /// What it has said so far, with those that ran before it.
+    /// The error output of this process, and of earlier ones with the same log.
     var said: String { (try? String(contentsOf: errors, encoding: .utf8)) ?? "" }
 
     /// Sends a signal, and waits for the end.
     ///
-    /// - Returns: the exit status, or the signal that has ended it, negative.
+    /// - Returns: the exit status. If a signal has ended the process, the result is the negative signal.
     @discardableResult
     func end(by signal: Int32) -> Int32 {
         if process.isRunning { Foundation.kill(process.processIdentifier, signal) }

@@ -1,13 +1,14 @@
 import Foundation
 import Testing
 
-/// The program with a folder as its remote: what it does when both sides change, and when it cannot.
+/// The program with a folder as its remote. The tests cover changes on both sides, and states in which it cannot
+/// continue.
 @Suite struct MirrorTests {
     @Test func `a folder that cannot be deleted here is the one that others make anew`() throws {
         let world = try MirrorWorld()
         try world.write("a/f/deep/one", "one")
         try world.settle()
-        // Is left out, and keeps the folder here.
+        // The mirror leaves the pipe out. The pipe keeps the folder on this side.
         #expect(mkfifo(world.url("a/f/deep/pipe").path, 0o600) == 0)
         try FileManager.default.removeItem(at: world.url("b/f/deep"))
         try world.settle()
@@ -34,7 +35,7 @@ import Testing
 
     @Test func `what cannot be sent is named, and all else is`() throws {
         let world = try MirrorWorld()
-        // Of 300 bytes where the remote writes it.
+        // The remote encodes this name with 300 bytes.
         let long = String(repeating: "%", count: 100)
         try world.write("a/f/\(long)", "no such name there")
         try world.write("a/f/other", "other")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Folders, a remote between them, and stores, gone with this.
+/// Folders, a remote between them, and stores. They are deleted when this object is released.
 final class MirrorWorld {
     let root: URL
 
@@ -17,7 +17,7 @@ final class MirrorWorld {
 
     func url(_ path: String) -> URL { root.appending(path: path) }
 
-    /// Where the files of the remote lie.
+    /// The folder that contains the files of the remote.
     var remote: URL { url("remote/home") }
 
     // MARK: Programs
@@ -35,16 +35,16 @@ final class MirrorWorld {
         )
     }
 
-    /// Lets the mirror of a side work until both are the same.
+    /// Runs the mirror of a side until both sides are the same.
     func once(_ side: String, _ arguments: String...) throws {
         let program = try start(side, ["--once"] + arguments)
         let status = program.end()
         try #require(status == 0, "\(program.said.suffix(2000))")
-        // The screen is the user's, not the log's.
+        // The screen belongs to the user and not to the log.
         #expect(!program.said.contains(" strata:") && !program.said.contains(" mirror:"))
     }
 
-    /// Lets both sides work in turns until they are the same, which three turns of each are enough for.
+    /// Runs both sides alternately until they are the same. Three runs of each side are enough.
     func settle() throws {
         for _ in 0..<3 {
             try once("a")
@@ -52,11 +52,11 @@ final class MirrorWorld {
         }
     }
 
-    /// Waits until something is so, for some seconds at most.
+    /// Waits until the condition holds, for about 30 seconds at most.
     func wait(for what: String, _ isSo: () throws -> Bool) throws {
         for _ in 0..<3000 {
             if try isSo() { return }
-            // Nobody tells when another process has done something in a folder.
+            // There is no notification when another process has changed a folder.
             usleep(10_000)
         }
         throw TooLate(what: what)
@@ -74,7 +74,8 @@ final class MirrorWorld {
 
     func read(_ path: String) throws -> String { try String(contentsOf: url(path), encoding: .utf8) }
 
-    /// Everything in a folder: the content of files, nil for folders. What is hidden and nobody's is there too.
+    /// All items of a folder: the content of files, and nil for folders. Hidden items and items that the mirror leaves
+    /// out are included.
     func tree(_ name: String) throws -> [String: Data?] {
         let folder = url(name)
         var tree: [String: Data?] = [:]
@@ -87,7 +88,7 @@ final class MirrorWorld {
         return tree
     }
 
-    /// That all three have the same.
+    /// Expects that both sides and the remote have the same files.
     func expectSame(_ seed: String = "", sourceLocation: SourceLocation = #_sourceLocation) throws {
         let trees = try ["a", "b", "remote/home"].map { try tree($0) }
         for (index, name) in [(1, "b"), (2, "remote")] where trees[0] != trees[index] {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MirrorKit
 
-/// What a command line says, and what it cannot say.
+/// Valid and invalid command lines.
 @Suite struct OptionsTests {
     private let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().path
 
@@ -69,7 +69,7 @@ import Testing
         #expect(try options(folder, "webdavs://host/dav", "--ca", file.path).authorities?.path == file.path)
         #expect(throws: UsageError.self) { try options(folder, "/x", "--ca", file.path) }
         #expect(throws: MirrorError.self) { try options(folder, "webdavs://host/dav", "--ca", "/nowhere.pem") }
-        // What is in it is looked at by who speaks to the server.
+        // The contents of the file are checked when the program connects to the server.
         #expect(throws: RemoteError.self) {
             try options(folder, "webdavs://host/dav").remote.make(isKnown: false, authorities: file)
         }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MirrorKit
 
-/// What comes to the folder, and what must not be lost meanwhile.
+/// The mirror puts downloads into the folder without losing local changes.
 @Suite(.timeLimit(.minutes(5))) struct PlacingTests {
     private let world: MirrorWorld
 
@@ -36,7 +36,7 @@ import Testing
 
     private func runOnce() async throws { try await open(configuration()).run() }
 
-    /// Changes what is known of the file, as it was left by the mirror of before.
+    /// Changes the entry of the file, as an earlier mirror process has left it.
     private func edit(_ body: sending @escaping (MirrorEntry) throws -> Void) async throws {
         let models: [any Model.Type] = [MirrorEntry.self] + CloudAccount.models
         let stack = try await ContextStack.open(
@@ -104,7 +104,7 @@ import Testing
 
     @Test func `what cannot be put in its place is not downloaded at each turn`() async throws {
         try await runOnce()
-        // The file that is replaced has no way to the trash.
+        // The file to be replaced cannot be moved to the trash.
         try world.write("stores/a.trash", "in the way")
         try world.write("remote/home/x", "theirs, later")
         var configuration = try configuration(isOnce: false)
@@ -120,7 +120,7 @@ import Testing
         let mirror = try await open(configuration)
         let task = Task { try await mirror.run() }
         var iterator = turns.makeAsyncIterator()
-        // One look when the first pause begins, and one in each turn.
+        // The clock is read once when the first pause begins, and once in each pass.
         for _ in 0..<5 { await iterator.next() }
         #expect(remote.downloads == 1)
         seconds.withLock { $0 = 1 }
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test func `what the file system refuses keeps nothing else from its place`() async throws {
-        // So long a path that a folder of a long name has none in it.
+        // The path is so long that a folder with a long name does not fit into it.
         var folder = world.url("long")
         while folder.path.utf8.count < 3850 { folder.append(path: String(repeating: "x", count: 100)) }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -148,7 +148,7 @@ import Testing
         try? await task.value
     }
 
-    /// - Parameter isRunAgain: whether another commit makes the one that completes the upload start over.
+    /// - Parameter isRunAgain: whether another commit forces the commit that completes the upload to start over.
     @Test(arguments: [false, true])
     func `what was sent is known to be another one than what was read before`(_ isRunAgain: Bool) async throws {
         let models: [any Model.Type] = [MirrorEntry.self] + CloudAccount.models
@@ -221,7 +221,7 @@ import Testing
     }
 }
 
-/// A handler of the mirror whose first commits meet another change of the same entry.
+/// A handler of the mirror. During its first commits, another commit changes the same entry.
 private final class InterruptedHandler: CloudHandler {
     private let handler: MirrorHandler
     private let interruptions: Mutex<Int>

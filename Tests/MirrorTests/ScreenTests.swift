@@ -5,7 +5,7 @@ import Testing
 
 @testable import MirrorKit
 
-/// What is shown, and where.
+/// The texts on the screen, on terminals and elsewhere.
 @Suite struct ScreenTests {
     private final class Paper: Sendable {
         let text = Mutex("")

@@ -4,9 +4,10 @@ import Testing
 
 @testable import StrataCloud
 
-/// Paths and keys are compared and split by bytes: a slash and a combining mark after it are one character of Swift's.
+/// Paths and keys are compared and split by bytes: to Swift, a slash and a combining mark after it are one character.
 @Suite struct CombiningNameTests {
-    /// Names that begin with what combines with a character before it, or end with what combines with a character after it.
+    /// Names that begin with a character that combines with the one before it, or end with one that combines with the
+    /// next.
     static let names = ["\u{301}accent", "\u{1F3FD}.txt", "\u{FE0F}", "\u{93F}hindi", "\u{200D}x", "ends\u{600}"]
 
     @Test(arguments: names)

@@ -1,9 +1,9 @@
 import Foundation
 import StrataCloud
 
-/// Bytes that follow from a few numbers, so that what has arrived can be told without keeping it.
+/// Bytes that depend on a few numbers, so that tests can check arrived content without storing it.
 public enum Bytes {
-    /// The data of a draft: blocks of pseudo-random bytes, each of which begins with its number.
+    /// The data of a draft: blocks of pseudo-random bytes. Each block begins with its number.
     public static func data(_ seed: Int, size: Int = 100) -> Data {
         var state = UInt64(truncatingIfNeeded: seed) &* 0x9E37_79B9_7F4A_7C15 | 1
         let block = Data(

@@ -1,7 +1,7 @@
 import Foundation
 import StrataCloud
 
-/// A folder that says what has changed in it: a cursor is all that was there, so that nothing is kept elsewhere.
+/// A folder remote with a change feed. A cursor contains the whole listing, so the remote does not store anything else.
 struct FeedRemote: Remote {
     private let folder: FolderRemote
 
@@ -13,9 +13,9 @@ struct FeedRemote: Remote {
         RemoteCapabilities(copies: false, moves: false, hasChangeFeed: true, isLocal: true)
     }
 
-    /// How many changes are one page.
+    /// The number of changes in one page.
     private static let portion = 100
-    /// The version of what is a folder.
+    /// The version of folders.
     private static let isFolder = "/"
 
     func changes(since cursor: String?) async throws -> RemoteChanges {
@@ -46,7 +46,7 @@ struct FeedRemote: Remote {
         return page
     }
 
-    // MARK: As the folder
+    // MARK: Forwarded to the folder
 
     func head(_ key: RemoteKey) async throws -> RemoteObject? { try await folder.head(key) }
 

@@ -2,11 +2,11 @@ import Foundation
 import StrataCloud
 
 extension Scenario {
-    /// More than one commit of a pull has.
+    /// More files than one commit of a pull contains.
     private static let many = 1...210
 
     static let pull = pulling("pull", hasFeed: false)
-    /// The same by what the remote says of its changes.
+    /// The same as `pull`, with a remote that has a change feed.
     static let feed = pulling("feed", hasFeed: true)
 
     private static func pulling(_ name: String, hasFeed: Bool) -> Scenario {
@@ -47,7 +47,7 @@ extension Scenario {
         )
     }
 
-    /// Another machine has put something below a file.
+    /// Another machine has put a child below a file.
     static let conversionByOthers = Scenario(
         "conversion by others",
         earlier: { try $0.draft(1, at: "/letter") },
@@ -67,10 +67,10 @@ extension Scenario {
         marks: ["/letter/answer"]
     )
 
-    /// In bytes: three chunks of a folder remote's.
+    /// A size in bytes: three chunks of a folder remote.
     private static let film = 600_000
 
-    /// What the pull finds is marked in its commit, and downloaded since it is marked.
+    /// The pull marks new content in its commit, and the mark starts the download.
     static let download = Scenario(
         "download",
         earlier: { try $0.draft(1, at: "/edited") },
@@ -88,7 +88,7 @@ extension Scenario {
             }
     )
 
-    /// Sealed files that somebody else has written, which are looked at for how they are sealed, and opened.
+    /// Encrypted files that another machine has written. The pull reads their headers, and the download decrypts them.
     static let opening = Scenario(
         "opening",
         earlier: { cloud in
@@ -131,7 +131,7 @@ extension Scenario {
 }
 
 extension FolderRemote {
-    /// Writes a file as somebody else does.
+    /// Writes a file as another machine does.
     fileprivate func write(_ seed: Int, at names: String..., size: Int = 100) async throws {
         _ = try await put(RemoteBody(Bytes.data(seed, size: size)), at: RemoteKey(["home"] + names), if: .none)
     }

@@ -41,7 +41,7 @@ extension Scenario {
         reports: ["uploaded data of /a/b/letter", "uploaded data of inbox:/message"]
     )
 
-    /// A file gets its first child: its content is moved beside the folder that it becomes.
+    /// A file gets its first child: it becomes a folder, and its content moves beside the folder.
     static let conversion = Scenario(
         "conversion",
         earlier: { try $0.draft(1, at: "/letter", sections: sidecars) },
@@ -121,7 +121,7 @@ extension Scenario {
         reports: ["uploaded data of /new"]
     )
 
-    /// Sealed content: at once, instead of what is there, and in parts.
+    /// Encrypted content: a replacement of an existing file, and an upload in parts.
     static let sealed = Scenario(
         "sealed",
         earlier: { try $0.draft(1, at: "/letter", sections: sidecars) },
@@ -134,7 +134,7 @@ extension Scenario {
         reports: ["uploaded data of /large", "uploaded metadata, thumbnail, data of /letter"]
     )
 
-    /// All at once, while somebody else is at work.
+    /// All kinds of changes in one commit, while another machine changes the remote.
     static let everything = Scenario(
         "everything",
         earlier: { cloud in
@@ -168,9 +168,9 @@ extension Scenario {
         marks: ["/others", "/theirs"]
     )
 
-    // MARK: What is expected
+    // MARK: Expectations
 
-    /// Files of 100 bytes by their paths and seeds, in the trunks that they name.
+    /// Files of 100 bytes by their paths and seeds. Each path begins with its trunk.
     static func files(_ seeds: [String: Int], sidecars: Bool = false, folders: [String] = []) -> [String: Data] {
         var files: [String: Data] = [:]
         for (path, seed) in seeds {

@@ -3,13 +3,13 @@ import Strata
 import StrataCloud
 import StrataPipeline
 
-/// That the work does not come to its end, or not to this one.
+/// The work does not end, or ends with a wrong result.
 struct ScenarioError: Error, CustomStringConvertible {
     let description: String
 }
 
 extension Scenario {
-    /// Makes what was there before.
+    /// Prepares the state before the work.
     public func prepare(_ place: ScenarioPlace) async throws {
         let stack = try await place.openStack()
         let account = try await place.openAccount(stack, of: self)
@@ -19,11 +19,11 @@ extension Scenario {
         }
         account.push.resume()
         try await finish(stack, isDownloading: false)
-        // Changes by others come after the remote has listed its objects.
+        // Another machine's changes come after the remote has listed its objects.
         if pulls { try await account.pull() }
         await account.close()
         try await stack.background { context in
-            // Only what is done from here on is looked at.
+            // Only reports and operations from here on count.
             for report in try context.fetch(Report.all) { context.delete(report) }
             for operation in try context.fetch(FinishedOperation.all) { context.delete(operation) }
             try context.commit()
@@ -32,9 +32,10 @@ extension Scenario {
         try await others?(try place.openRemote())
     }
 
-    /// Does what is to be done, or what is left of it.
+    /// Does the work, or the rest of it.
     ///
-    /// - Parameter opened: called when store and account are open. What is marked is being downloaded by then.
+    /// - Parameter opened: called when store and account are open. At this time, downloads of marked nodes are already
+    ///   running.
     public func run(_ place: ScenarioPlace, opened: () throws -> Void) async throws {
         let stack = try await place.openStack()
         let account = try await place.openAccount(stack, of: self, download: downloads ? .all : .onDemand)
@@ -51,14 +52,15 @@ extension Scenario {
         if pulls { try await account.pull() }
         try await fetch(account, stack)
         try await finish(stack, isDownloading: downloads)
-        // What was left to the next one, since it was being changed from here.
+        // The second pull applies changes that the first one postponed because this machine was changing the same
+        // files.
         if pulls { try await account.pull() }
         try await finish(stack, isDownloading: downloads)
         await account.close()
         try await stack.close()
     }
 
-    /// That the change is in the store.
+    /// The text of the report that shows that the change is in the store.
     public static let begun = "begun"
 
     private func fetch(_ account: CloudAccount, _ stack: ContextStack) async throws {
@@ -72,7 +74,7 @@ extension Scenario {
         }
     }
 
-    /// Waits until nothing is queued or marked any more that goes on by itself.
+    /// Waits until no queued operation and no mark is left that continues by itself.
     private func finish(_ stack: ContextStack, isDownloading: Bool) async throws {
         for _ in 0..<2000 {
             let isDone = try await stack.background { context in

@@ -2,36 +2,38 @@ public import Foundation
 import Strata
 public import StrataCloud
 
-/// Some work of an account that a process is killed at, and what must have come of it in the end, however often.
+/// Some work of an account during which the test kills its process, and the expected final result. The result does not
+/// depend on the number of kills.
 public struct Scenario: Sendable, CustomStringConvertible {
     typealias Change = @Sendable (CloudContext) throws -> Void
     typealias Others = @Sendable (FolderRemote) async throws -> Void
 
-    /// By what the process is told of it.
+    /// The name that a process receives on its command line.
     public let name: String
-    /// What was made and sent before.
+    /// Changes that were made and sent before.
     let earlier: Change
-    /// What somebody else does at the remote behind that.
+    /// Changes of another machine at the remote, after `earlier`.
     let others: Others?
-    /// What is changed here, in one commit.
+    /// Changes by this machine, in one commit.
     let change: Change?
-    /// Whether what somebody else has done is pulled.
+    /// Whether the account pulls the changes of the other machine.
     let pulls: Bool
-    /// Whether what is marked is downloaded.
+    /// Whether the account downloads marked nodes.
     let downloads: Bool
-    /// What is downloaded by asking for it.
+    /// Nodes that are downloaded on request.
     let fetches: [TreePath]
-    /// Whether content is sealed.
+    /// Whether content is encrypted.
     public let isSealed: Bool
-    /// Whether the remote says what has changed, so that pulls go on where the last one has ended.
+    /// Whether the remote has a change feed, so that a pull continues where the last one has ended.
     let hasFeed: Bool
-    /// What lies in the inboxes of others in the end.
+    /// The final contents of the files in the inboxes of other accounts.
     public let messages: [Data]
-    /// The files of the remote by their paths, sealed ones as they are opened; folders have a slash at the end and nothing in them.
+    /// The final files of the remote by their paths, encrypted ones in decrypted form. The path of a folder ends with a
+    /// slash, and its data is empty.
     public let remote: [String: Data]
-    /// What the handler is told, each as often as it stands here, in whichever order.
+    /// The calls that the handler receives, in any order, each as many times as it is listed.
     public let reports: [String]
-    /// The nodes that are marked for download in the end.
+    /// The nodes with a download mark at the end.
     public let marks: [String]
 
     init(
@@ -57,15 +59,15 @@ public struct Scenario: Sendable, CustomStringConvertible {
 
     public var description: String { name }
 
-    /// In bytes: small, so that a file of several parts is not large.
+    /// The size of a part in bytes. It is small, so that a file of several parts is not large.
     static let partSize: Int64 = 4096
     /// The size of a file of three parts.
     static let large = 10_000
 
-    /// How the content is sealed, by the same key in each process.
+    /// The encryption of the content, with the same key in each process.
     public func sealing() throws -> ContentSealing? { try isSealed ? ContentSealing(Self.key()) : nil }
 
-    /// The key of accounts that seal.
+    /// The key of encrypted accounts.
     public static func key() throws -> AccountKey {
         let id = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
         return try AccountKey(id: id, bytes: Data(repeating: 7, count: 32))
@@ -78,13 +80,13 @@ public struct Scenario: Sendable, CustomStringConvertible {
 }
 
 extension CloudContext {
-    /// Makes a node that stands for a new draft.
+    /// Makes a node for a new draft.
     func draft(_ seed: Int, at path: TreePath, size: Int = 100, sections: ContentSections = .data) throws {
         let draft = context.insert(Draft(seed: seed, size: size))
         try createNode(at: path, content: draft.id, sections: sections)
     }
 
-    /// Changes the draft that a node stands for.
+    /// Changes the draft of a node.
     func edit(_ path: TreePath, seed: Int, sections: ContentSections = .data) throws {
         let node = try node(at: path)
         if let draft = try node.link.flatMap({ try ObjectID<Draft>($0).flatMap(context.find) }) { draft.seed = seed }

@@ -3,10 +3,10 @@ import Foundation
 import Strata
 import StrataCloud
 
-/// Gives the bytes of drafts, and writes down what it is told with the commit that it is told in.
+/// Provides the bytes of drafts, and stores a report of each call in the commit of the call.
 struct ScenarioHandler: CloudHandler {
     let stack: ContextStack
-    /// Where the remotes of others are.
+    /// The folder with the remotes of other accounts.
     let others: URL
 
     func content(for request: ContentRequest) async throws -> RemoteBody? {
@@ -49,7 +49,7 @@ struct ScenarioHandler: CloudHandler {
         report("downloaded \(section) of \(node.path), \(ScenarioHandler.print(bytes))", cloud)
     }
 
-    /// A short text by which bytes are told apart.
+    /// A short text that distinguishes different bytes.
     static func print(_ bytes: Data) -> String {
         "\(bytes.count) bytes, \(SHA256.hash(data: bytes).prefix(4).map { String($0, radix: 16) }.joined(separator: "."))"
     }

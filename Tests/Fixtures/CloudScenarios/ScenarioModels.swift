@@ -1,12 +1,12 @@
 public import Strata
 
-/// What a node stands for: its bytes follow from this.
+/// The object of a node. Its fields determine the node's bytes.
 @Model public final class Draft {
     public var seed: Int
     public var size: Int
 }
 
-/// What the handler has been told, one object in each commit that it was told in.
+/// A call that the handler has received. The commit of the call inserts it.
 @Model public final class Report {
     public var text: String
 }

@@ -2,12 +2,12 @@ public import Foundation
 public import Strata
 public import StrataCloud
 
-/// Where a scenario lies: a store, a remote and a cache in one folder.
+/// The files of a scenario: a store, a remote and a cache in one folder.
 public struct ScenarioPlace: Sendable {
     public let store: URL
     public let remote: URL
     public let cache: URL
-    /// The remotes of others, whom messages are sent to.
+    /// The remotes of other accounts, to which messages are sent.
     public let others: URL
     public let root: URL
 
@@ -19,7 +19,7 @@ public struct ScenarioPlace: Sendable {
         others = root.appending(path: "others")
     }
 
-    /// The store and what SQLite keeps beside it.
+    /// The store, and the files that SQLite keeps beside it.
     public var storeFiles: [URL] { ["", "-wal", "-shm"].map { URL(filePath: store.path + $0) } }
 
     public func openStack() async throws -> ContextStack {
@@ -31,7 +31,7 @@ public struct ScenarioPlace: Sendable {
         )
     }
 
-    /// Its remote, as this machine or somebody else uses it.
+    /// The remote, for this machine or for another one.
     public func openRemote() throws -> FolderRemote { try FolderRemote(remote) }
 
     public func openAccount(

@@ -1,7 +1,7 @@
 public import Strata
 
-/// H5: in a module whose default isolation is the main actor, a model says `nonisolated`. Compiled with warnings as
-/// errors.
+/// In a module whose default isolation is the main actor, a model must be `nonisolated`. The module is compiled with
+/// warnings as errors.
 @Model nonisolated public final class Note {
     public var text: String
     public var isDone: Bool = false
@@ -22,5 +22,5 @@ nonisolated public func rename(_ note: Note) -> Note.Row {
     return note.snapshot
 }
 
-/// And on it.
+/// Uses a model on the main actor.
 public func makeNote() -> Note { Note(text: "n", color: .red) }

@@ -1,8 +1,8 @@
 import Foundation
 public import Strata
 
-/// Models as a package would offer them to another: public, with members that are less so. Compiled with warnings as
-/// errors.
+/// Models that a package offers to another package: they are public, and some of their members are less visible. The
+/// module is compiled with warnings as errors.
 @Model(.index("name")) public final class Author {
     /// The full name.
     public var name: String
@@ -41,7 +41,7 @@ package enum Inner {
     private var other: Hidden?
 }
 
-/// A private property without a default value makes the memberwise initialiser as private as it is.
+/// A private property without a default value makes the memberwise initialiser private as well.
 @Model public final class Sealed {
     private var key: String
     public var label: String?
@@ -53,7 +53,7 @@ package enum Inner {
 /// A model without columns.
 @Model public final class Token {}
 
-/// Uses what nobody outside can, so that the compiler has to accept it.
+/// Uses a model that is not visible outside, so that the compiler must accept it.
 public func makeHidden() -> String? {
     let hidden = Hidden(name: "h")
     hidden.name = "i"

@@ -1,9 +1,11 @@
 public import Strata
 
 extension Bank {
-    /// Adds to each of these accounts in one commit, again where somebody else was faster. Gives how often that was.
+    /// Adds an amount to each of these accounts in one commit. Repeats the commit if another process was faster, and
+    /// returns the number of repetitions.
     ///
-    /// Everybody needs an amount of their own: two who set the same value from the same base do not conflict.
+    /// Each process needs a different amount, because two processes that set the same value from the same base do not
+    /// conflict.
     public static func add(_ amount: Int, to names: [String], _ stack: ContextStack) async throws -> Int {
         var conflicts = 0
         while true {

@@ -1,15 +1,15 @@
 public import Strata
 
 extension Bank {
-    /// What the books say, and what is wrong with them.
+    /// The contents of the books, and the errors in them.
     public struct Audit: Sendable {
         public var last = 0
-        /// The ids of transfers and legs by the position of the transfer.
+        /// The ids of transfers and legs, by the position of the transfer.
         public var ids: [Int: [Int64]] = [:]
         public var faults: [String] = []
     }
 
-    /// Looks at every row, through the queries of a context.
+    /// Checks every row, with queries of a context.
     public static func audit(_ context: ObjectContext) throws -> Audit {
         var audit = Audit()
         let counters = try context.fetch(Counter.all)

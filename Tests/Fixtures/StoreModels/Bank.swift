@@ -1,10 +1,10 @@
 import Foundation
 public import Strata
 
-// A small bank, whose books balance after every commit or something is lost. Shared by tests and by the process that
-// they kill.
+// A small bank. If its books do not balance after a commit, data was lost. The tests share the bank with the process
+// that they kill.
 
-/// An account. All balances together are always the same.
+/// An account. The sum of all balances never changes.
 @Model public final class Account {
     @Attribute(.unique) public var name: String
     public var balance: Int
@@ -12,7 +12,7 @@ public import Strata
     @Relationship(inverse: \Leg.account) public var legs: Many<Leg>
 }
 
-/// A payment from one account to another: a leg each, with opposite amounts.
+/// A payment from one account to another. It has a leg for each, with opposite amounts.
 @Model public final class Transfer {
     @Attribute(.unique) public var position: Int
     @Relationship(deleteRule: .cascade, inverse: \Leg.transfer) public var legs: Many<Leg>
@@ -24,7 +24,7 @@ public import Strata
     public var account: Account?
 }
 
-/// How many transfers there ever were.
+/// The number of transfers that were ever made.
 @Model public final class Counter {
     public var last: Int = 0
 }
@@ -33,10 +33,10 @@ public enum Bank {
     public static let models: [any Model.Type] = [Account.self, Transfer.self, Leg.self, Counter.self]
     public static let accountCount = 6
     public static let openingBalance = 1000
-    /// Older transfers are deleted.
+    /// The number of transfers that are kept. Older ones are deleted.
     public static let keptTransfers = 10
 
-    /// Opens the accounts, unless they are.
+    /// Opens the accounts, unless they exist.
     public static func found(in context: ObjectContext) throws {
         guard try context.count(Account.all) == 0 else { return }
         for index in 0..<accountCount {
@@ -46,7 +46,7 @@ public enum Bank {
         try context.commit()
     }
 
-    /// Makes the next transfer, forgets the oldest one, and commits. Gives the new ids, the transfer's first.
+    /// Makes the next transfer, deletes the oldest one, and commits. Returns the new ids, the transfer's first.
     public static func transfer(_ amount: Int, in context: ObjectContext) throws -> (position: Int, ids: [Int64]) {
         let accounts = try context.fetch(Account.sorted { $0.name.ascending })
         guard let counter = try context.first(Counter.all), accounts.count == accountCount else {

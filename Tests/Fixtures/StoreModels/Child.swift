@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// A process of a helper, which the tests talk to by its output and end by its id.
+/// A process of a helper program. Tests read its output, and end it by its id.
 public final class Child: Sendable {
-    /// What the process has written, line by line; ends with the process.
+    /// The lines that the process writes. The stream ends with the process.
     public let lines: AsyncStream<String>
     private let process: Mutex<Process>
     private let ended: AsyncStream<Void>
@@ -27,7 +27,8 @@ public final class Child: Sendable {
         let process = Process()
         process.executableURL = Self.folder.appendingPathComponent(helper)
         process.arguments = arguments
-        // Of what is free glibc's allocator keeps much, for each thread: its memory is to be, more or less, what is in use.
+        // For each thread, the allocator of glibc keeps much of the freed memory. With one arena, the process's memory
+        // is close to the memory in use.
         process.environment = ProcessInfo.processInfo.environment.merging(["MALLOC_ARENA_MAX": "1"]) { own, _ in own }
         let pipe = Pipe()
         process.standardOutput = pipe
@@ -37,11 +38,11 @@ public final class Child: Sendable {
         let (lines, continuation) = AsyncStream.makeStream(of: String.self)
         try process.run()
         let handle = pipe.fileHandleForReading
-        // A thread that reads until the pipe ends: simpler than a handler, and nothing is lost when the process dies.
+        // A thread reads until the pipe ends. This is simpler than a handler, and loses nothing when the process dies.
         Thread.detachNewThread {
             var rest = Data()
             while true {
-                // What is there; `read(upToCount:)` would wait until it has all that was asked for.
+                // This call returns the available bytes; `read(upToCount:)` would wait for all requested bytes.
                 let data = handle.availableData
                 if data.isEmpty { break }
                 rest += data
@@ -50,7 +51,7 @@ public final class Child: Sendable {
                     rest = Data(rest[(end + 1)...])
                 }
             }
-            // A line that was cut off acknowledges nothing.
+            // An incomplete last line does not acknowledge anything.
             try? handle.close()
             continuation.finish()
         }
@@ -59,25 +60,25 @@ public final class Child: Sendable {
         self.process = Mutex(process)
     }
 
-    /// The number of the process.
+    /// The process id.
     public var id: Int32 { process.withLock { $0.processIdentifier } }
 
     deinit { kill() }
 
-    /// Ends it at once, without giving it a chance to do anything.
+    /// Ends the process at once with SIGKILL.
     public func kill() {
         process.withLock { process in
             if process.isRunning { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
         }
     }
 
-    /// Asks it to end.
+    /// Asks the process to end.
     public func terminate() { process.withLock { $0.terminate() } }
 
-    /// Waits for its end.
+    /// Waits for the end of the process.
     public func wait() async { for await _ in ended {} }
 
-    /// Waits for its end and gives the lines that nobody has read yet.
+    /// Waits for the end of the process, and returns the lines that were not read yet.
     public func end() async -> [String] {
         await wait()
         var rest: [String] = []

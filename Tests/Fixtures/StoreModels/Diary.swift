@@ -1,10 +1,10 @@
 import Foundation
 
-/// A handler's beginning or end.
+/// The beginning or the end of a handler's run.
 public struct DiaryEntry: Sendable {
     public var process: Int32
     public var lane: String
-    /// The operation's place in its lane.
+    /// The operation's position in its lane.
     public var number: Int
     public var isEnd = false
 
@@ -22,7 +22,7 @@ public struct DiaryEntry: Sendable {
     fileprivate var line: String { "\(process) \(lane) \(number) \(isEnd ? "end" : "begin")\n" }
 }
 
-/// A file to which several processes append, so that its order is that in which they did, and outlives them.
+/// A file to which several processes append. Its order is the order of their writes, and it outlives the processes.
 public final class Diary: Sendable {
     private let path: String
     private let file: Int32
@@ -35,13 +35,13 @@ public final class Diary: Sendable {
 
     deinit { close(file) }
 
-    /// Appends an entry, by one call.
+    /// Appends an entry with one system call.
     public func write(_ entry: DiaryEntry) {
         let bytes = Array(entry.line.utf8)
         precondition(Foundation.write(file, bytes, bytes.count) == bytes.count)
     }
 
-    /// What was written so far.
+    /// The entries so far.
     public func entries() throws -> [DiaryEntry] {
         try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").compactMap { DiaryEntry($0) }
     }

@@ -1,9 +1,9 @@
 public import Strata
 
-/// What a handler leaves behind, so that it can be counted how often it has.
+/// A row that a handler inserts, so that a test can count the handler's completed runs.
 @Model public final class Mark {
-    /// The number of the operation's id.
+    /// The raw value of the operation's id.
     public var operation: Int64
-    /// The process.
+    /// The process id.
     public var process: Int
 }

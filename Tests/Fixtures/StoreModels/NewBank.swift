@@ -1,7 +1,7 @@
 import Foundation
 public import Strata
 
-/// The bank's next version, whose stores are migrated from those of ``Bank``: accounts are copied.
+/// The bank's next version. Its stores are migrated from those of ``Bank``: the migration copies the accounts.
 public enum NewBank {
     @Model(originalName: "Account") public final class Customer {
         @Attribute(.unique, originalName: "name") public var fullName: String
@@ -28,7 +28,7 @@ public enum NewBank {
 
     public static let models: [any Model.Type] = [Customer.self, Transfer.self, Leg.self, Counter.self]
 
-    /// With a step that counts how often it was run, in the only counter.
+    /// A migration with a step that counts its runs in the only counter.
     public static let migration = Migration(version: 1).step("count") { database in
         try database.execute("UPDATE Counter SET last = last + 100")
     }

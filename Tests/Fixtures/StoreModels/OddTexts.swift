@@ -1,6 +1,7 @@
 /// Texts on which Swift's comparison by characters and a comparison by bytes disagree.
 public enum OddTexts {
-    /// Letters in composed and decomposed form, separators, and scalars that combine with what comes before or after them.
+    /// Letters in composed and decomposed form, separators, and scalars that combine with the characters before or
+    /// after them.
     public static let pieces = [
         "\u{e9}", "e\u{301}", "\u{301}", "\u{308}", "a\u{323}\u{307}", "a\u{307}\u{323}", "\u{212b}", "\u{c5}",
         "A\u{30a}",
@@ -9,7 +10,7 @@ public enum OddTexts {
         "\u{37e}", ";",
     ]
 
-    /// Some texts, each of up to four pieces, among which there are many that Swift takes for equal.
+    /// Random texts of up to four pieces each. Swift considers many of them equal.
     public static func draw(_ count: Int, using generator: inout some RandomNumberGenerator) -> [String] {
         (0..<count).map { _ in
             let length = Int.random(in: 0...4, using: &generator)

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A folder that is gone with the last reference to it.
+/// A folder that is deleted with the last reference to this object.
 public final class ScratchFolder: Sendable {
     public let url: URL
 

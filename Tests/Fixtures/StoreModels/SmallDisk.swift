@@ -4,13 +4,13 @@ import Foundation
     import Glibc
 #endif
 
-/// A file system of its own in memory, of a chosen size, gone at the end of the test.
+/// A file system in memory with a chosen size. It is unmounted at the end of the test.
 ///
-/// Needs the right to mount, which root has outside of most containers.
+/// The process needs the right to mount. Outside of most containers, root has this right.
 public final class SmallDisk: Sendable {
     public let folder: ScratchFolder
 
-    /// Whether this machine lets tests mount.
+    /// Whether this machine lets tests mount a file system.
     public static let isAllowed: Bool = {
         guard let disk = try? SmallDisk(size: "64k") else { return false }
         return (try? Data().write(to: disk.folder.file("probe"))) != nil
@@ -46,13 +46,13 @@ public final class SmallDisk: Sendable {
         #endif
     }
 
-    /// Leaves so many bytes free.
+    /// Fills the file system until only `free` bytes are left.
     public func fill(leaving free: Int) throws {
         let filler = folder.file("filler")
         _ = FileManager.default.createFile(atPath: filler.path, contents: nil)
         let handle = try FileHandle(forWritingTo: filler)
         defer { try? handle.close() }
-        // Files that other programs write meanwhile take room as well.
+        // The loop repeats, because other programs may write files at the same time.
         for _ in 0..<1_000 {
             let values = try FileManager.default.attributesOfFileSystem(forPath: folder.url.path)
             let room = (values[.systemFreeSize] as? NSNumber)?.intValue ?? 0
@@ -67,7 +67,7 @@ public final class SmallDisk: Sendable {
 }
 
 extension Error {
-    /// Whether a file system has no room.
+    /// Whether the error reports a full file system.
     fileprivate var isFullDisk: Bool {
         var error: NSError? = self as NSError
         while let this = error {

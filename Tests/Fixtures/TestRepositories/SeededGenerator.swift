@@ -1,6 +1,6 @@
 import Foundation
 
-/// SplitMix64: the same numbers for the same seed.
+/// SplitMix64: the same seed gives the same numbers.
 package struct SeededGenerator: RandomNumberGenerator {
     package let seed: UInt64
     private var state: UInt64
@@ -10,7 +10,7 @@ package struct SeededGenerator: RandomNumberGenerator {
         state = seed
     }
 
-    /// A seed of its own for each run, or that of `STRATA_SEED`, to repeat one that has failed.
+    /// A new seed for each run. `STRATA_SEED` sets the seed, to repeat a run that has failed.
     package static func forThisRun() -> SeededGenerator {
         let wished = ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap { UInt64($0) }
         return SeededGenerator(seed: wished ?? .random(in: .min ... .max))

@@ -1,8 +1,8 @@
 import Foundation
 
 extension TestRepository {
-    /// Adds made-up commits to the branch `main`: several authors, one without an address, merges, files that grow and
-    /// shrink, and times without commits. The same seed makes the same commits.
+    /// Adds synthetic commits to the branch `main`: several authors, one without an address, merges, files that grow
+    /// and shrink, and times without commits. The same seed makes the same commits.
     package func addCommits(_ count: Int, seed: UInt64 = 1) throws {
         var random = SeededGenerator(seed: seed)
         let start = try Int(git("rev-list", "--count", "--all")) ?? 0

@@ -1,7 +1,7 @@
 import Foundation
 import HistoryKit
 
-/// A repository in a temporary folder, which goes when this does.
+/// A repository in a temporary folder, which is deleted when this object is released.
 package final class TestRepository {
     package let folder: URL
 
@@ -15,16 +15,16 @@ package final class TestRepository {
 
     package var git: Git { Git(folder: folder.path) }
 
-    /// Runs git with settings of its own, so that the user's do not matter.
+    /// Runs git with fixed settings, so that the user's settings do not matter.
     @discardableResult
     package func git(_ arguments: String..., variables: [String: String] = [:]) throws -> String {
         try run(["git", "-C", folder.path] + arguments, variables: variables)
     }
 
-    /// Runs a line of shell in the repository, for names that Foundation would not let through.
+    /// Runs a line of shell in the repository. It permits names that Foundation does not accept.
     package func shell(_ line: String) throws { try run(["sh", "-c", "cd \"$0\" && \(line)", folder.path]) }
 
-    /// A commit of everything in the folder.
+    /// Commits all files in the folder.
     @discardableResult
     package func commit(
         _ message: String,

@@ -1,7 +1,8 @@
 import Foundation
 import StrataCloud
 
-// strata-cache FOLDER SEED STEPS: fills and empties the cache of a folder by chance, and writes a line for each step. Tests kill it.
+// strata-cache FOLDER SEED STEPS: performs random operations on the cache of a folder, and writes a line for each step.
+// Tests kill it.
 
 struct Random: RandomNumberGenerator {
     var state: UInt64
@@ -39,7 +40,7 @@ for step in 0..<steps {
     case 4: try await cache.remove(key)
     default: try Data("a download that is not finished".utf8).write(to: cache.temporaryPlace())
     }
-    // What is held can be read, and is what it says.
+    // Each held file can be read, and has the expected content.
     for file in held {
         let text = try String(contentsOf: file.file, encoding: .utf8)
         guard text.utf8.count == file.size, text.split(separator: " ")[1] == file.eTag?.value ?? "" else {

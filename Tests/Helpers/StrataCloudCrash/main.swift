@@ -2,8 +2,9 @@ import CFileSteps
 import CloudScenarios
 import Foundation
 
-// strata-cloud-crash SCENARIO FOLDER STEP [opening]: does the work of a scenario, and ends by SIGKILL right before a step, counted from when the
-// account is open, or with `opening` from the beginning; never for 0. At the end it says how many steps there were.
+// strata-cloud-crash SCENARIO FOLDER STEP [opening]: does the work of a scenario, and ends by SIGKILL right before a
+// step. Steps count from the moment at which the account is open, or with `opening` from the beginning. With step 0 the
+// process is never killed. At the end it prints the number of steps.
 
 func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 

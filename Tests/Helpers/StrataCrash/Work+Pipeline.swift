@@ -9,8 +9,8 @@ struct Chore: OperationPayload {
 }
 
 extension Work {
-    /// Runs what is queued in a pipeline, with a mark for each operation in the commit of its end, and all of them counted in one row, until nothing
-    /// is left.
+    /// Runs the queued operations of a pipeline until none is left. The commit that ends an operation also inserts a
+    /// mark for it, and counts it in a common row.
     ///
     /// Handlers write into a diary when they begin and when they end, as ``DiaryEntry``.
     static func drain(_ path: String) async throws {
@@ -36,7 +36,7 @@ extension Work {
                 try context.first(Counter.all)!.last += 1
             }
         }
-        // Bounded: whoever has started this kills it long before.
+        // The loop is bounded, although the test that has started this process kills it long before.
         for _ in 0..<6000 {
             try await Task.sleep(for: .milliseconds(20))
             if try await stack.background({ try $0.count(QueuedOperation.all) }) == 0 { break }
@@ -45,9 +45,10 @@ extension Work {
         try await stack.close()
     }
 
-    /// Runs the queued operations until none is left. The operation of number 3 kills the process.
+    /// Runs the queued operations until none is left. The operation with number 3 kills the process.
     ///
-    /// - Parameter count: how many handlers are to run by then, all of which wait for it; 0 for any.
+    /// - Parameter count: the number of handlers that must run before the kill. They all wait for it. 0 permits any
+    ///   number.
     static func poison(_ path: String, besides count: Int) async throws {
         let url = URL(fileURLWithPath: path)
         let stack = try await ContextStack.open(.sqlite(url), models: Pipeline.models, stack: .rootOnly)
@@ -65,7 +66,7 @@ extension Work {
         acknowledge("drained")
     }
 
-    /// Runs one operation, and says when its handler has begun and is about to return.
+    /// Runs one operation. Reports when its handler has begun, and when it is about to return.
     static func handle(_ path: String) async throws {
         let url = URL(fileURLWithPath: path)
         let stack = try await ContextStack.open(.sqlite(url), models: [Mark.self] + Pipeline.models, stack: .rootOnly)

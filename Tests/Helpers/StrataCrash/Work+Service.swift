@@ -6,8 +6,8 @@ import Strata
 import StrataPipeline
 
 extension Work {
-    /// Runs a pipeline as a service, two operations at once, until SIGTERM: of those, the first one ends once there is a file beside the store, and the others
-    /// never do by themselves.
+    /// Runs a pipeline as a service, with two operations at once, until SIGTERM. The first operation ends when a
+    /// certain file exists beside the store. The others never end by themselves.
     static func serve(_ path: String) async throws {
         let stack = try await ContextStack.open(
             .sqlite(URL(fileURLWithPath: path)),

@@ -4,16 +4,19 @@ import StoreModels
 import Strata
 import StrataPipeline
 
-/// What goes wrong with the operations of ``Work/steps(_:killBefore:)`` on purpose.
+/// The deliberate failure of an operation in ``Work/steps(_:killBefore:)``.
 private struct Mishap: Error {}
 
 extension Work {
-    /// Queues six operations in three commits and runs them to their ends, by as many ways as there are: with changes of the
-    /// handler's, after another one, at the second attempt, skipped, failed and retried by hand, and behind one of these.
+    /// Queues six operations in three commits and runs them to their ends in all possible ways: with changes by the
+    /// handler, after another operation, at the second attempt, skipped, failed and retried manually, and after one
+    /// that was retried.
     ///
-    /// What is in the store already is not queued again, so that a process which is killed on the way can be followed by another one.
+    /// Operations that are already in the store are not queued again, so another process can continue the work of a
+    /// killed one.
     ///
-    /// - Parameter call: the process ends right before this one of the system calls by which SQLite changes files; never for 0.
+    /// - Parameter call: the process is killed right before this call, counted among the system calls by which SQLite
+    ///   changes files. With 0 it is never killed.
     static func steps(_ path: String, killBefore call: Int) async throws {
         let url = URL(fileURLWithPath: path)
         let stack = try await ContextStack.open(.sqlite(url), models: [Mark.self] + Pipeline.models, stack: .rootOnly)
@@ -52,11 +55,11 @@ extension Work {
         acknowledge("done \(kill_switch_calls())")
     }
 
-    /// The mark that says that the fifth operation was retried by hand.
+    /// The mark of a manual retry of the fifth operation.
     private static let retried: Int64 = -50
 
     private static func queue(_ commit: Int, in context: ObjectContext) throws {
-        // One mark for each commit, which is there if the operations are.
+        // Each commit inserts one mark, which exists if the commit's operations do.
         let mark = Int64(-commit)
         guard try context.count(Mark.where { $0.operation == mark }) == 0 else { return }
         context.insert(Mark(operation: mark, process: 0))
@@ -75,7 +78,7 @@ extension Work {
         try context.commit()
     }
 
-    /// Retries what has failed, until nothing is left.
+    /// Retries failed operations until none is left.
     private static func waitForEnds(_ stack: ContextStack) async throws {
         for _ in 0..<2000 {
             let isDone = try await stack.background { context in

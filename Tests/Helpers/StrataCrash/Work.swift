@@ -4,7 +4,7 @@ import StoreModels
 import Strata
 
 enum Work {
-    /// Transfers money until it is killed, and acknowledges each commit by its position and the new ids.
+    /// Transfers money until it is killed. Acknowledges each commit with its position and the new ids.
     static func transfer(_ path: String) async throws {
         let stack = try await ContextStack.open(.sqlite(path: path), models: Bank.models, stack: .rootOnly)
         try await stack.on(.root) { context in
@@ -16,8 +16,8 @@ enum Work {
         }
     }
 
-    /// Adds an amount to the first account so many times, again and again where another process was faster, and to an account
-    /// of its own.
+    /// Adds an amount to the first account and to a separate one, `times` times. Repeats a transaction if another
+    /// process was faster.
     static func add(_ path: String, amount: Int, times: Int) async throws {
         let stack = try await ContextStack.open(.sqlite(path: path), models: Bank.models, stack: .rootOnly)
         let own = "own \(getpid())"
@@ -33,7 +33,7 @@ enum Work {
         acknowledge("done \(own) \(conflicts)")
     }
 
-    /// Takes so many ids.
+    /// Reserves `count` ids.
     static func ids(_ path: String, count: Int) async throws {
         let stack = try await ContextStack.open(.sqlite(path: path), models: Bank.models, stack: .rootOnly)
         let numbers = try (0..<count).map { _ in try stack.newID(for: Account.self).number }
@@ -41,7 +41,7 @@ enum Work {
         try await stack.close()
     }
 
-    /// Runs so many blocks at once that read and wait a little, in a process that may open 256 files.
+    /// Runs `count` blocks at once that read and wait a little, in a process that may open 256 files.
     static func blocks(_ path: String, count: Int) async throws {
         var limit = rlimit(rlim_cur: 256, rlim_max: 256)
         guard setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { throw POSIXError(.EPERM) }
@@ -51,7 +51,7 @@ enum Work {
                 group.addTask {
                     try await stack.background { context in
                         let count = try context.count(Account.all)
-                        // Some of them wait while they stand on their snapshot, and some for a block within them.
+                        // Some blocks wait while they hold their snapshot, and some wait for a nested block.
                         if index % 50 == 0 { try await Task.sleep(for: .milliseconds(20)) }
                         if index % 20 == 0 { _ = try await stack.background { try $0.count(Account.all) } }
                         return count > 0 ? 1 : 0
@@ -67,7 +67,7 @@ enum Work {
     /// Holds the write lock until it is killed.
     static func lock(_ path: String) async throws {
         var configuration = Configuration()
-        // A stack that has just been opened reserves ids.
+        // A stack that has just been opened may be reserving ids.
         configuration.busyMode = .timeout(5)
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         try queue.inDatabase { db in
@@ -77,7 +77,7 @@ enum Work {
         }
     }
 
-    /// Migrates a store to the bank's next version, and says how far it has come and at last how many customers there are.
+    /// Migrates a store to the bank's next version. Reports the progress, and finally the number of customers.
     static func migrate(_ path: String) async throws {
         let migration = NewBank.migration.onProgress { progress in
             acknowledge("\(progress.fraction) \(progress.activity)")
@@ -101,7 +101,7 @@ enum Work {
         while true { try await Task.sleep(for: .seconds(1)) }
     }
 
-    /// Opens and closes.
+    /// Opens a store, commits an account, and closes the store.
     static func open(_ path: String) async throws {
         let stack = try await ContextStack.open(.sqlite(path: path), models: Bank.models, stack: .rootOnly)
         try await stack.on(.root) { context in

@@ -2,8 +2,8 @@ import Foundation
 import Strata
 import StoreModels
 
-// Usage: strata-crash <command> <path> [number] [number]. Each line of its output is an acknowledgement, written at once and
-// without a buffer, so that it survives the process.
+// Usage: strata-crash <command> <path> [number] [number]. Each line of its output is an acknowledgement. It is written
+// at once and without a buffer, so it survives the process.
 
 func acknowledge(_ line: String) {
     var bytes = Array((line + "\n").utf8)

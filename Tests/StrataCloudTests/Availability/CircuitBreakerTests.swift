@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataCloud
 
-/// The rules by which a remote is asked, rests, and is asked again.
+/// The rules that decide when requests reach a remote, when they rest, and when they try again.
 @Suite struct CircuitBreakerTests {
     private let start = Date(timeIntervalSinceReferenceDate: 0)
 
@@ -18,7 +18,7 @@ import Testing
         breaker.noteAnswer(isProgress: false, round: breaker.round, at: start)
         for _ in 0..<100 { #expect(breaker.enter() == .admitted) }
         for _ in 0..<101 { breaker.leave() }
-        // Nothing is known of it any more.
+        // The last answer no longer proves anything.
         #expect(breaker.phase == .trying)
     }
 
@@ -75,7 +75,7 @@ import Testing
         let round = breaker.round
         breaker.noteFailure(isRefusal: true, pause: .seconds(30), round: round, at: start, random: 1)
         #expect(breaker.phase == .resting(until: at(30)))
-        // Another one of the same time asks for more.
+        // Another refusal in the same round asks for a longer pause.
         breaker.noteFailure(isRefusal: true, pause: .seconds(40), round: round, at: start, random: 1)
         #expect(breaker.phase == .resting(until: at(40)))
         breaker.noteAnswer(isProgress: true, round: breaker.round, at: at(20))

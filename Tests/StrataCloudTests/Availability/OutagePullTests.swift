@@ -7,7 +7,7 @@ import Testing
 
 @testable import StrataCloud
 
-/// Pulls and downloads wait for the same circuit breaker as operations do, and tell it what they find.
+/// Pulls and downloads wait for the same circuit breaker as operations, and report their results to it.
 @Suite(.timeLimit(.minutes(2))) struct OutagePullTests {
     private static let away = RemoteError(.unreachable, "connection refused")
     private static let cut = RemoteError(.answerLost, "The connection was reset.")
@@ -22,7 +22,7 @@ import Testing
         world.fail(with: Self.away)
         await #expect(throws: RemoteError.self) { try await world.account.pull() }
         #expect(world.account.outage != nil)
-        // Nothing is sent any more.
+        // No upload is sent during the outage.
         let puts = world.requests.count { $0.verb == "PUT" }
         world.account.push.resume()
         try await world.settle()
@@ -59,7 +59,7 @@ import Testing
         let world = try await OutageWorld()
         try await world.stage.commit { _ = try $0.createNode(at: "/f/a") }
         try await world.stage.drain()
-        // Another machine takes the folder away.
+        // Another machine deletes the folder.
         world.stage.remote.write("home/f/a", nil)
         world.stage.remote.write("home/f", nil)
         try await world.stage.commit { cloud in _ = try cloud.createNode(at: "/f/b") }
@@ -87,7 +87,7 @@ import Testing
         world.stage.remote.write("home/film", text)
         try await world.account.pull()
         let node = try await world.stage.read { try $0.node(at: "/film").id }
-        // A byte comes each time.
+        // Each attempt delivers one byte.
         world.fail { $0.verb == "BODY" ? .cut(1) : nil }
         let account = world.account
         let task = Task { try await account.downloads.fetch(node) }
@@ -96,7 +96,7 @@ import Testing
             if world.requests.count(where: { $0.verb.hasPrefix("GET") }) > 30 { break }
         }
         #expect(world.requests.count { $0.verb.hasPrefix("GET") } > 30)
-        // Even where it is away for long in between.
+        // The download also survives a long outage.
         world.fail(with: error)
         try await world.pass(300)
         world.fail(nil)

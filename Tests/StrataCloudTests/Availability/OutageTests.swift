@@ -7,7 +7,7 @@ import Testing
 
 @testable import StrataCloud
 
-/// A remote that is away is asked seldom, by one probe for all operations, and no operation fails because of the
+/// An unreachable remote receives few requests: one probe serves all operations. No operation fails because of the
 /// outage.
 @Suite(.timeLimit(.minutes(5))) struct OutageTests {
     private static let away = RemoteError(.unreachable, "connection refused")
@@ -32,7 +32,7 @@ import Testing
         try await world.pass(60)
         let first = world.requests.count - before
         #expect((3...10).contains(first), "\(first)")
-        // From then on one for each pause, of half a minute at least.
+        // After the first minute there is one request per pause. A pause lasts at least half a minute.
         let commits = try world.stage.stack.commitCount()
         try await world.pass(600)
         let later = world.requests.count - before - first
@@ -41,7 +41,7 @@ import Testing
         let rows = try await world.operations()
         #expect(rows.count == 2_000)
         #expect(rows.allSatisfy { $0.status == .pending && $0.attempts == 0 })
-        // One success lets all go on.
+        // One success releases all operations.
         world.fail(nil)
         try await world.pass(61)
         #expect(try await world.operations().isEmpty)
@@ -103,7 +103,7 @@ import Testing
         }
         world.fail { request in
             guard request.verb.hasPrefix("PART") else { return nil }
-            // Every second one breaks.
+            // Every second request breaks.
             let isCut = count.withLock { count in
                 count += 1
                 return count % 2 == 0
@@ -114,7 +114,7 @@ import Testing
         world.account.push.resume()
         for _ in 0..<200 where try await !world.operations().isEmpty { try await world.pass(1) }
         #expect(world.stage.remote.tree["home/film"] == text)
-        // Progress has kept the pauses short.
+        // Progress keeps the pauses short.
         #expect(world.clock.now.timeIntervalSince(start) <= 70)
         #expect(try await world.operations().isEmpty)
         await world.account.close()
@@ -181,7 +181,7 @@ import Testing
         network.set(false)
         world.fail(nil)
         let count = world.requests.count
-        // Nothing is asked without a network.
+        // The account sends no request without a network.
         try await world.pass(200)
         #expect(world.requests.count == count)
         #expect(world.account.outage != nil && world.account.outage?.restsUntil == nil)
@@ -208,7 +208,7 @@ import Testing
         #expect(bob.tree.count == 2)
         #expect(try await world.operations().count == 20)
         #expect(world.requests.count == count)
-        // And an inbox that is away keeps nothing else back.
+        // An unreachable inbox does not delay other operations either.
         world.fail(nil)
         try await world.pass(61)
         #expect(try await world.operations().isEmpty)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StrataCloud
 
-/// An account by a virtual clock, whose remote fails as a test says.
+/// An account with a virtual clock. A test decides which requests of its remote fail.
 struct OutageWorld {
     typealias Rule = @Sendable (StrictRemote.Request) -> StrictRemote.Fault?
 
@@ -42,19 +42,19 @@ struct OutageWorld {
     var account: CloudAccount { stage.account }
     var requests: [StrictRemote.Request] { stage.remote.requests }
 
-    /// Has requests fail from now on; none where it is nil.
+    /// Makes requests fail from now on, or succeed if `rule` is nil.
     func fail(_ rule: Rule?) { self.rule.rule.withLock { $0 = rule } }
 
     func fail(with error: RemoteError) { fail { _ in .before(error) } }
 
-    /// Creates `count` files by one commit.
+    /// Creates `count` files in one commit.
     func fill(_ count: Int, _ prefix: String = "n") async throws {
         try await stage.commit { cloud in
             for number in 0..<count { try cloud.createNode(at: TreePath(["\(prefix)\(number)"])) }
         }
     }
 
-    /// Waits until nothing happens any more unless the clock moves.
+    /// Waits until nothing more happens unless the clock moves.
     func settle() async throws {
         var last = -1
         var quiet = 0
@@ -87,10 +87,10 @@ struct OutageWorld {
 }
 
 extension ContextStack {
-    /// How many commits there have been.
+    /// The number of commits so far.
     func commitCount() throws -> Int64 {
         var number: Int64 = 0
-        // Where nothing is written its number is the next one's.
+        // A transaction that writes nothing has the number of the next commit.
         try transact(author: "test") { number = $0.number - 1 }
         return number
     }

@@ -4,7 +4,7 @@ import StrataTesting
 
 @testable import StrataCloud
 
-/// A folder for caches, which is deleted with it.
+/// A folder for caches, which is deleted when this object is released.
 final class CacheWorld: Sendable {
     let folder: URL
     let clock = VirtualClock()
@@ -21,14 +21,14 @@ final class CacheWorld: Sendable {
         CacheKey(account: account, node: node, sections: sections)
     }
 
-    /// The names of the files that are there, whether an entry names them or not.
+    /// The names of the files on disk, with or without an entry in the index.
     var files: Set<String> {
         Set((try? FileManager.default.contentsOfDirectory(atPath: folder.appending(path: "files").path)) ?? [])
     }
 }
 
 extension DiskCache {
-    /// Adopts a new file of so many bytes.
+    /// Adopts a new file of `size` bytes.
     func add(
         _ node: Int64,
         size: Int = 10,
@@ -47,7 +47,7 @@ extension DiskCache {
         )
     }
 
-    /// Adopts a new file that nobody holds.
+    /// Adopts a new file and releases it at once.
     func put(
         _ node: Int64,
         size: Int = 10,
@@ -59,20 +59,20 @@ extension DiskCache {
         try await settle()
     }
 
-    /// Leaves the cache as a process does that is killed: its lock is had by nobody, and nothing is cleaned up.
+    /// Leaves the cache as a killed process does: no one holds its lock, and nothing is cleaned up.
     func abandon() { _ = lock.withLock { $0.lock.take() } }
 
-    /// Waits until what was released is.
+    /// Waits until all releases so far have taken effect.
     func settle() async throws { _ = try await usage() }
 
-    /// The nodes that are found, without using any.
+    /// The nodes that the index can find. The query does not count as a use.
     func nodes() async throws -> [Int64] {
         try await transaction { index in
             try Int64.fetchAll(index.database, sql: "SELECT node FROM entry WHERE isRemoved = 0 ORDER BY node")
         }
     }
 
-    /// What is wrong with index and files; nothing, if all is well.
+    /// The inconsistencies between the index and the files. The result is empty if there are none.
     func faults() async throws -> [String] {
         try await transaction { index in
             var faults: [String] = []

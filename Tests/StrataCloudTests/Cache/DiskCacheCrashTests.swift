@@ -5,7 +5,7 @@ import Testing
 @testable import StrataCloud
 
 @Suite(.timeLimit(.minutes(2))) struct DiskCacheCrashTests {
-    /// A process that works on a cache by chance.
+    /// A process that performs random operations on a cache.
     private final class Worker: Sendable {
         private let process: Mutex<Process>
         private let output = Pipe()
@@ -24,7 +24,7 @@ import Testing
             self.process = Mutex(process)
         }
 
-        /// Reads until it has made so many steps, or has ended.
+        /// Reads the output until the process has reported `steps` steps, or has ended.
         func wait(steps: Int) async {
             let reader = output.fileHandleForReading
             await withCheckedContinuation { continuation in
@@ -40,9 +40,9 @@ import Testing
             }
         }
 
-        /// Kills it, if it still runs.
+        /// Kills the process if `killing` is set, and waits for its end.
         ///
-        /// - Returns: whether it has ended by itself, and without a complaint.
+        /// - Returns: whether the process has exited by itself, with status 0.
         func end(killing: Bool) async -> Bool {
             await withCheckedContinuation { continuation in
                 Thread.detachNewThread { [self] in

@@ -107,7 +107,7 @@ import Testing
         }
         #expect(try await cache.file(CacheWorld.key(1))?.eTag == ETag("1"))
 
-        // The index refuses at the very end, when the file has been moved already.
+        // The index refuses in the last step, when the file has already been moved.
         try await cache.transaction { $0.database.add(transactionObserver: Refusal(), extent: .databaseLifetime) }
         let place = try cache.temporaryPlace()
         try Data("x".utf8).write(to: place)
@@ -122,7 +122,7 @@ import Testing
         #expect(try await next.faults() == [])
     }
 
-    /// Lets no further transaction be committed.
+    /// Prevents every further transaction from being committed.
     private final class Refusal: TransactionObserver {
         private var isArmed = false
 

@@ -5,7 +5,8 @@ import Testing
 
 @testable import StrataCloud
 
-/// What an application asks for against what both operations do is refused, and nothing of either is dropped.
+/// If an application's dependency contradicts the effects of two operations, the commit refuses it and drops neither
+/// operation.
 @Suite struct ContradictionTests {
     private struct Step: OperationPayload { var name = "" }
 
@@ -95,7 +96,7 @@ import Testing
             let upload = try cloud.operations(for: cloud.createNode(at: "/a"))
             let other = try cloud.node(at: "/a 2")
             try cloud.rename(other, to: "b")
-            // The move frees the place of the upload, so the upload would run after the move.
+            // The move frees the path of the upload, so the upload would run after the move.
             for move in try cloud.operations(for: other) { try move.addDependencies(upload) }
         }
         stage.remote.write("home/a", "of others")

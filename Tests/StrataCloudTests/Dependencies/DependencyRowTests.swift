@@ -5,9 +5,11 @@ import Testing
 
 @testable import StrataCloud
 
-/// The rows of the table of automatic dependencies: operations in the order of their commits, and what each waits for.
+/// The rules of automatic dependencies: operations in the order of their commits, and the operations that each waits
+/// for.
 @Suite struct DependencyRowTests {
-    /// The operations that steps have queued, one commit each, and which of the others each depends on, by their numbers from 1.
+    /// Runs each step in its own commit. Gives, for each queued operation, the operations that it depends on.
+    /// Operations are numbered from 1.
     private func dependencies(
         _ stage: CloudStage,
         _ steps: [@Sendable (CloudContext) throws -> Void]
@@ -27,7 +29,7 @@ import Testing
         }
     }
 
-    /// A stage whose remote has some folders and files already.
+    /// A stage whose remote already has some folders and files.
     private func stage(_ paths: [TreePath] = [], keepsRecords: Bool = false) async throws -> CloudStage {
         let stage = try await CloudStage(StrictRemote(RemoteCapabilities(keepsRecords: keepsRecords, isLocal: true)))
         try await stage.commit { cloud in
@@ -46,7 +48,7 @@ import Testing
         return stage
     }
 
-    @Test("A1 a node comes behind the folder that it lies in") func a1() async throws {
+    @Test("The upload of a node waits for the folder that contains it") func a1() async throws {
         let stage = try await stage(["/foo"])
         let found = try await dependencies(
             stage,
@@ -55,7 +57,9 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test("A2 a place is freed, filled, moved and filled below in turn") func a2() async throws {
+    @Test("Operations on one path run in order: free it, fill it, move the folder, and fill the moved folder") func a2()
+        async throws
+    {
         let stage = try await stage(["/foo"])
         let found = try await dependencies(
             stage,
@@ -67,7 +71,7 @@ import Testing
         #expect(found == [2: [1], 3: [2], 4: [3]])
     }
 
-    @Test("A3 nodes of different folders have nothing to do with each other") func a3() async throws {
+    @Test("Operations on nodes in different folders do not wait for each other") func a3() async throws {
         let stage = try await stage(["/Moo", "/Quack"])
         let found = try await dependencies(
             stage,
@@ -76,13 +80,13 @@ import Testing
         #expect(found == [:])
     }
 
-    @Test("A4 the content of a new node comes behind its record") func a4() async throws {
+    @Test("The content of a new node waits for its record") func a4() async throws {
         let stage = try await stage(keepsRecords: true)
         let found = try await dependencies(stage, [{ try $0.createNode(at: "/n") }])
         #expect(found == [2: [1]])
     }
 
-    @Test("A5 an edit comes behind the node itself") func a5() async throws {
+    @Test("A second upload of a node waits for its first upload") func a5() async throws {
         let found = try await dependencies(
             stage(),
             [{ try $0.createNode(at: "/a") }, { _ = try $0.upload($0.node(at: "/a")) }]
@@ -90,7 +94,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test("A6 a move comes behind the node itself") func a6() async throws {
+    @Test("A move waits for the upload that creates its node") func a6() async throws {
         let found = try await dependencies(
             stage(),
             [{ try $0.createNode(at: "/a") }, { try $0.move($0.node(at: "/a"), to: "/b") }]
@@ -98,7 +102,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test("A7 an upload comes behind the move of its node") func a7() async throws {
+    @Test("An upload waits for the move of its node") func a7() async throws {
         let found = try await dependencies(
             stage(["/a"]),
             [{ try $0.move($0.node(at: "/a"), to: "/b") }, { _ = try $0.upload($0.node(at: "/b")) }]
@@ -106,7 +110,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test("A9 a move comes behind the delete that frees its place") func a9() async throws {
+    @Test("A move waits for the delete that frees its target path") func a9() async throws {
         let found = try await dependencies(
             stage(["/a", "/b"]),
             [{ try $0.delete($0.node(at: "/b")) }, { try $0.move($0.node(at: "/a"), to: "/b") }]
@@ -114,7 +118,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test("A10 a delete comes behind the move of its node") func a10() async throws {
+    @Test("A delete waits for the move of its node") func a10() async throws {
         let found = try await dependencies(
             stage(["/a"]),
             [{ try $0.move($0.node(at: "/a"), to: "/b") }, { try $0.delete($0.node(at: "/b")) }]
@@ -122,7 +126,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test("A11 moves of one node come one behind the other") func a11() async throws {
+    @Test("A second move of a node waits for the first") func a11() async throws {
         let found = try await dependencies(
             stage(["/a"]),
             [{ try $0.move($0.node(at: "/a"), to: "/b") }, { try $0.move($0.node(at: "/b"), to: "/c") }]
@@ -130,7 +134,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test("A12 what lies in a copy comes behind the copy") func a12() async throws {
+    @Test("A node in a copied folder waits for the copy") func a12() async throws {
         let found = try await dependencies(
             stage(["/Folder"]),
             [{ try $0.copy($0.node(at: "/Folder"), to: "/x") }, { try $0.createNode(at: "/x/child") }]
@@ -138,7 +142,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test("A13 a message to somebody else comes behind the node that it copies") func a13() async throws {
+    @Test("A message to another account waits for the upload of the node that it copies") func a13() async throws {
         let stage = try await stage()
         let found = try await dependencies(
             stage,
@@ -158,7 +162,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test("A16 a move comes behind the folder that it leads into") func a16() async throws {
+    @Test("A move waits for the folder that it moves the node into") func a16() async throws {
         let found = try await dependencies(
             stage(["/a"]),
             [{ try $0.createFolder(at: "/F") }, { try $0.move($0.node(at: "/a"), to: "/F/a") }]
@@ -166,7 +170,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test("A18 the delete of a folder leaves out what was to be put into it") func a18() async throws {
+    @Test("The delete of a folder skips queued uploads into the folder") func a18() async throws {
         let stage = try await stage(["/F"])
         _ = try await dependencies(
             stage,
@@ -181,7 +185,7 @@ import Testing
         #expect(stage.remote.refusals == [])
     }
 
-    @Test("A19 operations by hand come one behind the other where they write the same") func a19() async throws {
+    @Test("Operations of the application that write the same resource run in order") func a19() async throws {
         let stage = try await stage()
         let avatar: @Sendable (String) -> @Sendable (CloudContext) throws -> Void = { name in
             { $0.enqueue(Message(to: name), in: "avatars", writes: [$0.resource("avatar \(name)")]) }
@@ -190,7 +194,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test("A20 accounts have nothing to do with each other") func a20() async throws {
+    @Test("Operations of different accounts do not wait for each other") func a20() async throws {
         let stage = try await stage()
         let other = try await CloudStage(StrictRemote(name: "other"), stack: stage.stack, id: "bob")
         try await stage.commit { _ = try $0.createNode(at: "/a") }
@@ -204,7 +208,8 @@ import Testing
         #expect(other.remote.tree == ["home/": "", "home/a": "content of /a"])
     }
 
-    @Test("A21 the move of a folder waits for what is put into it, since things lie by their paths") func a21()
+    @Test("The move of a folder waits for uploads into the folder, because the remote addresses files by path")
+    func a21()
         async throws
     {
         let found = try await dependencies(
@@ -214,10 +219,10 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test("A22 what waits comes behind a folder that has to be made first after all") func a22() async throws {
+    @Test("A queued upload waits for a folder that an operation creates again") func a22() async throws {
         let stage = try await stage(["/F"])
         try await stage.commit { _ = try $0.createNode(at: "/F/a") }
-        // Somebody has deleted the folder at the remote, while there is something to be put into it.
+        // Another machine has deleted the folder at the remote while an upload into it is queued.
         try await stage.commit { cloud in
             let folder = try cloud.node(at: "/F")
             let work = CloudWork(kind: .record, node: folder.id.number, isFolder: true)
@@ -227,7 +232,7 @@ import Testing
         #expect(found == [1: [2]])
     }
 
-    @Test("A24 a name that changes its case stays at its place") func a24() async throws {
+    @Test("A rename that changes only the case of a name does not wait for anything") func a24() async throws {
         let stage = try await CloudStage(options: CloudOptions(names: .caseInsensitive))
         try await stage.commit { _ = try $0.createFolder(at: "/Foo") }
         try await stage.drain()

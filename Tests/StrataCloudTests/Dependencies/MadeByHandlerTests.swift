@@ -5,13 +5,13 @@ import Testing
 
 @testable import StrataCloud
 
-@Suite("N3 what handlers make in the tree") struct MadeByHandlerTests {
+@Suite("Nodes that operation handlers create") struct MadeByHandlerTests {
     private struct Import: OperationPayload {
         var number: Int
     }
 
     @Test(
-        "N3 a folder that a handler's changes make comes before what is in it, also where nothing has waited for anything before",
+        "A folder that a handler creates is sent before the files in it, even if no operation was waiting before",
         .timeLimit(.minutes(1))
     )
     func order() async throws {
@@ -32,7 +32,7 @@ import Testing
                 try context.commit()
             }
             try await imports.drained()
-            // So that nothing waits for anything when the next one comes.
+            // After this, no operation waits for another one when the next import begins.
             try await stage.drain()
             account.push.resume()
         }

@@ -5,7 +5,8 @@ import Testing
 
 @testable import StrataCloud
 
-/// What is sent once more goes before what waits already, some of which goes before others itself.
+/// An operation that sends a node again goes before the operations that already wait. Some of these go before others
+/// themselves.
 @Suite struct SentAnewTests {
     private func stage(_ paths: [TreePath], folders: [TreePath] = []) async throws -> CloudStage {
         let stage = try await CloudStage()
@@ -44,7 +45,8 @@ import Testing
         stage.remote.write("home/x", nil)
         stage.remote.write("home/q", nil)
         try await stage.commit { cloud in
-            // The file goes before its moves; the folder before the file, and not behind what waits for that.
+            // The file goes before its moves. The folder goes before the file, and does not wait for the operations
+            // that wait for the file.
             if isFolderFirst { try cloud.sendAnew(cloud.context.find(folder)!, []) }
             try cloud.sendAnew(cloud.context.find(file)!, .data)
             if !isFolderFirst { try cloud.sendAnew(cloud.context.find(folder)!, []) }

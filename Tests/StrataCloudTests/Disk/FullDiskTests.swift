@@ -6,17 +6,18 @@ import Testing
 
 @testable import StrataCloud
 
-/// A disk has more room at each try, from none to enough: before it is enough each try ends in an error that says so, and loses nothing.
-@Suite("N7 N8 N9 full disks", .enabled(if: SmallDisk.isAllowed, "needs the right to mount a file system"))
+/// A test retries with more free space each time, from none to enough. Until the space is enough, each attempt fails
+/// with an error that names the full disk, and loses nothing.
+@Suite("Full disks", .enabled(if: SmallDisk.isAllowed, "needs the right to mount a file system"))
 struct FullDiskTests {
-    /// By how many bytes the room grows.
+    /// The number of bytes by which the free space grows.
     private static let step = 8192
-    /// How many files a pull finds: more than one of its commits has.
+    /// The number of files that a pull finds: more than one commit of a pull contains.
     private static let count = 250
 
-    /// Tries with more and more room until it works.
+    /// Retries with more and more free space until the body succeeds.
     ///
-    /// - Returns: how often it did not.
+    /// - Returns: the number of failures.
     private func untilItWorks(
         on disk: SmallDisk,
         _ body: () async throws -> Bool
@@ -31,7 +32,7 @@ struct FullDiskTests {
         return 0
     }
 
-    /// The names of what is in a folder, and in those within it.
+    /// The paths of the files in a folder and its subfolders.
     private func files(below folder: URL) throws -> [String] {
         let all = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
         return all.filter { path in
@@ -84,7 +85,8 @@ struct FullDiskTests {
         }
         #expect(failures > 2)
         #expect(mostKept > 100_000)
-        // Once, but for what came again since there was no room for it, and for a file that the index had no room for.
+        // The content arrives once, apart from bytes that arrive again because there was no room for them, and a file
+        // that the index had no room for.
         let given = stage.remote.state.withLock { $0.given } - before
         #expect(given < content.count * (failures + 1))
         #expect(try files(below: Downloads.partials(in: folder)) == [])
@@ -118,7 +120,7 @@ struct FullDiskTests {
                 return true
             } catch let error as StrataError {
                 #expect(error.code == .diskFull, "\(error)")
-                // What is new lands with its mark.
+                // A new node and its download mark arrive in the same commit.
                 let (nodes, marked) = try await stage.read { cloud in
                     (
                         try cloud.context.count(CloudNode.where { $0.isFolder == false }),
@@ -157,7 +159,7 @@ struct FullDiskTests {
         let folder = disk.folder.file("cache")
         let stage = try await CloudStage(remote, stack: stack, options: CloudOptions(cacheFolder: folder))
         try await stage.account.pull()
-        // The account's own would download before the disk is full.
+        // The account's own downloads would finish before the disk is full.
         let options = CloudOptions(maxConcurrent: 1, download: .all, cacheFolder: folder)
         let account = stage.account
         let downloads = Downloads(
@@ -173,7 +175,7 @@ struct FullDiskTests {
             marks.look()
             await marks.settle()
             let marked = try await stage.read { try $0.nodesMarkedForDownload().map(\.id) }
-            // What is marked no more is here.
+            // A node without a mark has its file in the cache.
             let all = try await stage.read { try $0.context.fetch(CloudNode.where { $0.isFolder == false }).map(\.id) }
             #expect(all.count == 4)
             let kept = Set((try? await downloads.cache().nodes()) ?? [])
@@ -231,7 +233,7 @@ struct FullDiskTests {
         }
         #expect(failures > 2)
         #expect(try Data(contentsOf: root.appending(path: "home/film")) == content)
-        // Nothing of the tries is left.
+        // The failed attempts leave no files.
         let left = try files(below: root).sorted()
         #expect(left == ["\(FolderRemote.workName)/lock", "home/film"])
         await account.close()

@@ -6,9 +6,9 @@ import Testing
 
 @testable import StrataCloud
 
-/// Content comes here once, whole, and of the version that it says.
+/// Each content is downloaded once, whole, and in the version that the download reports.
 @Suite struct DownloadTests {
-    /// A stage whose remote has a file `/n`, with a cache of its own.
+    /// A stage with its own cache, whose remote has a file `/n`.
     private func stage(
         _ text: String = "0123456789",
         retry: RetryPolicy = .standard,
@@ -34,7 +34,7 @@ import Testing
         return (stage, id, scratch)
     }
 
-    /// The same, where downloads wait at a gate, and tell when they have come there.
+    /// The same stage, but downloads wait at a gate, and the stream reports their arrival.
     private func stage(_ gate: Gate) async throws -> (CloudStage, ObjectID<CloudNode>, Scratch, AsyncStream<Void>) {
         let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
         let (stage, node, scratch) = try await stage { request, _ in
@@ -45,7 +45,7 @@ import Testing
         return (stage, node, scratch, begun)
     }
 
-    /// A folder that goes away with this.
+    /// A folder that is deleted when this object is released.
     final class Scratch: Sendable {
         let folder = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID().uuidString)")
         deinit { try? FileManager.default.removeItem(at: folder) }
@@ -92,7 +92,7 @@ import Testing
         let gate = Gate()
         let (stage, node, scratch) = try await stage { request, _ in request.verb == "GET" ? .gate(gate) : nil }
         let downloads = stage.account.downloads
-        // All have asked by then, or ask while it goes on.
+        // All callers have asked before the gate opens, or ask while the transfer runs.
         async let opening: Void = {
             try? await Task.sleep(for: .milliseconds(100))
             gate.open()
@@ -176,7 +176,7 @@ import Testing
             else { return nil }
             return .cut(4)
         }
-        // The listing is of the first version; the body breaks off, and then there is another one.
+        // The listing shows the first version. The body breaks off, and then the remote has another version.
         stage.remote.write("home/n", "another version")
         let file = try await stage.account.downloads.fetch(node)
         #expect(try text(file) == "another version")
@@ -293,11 +293,11 @@ import Testing
         }
         var names: [String: String] = [:]
         for (index, name) in ["a", "b", "c"].enumerated() { try partial(name, age: 1000 - Double(index)) }
-        // The third was begun when there were two.
+        // When the third file was begun, the two existing ones were within the limit.
         #expect(scratch.partial.count == 3)
         try partial("d")
         #expect(Set(scratch.partial) == Set(["b", "c", "d"].compactMap { names[$0] }))
-        // What nobody has gone on with for weeks goes as well.
+        // A partial file that no download has continued for weeks is deleted as well.
         try partial("e", age: 40 * 86_400, limit: .max)
         try partial("f", limit: .max)
         #expect(Set(scratch.partial) == Set(["b", "c", "d", "f"].compactMap { names[$0] }))

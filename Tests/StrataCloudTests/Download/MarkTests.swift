@@ -6,7 +6,8 @@ import Testing
 
 @testable import StrataCloud
 
-/// Marks are for what can be downloaded, count where that will be, and go when it has come.
+/// A mark requests a section that can be downloaded. It counts as remaining work only if it will be downloaded, and it
+/// goes when the section has arrived.
 @Suite struct MarkTests {
     private func stage(
         _ files: [String] = ["a", "b"],
@@ -40,7 +41,7 @@ import Testing
         _ = scratch
     }
 
-    /// Marks of a folder as earlier versions have made them.
+    /// Sets marks on a folder in the way of earlier versions.
     private func markInVain(_ stage: CloudStage) async throws {
         try await stage.commit { cloud in
             let folder = try cloud.node(at: "/f")
@@ -80,7 +81,7 @@ import Testing
     @Test func `a version that does not match takes back its own marks, and none without a version`() async throws {
         let stage = try await CloudStage()
         try await stage.commit { cloud in
-            // Before any version is known.
+            // The remote does not have a version of the node yet.
             cloud.markNeedsDownload(try cloud.createNode(at: "/n"), .data)
         }
         try await stage.drain()
@@ -169,7 +170,7 @@ import Testing
         #expect(error.message.contains("data of /b: "))
         #expect((error.underlying as? RemoteError)?.code == .forbidden)
         #expect(try await stage.read { try $0.nodesMarkedForDownload().map(\.id) } == [id])
-        // A node that is deleted meanwhile is not wanted.
+        // A node that is deleted meanwhile no longer needs a download.
         try await stage.commit { try $0.delete($0.node(at: "/b")) }
         try await stage.account.downloadMarked()
         await stage.account.close()

@@ -3,21 +3,22 @@ import Foundation
 import StoreModels
 import Testing
 
-/// Every change of a file is a step, and so is every lock that is taken or left, whether by SQLite, the folder remote, the downloads or the
-/// cache: what a process has done can be told apart at these only. A process is killed before each of them, another one follows it, which
-/// is killed as well every other time, and what the last one leaves is what there would be if nobody had been killed.
+/// A step is a change of a file, or the acquisition or release of a lock, by SQLite, the folder remote, the downloads
+/// or the cache. Only at these steps can another process see a difference. The test kills a process before each chosen
+/// step. In about half of the cases, it also kills a second process that follows. The last process must leave the same
+/// state as a run without kills.
 ///
-/// By default some of the steps are tried, others each time; `STRATA_STEPS=all` tries all, `STRATA_SEED` the same again, and
-/// `STRATA_SCENARIOS` the scenarios of these names alone.
-@Suite("L1 L2 M10 N4 N6 N8 N9 an account whose process is killed between any two steps") struct KilledAccountTests {
+/// By default the test picks some of the steps, different ones in each run. `STRATA_STEPS=all` tries all steps,
+/// `STRATA_SEED` repeats a run, and `STRATA_SCENARIOS` restricts the run to the scenarios with these names.
+@Suite("An account whose process is killed between any two steps") struct KilledAccountTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let isComplete = environment["STRATA_STEPS"] == "all"
     private static let scenarios = Scenario.all.filter { scenario in
         environment["STRATA_SCENARIOS"].map { $0.split(separator: ",").contains(Substring(scenario.name)) } ?? true
     }
-    /// Of each scenario.
+    /// The approximate number of steps to try in each scenario.
     private static let portion = 4
-    /// About as many steps has the opening of an account.
+    /// The approximate number of steps that the opening of an account takes.
     private static let opening = 80
 
     @Test(.timeLimit(.minutes(60)), arguments: scenarios)
@@ -38,7 +39,8 @@ import Testing
         }
     }
 
-    /// Kills one before a step behind the opening, perhaps one that opens what that one has left, and has one come to the end.
+    /// Kills a process before a step after its opening, optionally kills a second process that opens the remaining
+    /// state, and lets a third process finish.
     private func kill(
         _ scenario: Scenario,
         at step: Int,
@@ -54,19 +56,20 @@ import Testing
             try await run(scenario, place, "\(second)", "opening")
             try await witness.inspect()
         }
-        // Threads may have come in another order, and the step after the last one.
+        // The threads may run in another order, and the step may come after the last one. The last process must finish
+        // the work in every case.
         let last = try await run(scenario, place, "0")
         #expect(last.last?.hasPrefix("done") == true, "\(comment): \(last)")
         try await witness.check()
     }
 
-    /// Gives what the process has said.
+    /// Returns the lines that the process has printed.
     @discardableResult
     private func run(_ scenario: Scenario, _ place: ScenarioPlace, _ step: String...) async throws -> [String] {
         try await Child(helper: "strata-cloud-crash", [scenario.name, place.root.path] + step).end()
     }
 
-    /// How many steps there are if nothing happens.
+    /// The number of steps of an undisturbed run.
     private func stepsOfWholeRun(_ scenario: Scenario, _ place: ScenarioPlace) async throws -> Int {
         try await scenario.prepare(place)
         let witness = try Witness(scenario, place, "\(scenario), without a kill")

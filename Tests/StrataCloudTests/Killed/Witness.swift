@@ -6,29 +6,29 @@ import Testing
 
 @testable import StrataCloud
 
-/// Looks at what processes of a scenario leave behind.
+/// Checks the state that the processes of a scenario leave.
 struct Witness {
     private let scenario: Scenario
     private let place: ScenarioPlace
     private let comment: Comment
-    /// What a file may be while the work is under way: what it was, or what it is to be.
+    /// The contents that a file may have while the work is under way: its old content, or its new one.
     private let contents: [Data]
 
-    /// - Parameter place: as it is before the work.
+    /// - Parameter place: the state before the work.
     init(_ scenario: Scenario, _ place: ScenarioPlace, _ comment: String) throws {
         (self.scenario, self.place, self.comment) = (scenario, place, Comment(rawValue: comment))
         contents = try Array(Self.tree(of: scenario, place).values) + Array(scenario.remote.values)
     }
 
-    // MARK: On the way
+    // MARK: After a kill
 
-    /// What a killed process has left: files that are whole, and of each commit all or nothing.
+    /// Checks the state after a kill: each file is whole, and each commit is stored completely or not at all.
     func inspect() async throws {
         let known = Set(contents)
         for (path, data) in try Self.tree(of: scenario, place) where !path.hasSuffix("/") {
             #expect(known.contains(data), "\(path) is half of something, \(comment)")
         }
-        // A copy, so that the next process finds the store as it was left.
+        // The check uses a copy, so that the next process finds the store unchanged.
         let other = ScenarioPlace(place.root.appending(path: "copy"))
         try FileManager.default.createDirectory(at: other.root, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: other.root) }
@@ -40,7 +40,7 @@ struct Witness {
         try await stack.background { [comment] context in
             let reports = try context.rows(Report.all).map(\.text)
             #expect(try context.uploadsDone() == reports.count { $0.hasPrefix("uploaded") }, "\(comment)")
-            // What is new lands with its mark, and a mark goes with what is told of its download.
+            // A new node and its mark arrive in one commit. The mark goes in the commit that reports the download.
             let cloud = try context.cloud(accountID: "alice")
             let marked = try cloud.nodesMarkedForDownload(.data).map { "\($0.path)" }
             let downloaded = reports.filter { $0.hasPrefix("downloaded data of ") }.compactMap {
@@ -57,16 +57,16 @@ struct Witness {
         try await stack.close()
     }
 
-    // MARK: In the end
+    // MARK: After the last process
 
-    /// What there is at last: what was to be, and nothing else anywhere.
+    /// Checks the final state: the expected result, and nothing else anywhere.
     func check() async throws {
         try expectTree()
         try expectMessages()
         try expectNoRests()
         let stack = try await place.openStack()
         let account = try await place.openAccount(stack, of: scenario)
-        // What this machine knows is what there is: nothing is found that was not known, and nobody is told of anything.
+        // The store matches the remote: a pull finds no new changes, and reports none.
         #expect(try await account.pull() == PullSummary(), "\(comment)")
         try await expectDownloads(account, stack)
         try await stack.background { [scenario, comment] context in
@@ -91,7 +91,7 @@ struct Witness {
         for (path, data) in expected { #expect(found[path] == data, "\(path), \(comment)") }
     }
 
-    /// Each has arrived, and only once.
+    /// Each message has arrived exactly once.
     private func expectMessages() throws {
         let found = try Self.names(place.others).flatMap { recipient in
             let inbox = place.others.appending(path: "\(recipient)/inbox")
@@ -101,7 +101,8 @@ struct Witness {
         #expect(found.sorted(by: order) == scenario.messages.sorted(by: order), "\(comment)")
     }
 
-    /// What was begun by those that were killed is gone, but for uploads in parts that were begun without anybody hearing of it: their time comes.
+    /// The killed processes leave no temporary files. The exception is multipart uploads whose beginning no process has
+    /// recorded: the remote deletes them when they expire.
     private func expectNoRests() throws {
         let work = place.remote.appending(path: ".%strata")
         #expect(try Self.names(work.appending(path: "new")) == [], "\(comment)")
@@ -123,7 +124,7 @@ struct Witness {
         let own = place.cache.appending(path: "files")
         #expect(try Self.names(own.appending(path: "temporary")).count == 1, "\(comment)")
         #expect(try Self.names(own.appending(path: "owners")).count == 1, "\(comment)")
-        // What has arrived and was not adopted is let go of some day, with another transfer; nothing else is left.
+        // A file that has arrived but was not adopted is released later, by another transfer. No other file remains.
         let partial = place.cache.appending(path: "partial")
         for name in try Self.names(partial) {
             #expect(name.hasSuffix(".done"), "\(comment)")
@@ -133,7 +134,7 @@ struct Witness {
             try context.cloud(account).node(at: "/letter").id
         }
         try await account.downloads.fetch(node).release()
-        // What has arrived goes with the task that has brought it, which may end a little later.
+        // The file goes with the task that has downloaded it. This task may end a little later.
         for _ in 0..<5_000 where try !Self.names(partial).isEmpty { try await Task.sleep(for: .milliseconds(1)) }
         #expect(try Self.names(partial) == [], "\(comment)")
     }
@@ -163,7 +164,7 @@ struct Witness {
 
     // MARK: Files
 
-    /// Lets a file look as if it had not been touched for so long.
+    /// Sets the modification date of a file to `days` days ago.
     private static func age(_ file: URL, days: Double) throws {
         let date = Date(timeIntervalSinceNow: -days * 86400)
         try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file.path)
@@ -174,7 +175,7 @@ struct Witness {
         return try FileManager.default.contentsOfDirectory(atPath: folder.path)
     }
 
-    /// The same of what is sealed: what is in it. What is half of something cannot be opened.
+    /// The same for encrypted files, with their decrypted content. An incomplete file cannot be decrypted.
     private static func tree(of scenario: Scenario, _ place: ScenarioPlace) throws -> [String: Data] {
         var tree = try tree(place.remote)
         guard scenario.isSealed else { return tree }
@@ -191,7 +192,7 @@ struct Witness {
         return tree
     }
 
-    /// The files below the trunks of a remote by their paths, and the folders with a slash behind them.
+    /// The files below the trunks of a remote by their paths. The path of a folder ends with a slash.
     private static func tree(_ remote: URL) throws -> [String: Data] {
         var tree: [String: Data] = [:]
         for path in try FileManager.default.subpathsOfDirectory(atPath: remote.path) {
@@ -206,7 +207,7 @@ struct Witness {
 }
 
 extension ObjectContext {
-    /// How many uploads of contents have been completed.
+    /// The number of completed uploads of content.
     fileprivate func uploadsDone() throws -> Int {
         try rows(FinishedOperation.where { $0.result == .completed }).count {
             try JSONDecoder().decode(CloudWork.self, from: $0.payload).kind == .content
@@ -215,7 +216,7 @@ extension ObjectContext {
 }
 
 extension CloudContext {
-    /// The nodes of all trunks as the remote would have them.
+    /// The paths of the nodes of all trunks, in the form that the remote uses.
     fileprivate func paths() throws -> Set<String> {
         var paths: Set<String> = []
         for trunk in [Trunk.home, .prefs, .inbox, .outbox] {

@@ -2,10 +2,10 @@ import Foundation
 import StrataCloud
 import Testing
 
-/// The rows of the table of merging: what was, what either side has made of it, and what becomes of it.
+/// The rules of three-way merging: the original, the two changed versions, and the merged result.
 @Suite struct MergeRowTests {
     @Test(
-        "G1 G2 G3 G4 G5 G6 G7 G8 G9 share lists",
+        "Share lists merge the additions and removals of both sides",
         arguments: [
             ("G1", "a", "a", "ab", "ab"), ("G2", "ab", "ab", "a", "a"), ("G3", "ab", "ab", "ac", "ac"),
             ("G4", "a", "ab", "ac", "abc"),
@@ -25,7 +25,7 @@ import Testing
         #expect(sets == Set(result), "\(row)")
     }
 
-    @Test("G10 a key that was changed here and permissions that were changed there are both kept") func g10() throws {
+    @Test("A merge keeps a key that changed locally and permissions that changed at the remote") func g10() throws {
         let original = ShareList(["bob": .init(permissions: ["r"], key: "old")])
         let local = ShareList(["bob": .init(permissions: ["r"], key: "new")])
         let remote = ShareList(["bob": .init(permissions: ["r", "w"], key: "old")])
@@ -34,7 +34,7 @@ import Testing
         #expect(try ThreeWayMerge.record(original: original, local: local, remote: remote) == merged)
     }
 
-    @Test("G11 a key that was changed on both sides is as the remote has it") func g11() {
+    @Test("If both sides change a key, the merge takes the remote's key") func g11() {
         func list(_ key: String) -> ShareList { ShareList(["bob": .init(permissions: ["r"], key: key)]) }
         #expect(ShareList.merge(original: list("old"), local: list("mine"), remote: list("theirs")) == list("theirs"))
     }
@@ -55,7 +55,8 @@ import Testing
         return try ThreeWayMerge.record(original: original, local: mine, remote: theirs)
     }
 
-    @Test("G12 properties that one side each has changed are both taken", arguments: ["abc123", nil]) func g12(
+    @Test("If each side changes a different property, the merge takes both changes", arguments: ["abc123", nil])
+    func g12(
         text: String?
     )
         throws
@@ -68,7 +69,7 @@ import Testing
         #expect(merged == Record(string: "def456", int: 43))
     }
 
-    @Test("G13 a property that both sides have changed is as the remote has it", arguments: ["abc123", nil]) func g13(
+    @Test("If both sides change a property, the merge takes the remote's value", arguments: ["abc123", nil]) func g13(
         text: String?
     ) throws {
         let merged = try merge(Record(string: text)) {
@@ -79,7 +80,7 @@ import Testing
         #expect(merged == Record(string: "xyz789", int: 43))
     }
 
-    @Test("G14 a property that the remote has taken away is gone") func g14() throws {
+    @Test("A merge drops a property that the remote has removed") func g14() throws {
         let merged = try merge(Record(string: "abc123")) {
             $0.int = 43
         } _: {
@@ -88,7 +89,7 @@ import Testing
         #expect(merged == Record(string: nil, int: 43))
     }
 
-    @Test("G15 a dictionary of a record is merged key by key") func g15() throws {
+    @Test("A merge combines a dictionary of a record key by key") func g15() throws {
         let merged = try merge(Record(string: "a", names: ["dog": "1"])) {
             $0.string = "b"
             $0.names?["cat"] = "2"
@@ -99,7 +100,8 @@ import Testing
         #expect(merged == Record(string: "b", int: 43, names: ["dog": "1", "cat": "2", "duck": "3"]))
     }
 
-    @Test("G16 an array has what either side has added and nothing of what either has removed") func g16() {
+    @Test("A merged array contains the additions of both sides and none of the elements that either side has removed")
+    func g16() {
         let merged = ThreeWayMerge.array(
             original: ["alice", "bob"],
             local: ["bob", "carol"],
@@ -108,14 +110,14 @@ import Testing
         #expect(Set(merged) == ["carol", "dave"] && merged.count == 2)
     }
 
-    @Test("G17 what both have added is there once more, not twice") func g17() {
+    @Test("An element that both sides have added appears once more in the merged array, not twice") func g17() {
         #expect(
             ThreeWayMerge.array(original: ["alice"], local: ["alice", "alice"], remote: ["alice", "alice"])
                 == ["alice", "alice"]
         )
     }
 
-    @Test("G18 one of two equal elements is removed, and the other stays") func g18() {
+    @Test("If one side removes one of two equal elements, the other element stays") func g18() {
         let merged = ThreeWayMerge.array(
             original: ["alice", "alice"],
             local: ["alice", "alice", "bob"],

@@ -6,7 +6,8 @@ import Synchronization
 
 @testable import StrataCloud
 
-/// A content that a test gives piece by piece, when it is read for being sent: larger than what is read once, and kept until then.
+/// Content that a test provides piece by piece while an upload reads it. It is larger than a single read, and it is
+/// kept until it is sent.
 final class Feed: Sendable {
     enum Step: Sendable { case request, chunk }
 
@@ -16,7 +17,7 @@ final class Feed: Sendable {
     private let steps = (request: Signal(), chunk: Signal())
     private let readings = Mutex(0)
 
-    /// Something that happens again and again.
+    /// A signal that can fire repeatedly.
     private struct Signal: Sendable {
         let stream: AsyncStream<Void>
         let continuation: AsyncStream<Void>.Continuation
@@ -33,14 +34,15 @@ final class Feed: Sendable {
 
     func finish() { input.finish() }
 
-    /// Waits until the content is asked for, or its next piece has passed.
+    /// Waits until the upload asks for the content, or until its next piece has passed.
     func reached(_ step: Step) async throws {
         let signal = step == .request ? steps.request : steps.chunk
         for await _ in signal.stream { return }
         throw CancellationError()
     }
 
-    /// The first reading is for the print, and gets all at once; the others get what the test gives.
+    /// The first reading computes the content's hash, and gets all bytes at once. Later readings get the pieces of the
+    /// test.
     var body: RemoteBody {
         RemoteBody(size: Int64(size)) { [self] _ in
             let isFirst = readings.withLock { count in
@@ -54,7 +56,7 @@ final class Feed: Sendable {
         }
     }
 
-    /// Says of each piece that it has passed when the next one is asked for.
+    /// Signals that a piece has passed when the reader asks for the next one.
     private actor Reader {
         private let iterator: AsyncThrowingStream<Data, any Error>.Iterator
         private let passed: AsyncStream<Void>.Continuation
@@ -82,7 +84,7 @@ extension RemoteBody {
     }
 }
 
-/// An account with one node, whose content a test feeds.
+/// An account with one node, whose content a test provides piece by piece.
 struct FeedWorld {
     private struct Handler: CloudHandler {
         let feed: Feed
@@ -105,13 +107,13 @@ struct FeedWorld {
         try await account.commit { _ = try $0.createNode(at: "/film") }
     }
 
-    /// Waits until nothing is queued any more, and suspends it.
+    /// Waits until the queue is empty, and suspends the account.
     func drained() async throws {
         let events = account.push.events
         while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 {
             for await case .finished in events { break }
         }
-        // Behind the commit it is told of.
+        // The account reports the end of an operation after the commit.
         await account.push.settle()
         account.push.suspend()
     }

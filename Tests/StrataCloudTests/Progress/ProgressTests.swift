@@ -7,7 +7,7 @@ import Testing
 
 @testable import StrataCloud
 
-/// What has passed, what is left, how fast and how long: exactly, by a clock that the test moves.
+/// Bytes done, bytes left, throughput and time left are exact. The test moves the clock.
 @Suite struct ProgressTests {
     @Test func `what is queued is left, and its size counts where it is said`() async throws {
         let stage = try await CloudStage()
@@ -126,7 +126,7 @@ import Testing
         try await stage.drain()
         let progress = try await stage.account.progress()
         #expect(progress.uploads.description == "1 of 1 files, 20 of 20 bytes")
-        // Three parts at the first attempt, the third in vain, and the last two at the second.
+        // The first attempt sends three parts, of which the third fails. The second attempt sends the last two.
         #expect(progress.uploads.throughput == 25)
         await stage.account.close()
     }
@@ -150,7 +150,7 @@ import Testing
         try await stage.commit { cloud in try cloud.unmarkNeedsDownload(cloud.node(at: "/n"), .data) }
         #expect(try await stage.account.progress().downloads.description == "1 of 2 files, 10 of 14 bytes")
         #expect(try await stage.account.progress(of: node).downloads.description == "1 of 1 files, 10 of 10 bytes")
-        // What nobody has marked counts as well.
+        // A download without a mark counts as well.
         try await stage.account.downloads.fetch(node).release()
         #expect(try await stage.account.progress(of: node).downloads.description == "2 of 2 files, 20 of 20 bytes")
         await stage.account.close()
@@ -169,7 +169,8 @@ import Testing
         feed.give(400_000)
         feed.finish()
         try await changes.wait { $0.isIdle && $0.uploads.description == "1 of 1 files, 1000000 of 1000000 bytes" }
-        // By the account, all is counted; by the loop, what is new.
+        // The account's progress counts all uploads. The loop's progress counts only the uploads since the bar was
+        // full.
         world.account.push.suspend()
         let node = try await world.account.commit { try $0.createNode(at: "/other", size: 7).id }
         try await changes.wait { $0.uploads.description == "0 of 1 files, 0 of 7 bytes" }
@@ -215,7 +216,7 @@ import Testing
         let node = try await stage.commit { try $0.createNode(at: "/a", size: 5).id }
         var changes = stage.account.progressChanges(every: .zero).makeAsyncIterator()
         #expect(try await changes.next()?.uploads.description == "0 of 1 files, 0 of 5 bytes")
-        // Nobody could read this any more, and nobody is told of it.
+        // No reading can decode this payload any more, and no one is notified of the change.
         try stage.stack.transact(author: "test") { transaction in
             try transaction.run("UPDATE \"QueuedOperation\" SET \"payload\" = x'00'", [])
         }
@@ -261,7 +262,7 @@ import Testing
 }
 
 extension CloudProgressChanges.Iterator {
-    /// Reads on until a value is as it should be.
+    /// Reads values until one satisfies the condition.
     fileprivate mutating func wait(_ isSo: (CloudProgress) -> Bool) async throws {
         while let progress = try await next() { if isSo(progress) { return } }
         Issue.record("The sequence has ended before.")

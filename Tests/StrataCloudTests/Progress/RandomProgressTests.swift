@@ -7,7 +7,7 @@ import Testing
 
 @testable import StrataCloud
 
-/// Whoever follows is told of what is left as who asks anew, whatever changes.
+/// A follower receives the same remaining work as a caller who reads the progress anew, after any changes.
 @Suite struct RandomProgressTests {
     private static let seeds: [UInt64] = {
         if let seed = ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap(UInt64.init) { return [seed] }
@@ -51,7 +51,7 @@ import Testing
         withExtendedLifetime(watches) {}
     }
 
-    /// What is done counts where it was at that time; what is left, where it is.
+    /// The remaining work. It counts at the node's present place, and finished work counts at its place at that time.
     private struct Left: Equatable {
         let operations: Int
         let failed: Int
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    /// Lets operations run that can. Those that have failed wait for a time that does not come.
+    /// Lets the ready operations run. Failed operations stay: they wait for a time that does not come.
     private func work(_ stage: CloudStage) async throws {
         stage.account.push.resume()
         repeat { await stage.account.push.settle() } while try await stage.account.push.isWorking()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataCloud
 
-/// The bytes of the last seconds, to the byte.
+/// The bytes of the last ten seconds, exactly.
 @Suite struct TransferWindowTests {
     private let start = Date(timeIntervalSinceReferenceDate: 1000)
     private let source = TransferWindow.Source(direction: .upload, node: 1)
@@ -16,7 +16,7 @@ import Testing
         var window = TransferWindow()
         window.begin(.upload, isFirst: true, at: start)
         for second in 0..<20 { window.add(100, of: source, at: start + Double(second) + 0.5) }
-        // The ten last seconds that have begun, of which the last is half over.
+        // The window contains the last ten seconds that have begun. The last one is half over.
         #expect(throughput(window, after: 19.5) == 1000 / 9.5)
         #expect(throughput(window, after: 24) == 500.0 / 9)
         #expect(throughput(window, after: 40) == 0)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import StrataCloud
 
-/// A pull removes a file only with proof, whatever a listing says.
+/// A pull removes a file only with proof that the remote does not have it, no matter what a listing contains.
 @Suite struct AbsenceTests {
-    /// A stage whose remote has files that it has listed.
+    /// A stage whose remote has files and has listed them.
     private func stage(_ paths: [TreePath], limit: RemovalLimit? = nil) async throws -> CloudStage {
         let stage = try await CloudStage(removalLimit: limit)
         try await stage.fill(paths)
@@ -38,7 +38,7 @@ import Testing
         #expect(try await paths(stage) == ["home/folder/", "home/folder/deep", "home/new", "home/old"])
         hideNothing(stage)
         #expect(try await stage.account.pull() == PullSummary())
-        // Since they were listed, another machine can delete them.
+        // A listing has shown the files, so a pull now accepts their deletion by another machine.
         for path in ["home/new", "home/folder/deep", "home/folder"] { stage.remote.write(path, nil) }
         #expect(try await stage.account.pull().deleted == 3)
         #expect(try await paths(stage) == ["home/old"])
@@ -71,7 +71,7 @@ import Testing
         let stage = try await CloudStage(remote, removalLimit: nil)
         try await stage.fill(["/a", "/b"])
         let listings = Mutex(0)
-        // Another machine deletes it before the listing, and writes it again after that.
+        // Another machine deletes the file before the listing, and writes it again after the listing.
         remote.state.withLock { state in
             state.shows = { path, entry in
                 guard path == "home/a" else { return entry }
@@ -142,7 +142,7 @@ import Testing
         let stage = try await stage(["/a", "/b", "/c", "/f/d"], limit: .standard)
         stage.remote.write("home/a", nil)
         stage.remote.write("home/b", nil)
-        // Half of them is not more than half.
+        // Two of four files are not more than half.
         #expect(try await stage.account.pull().deleted == 2)
         try await stage.fill(["/a", "/b"])
         for path in ["home/a", "home/b", "home/c"] { stage.remote.write(path, nil) }
@@ -170,7 +170,7 @@ import Testing
 
     @Test func `files that others have moved with their folder are not counted`() async throws {
         let stage = try await stage(["/f/a", "/f/b", "/f/c"], limit: .standard)
-        // With other versions at the new place, as copies have.
+        // The files have other versions at the new path, as copies do.
         for name in ["a", "b", "c"] {
             stage.remote.write("home/f/\(name)", nil)
             stage.remote.write("home/g/\(name)", "content of /f/\(name)")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StrataCloud
 
-@Suite("N9 pulls from a remote that has a feed of changes") struct FeedTests {
+@Suite("Pulls from a remote that has a change feed") struct FeedTests {
     private func stage(
         _ paths: [TreePath],
         handler: TestHandler = TestHandler(),
@@ -15,7 +15,7 @@ import Testing
         let remote = StrictRemote(RemoteCapabilities(hasChangeFeed: true, isLocal: true), fault: fault)
         let stage = try await CloudStage(remote, handler: handler)
         try await stage.fill(paths)
-        // The first one asks for everything.
+        // The first pull asks for everything.
         #expect(try await stage.account.pull() == PullSummary())
         stage.remote.state.withLock { $0.requests = [] }
         return stage
@@ -40,7 +40,7 @@ import Testing
         stage.remote.write("home/f/new", "new")
         stage.remote.rename("home/f/b", to: "home/b")
         stage.remote.carry("home/old", to: "home/moved")
-        // Of a folder that is gone nothing else is told.
+        // If a folder is gone, the feed contains only the folder, not its contents.
         stage.remote.state.withLock { state in state.entries = state.entries.filter { !$0.key.hasPrefix("home/gone") } }
         #expect(try await stage.account.pull().postponed == 0)
         #expect(Set(requests(stage)) == ["FEED"])
@@ -79,7 +79,7 @@ import Testing
 
     @Test func `what a pull has left is looked at again by itself`() async throws {
         let stage = try await stage(["/a", "/b"])
-        // Being sent, so that a pull leaves it alone.
+        // A pull postpones changes of this node while an upload of it is queued.
         try await stage.commit { cloud in _ = try cloud.upload(cloud.node(at: "/a")) }
         stage.remote.write("home/a", "other")
         stage.remote.write("home/a%" + Sidecar.metadata, "metadata")
@@ -110,7 +110,7 @@ import Testing
         stage.remote.write("home/f%" + Sidecar.content, "content")
         for name in ["b", "c", "d"] { stage.remote.write("home/f/\(name)", name) }
         #expect(try await stage.account.pull().new == 4)
-        // Another machine moves the folder, and deletes and changes what lies in it.
+        // Another machine moves the folder, and deletes and changes files in it.
         stage.remote.carry("home/f", to: "home/g")
         stage.remote.rename("home/f%" + Sidecar.content, to: "home/g%" + Sidecar.content)
         stage.remote.write("home/g/b", nil)
@@ -186,7 +186,7 @@ import Testing
         try await stage.commit { try $0.delete($0.node(at: "/f")) }
         stage.remote.write("home/f/b", "theirs")
         if isPulledBefore { try await stage.account.pull() }
-        // There is something in it that is not known, and no feed tells of the folder itself.
+        // The folder contains a file that this machine does not know, and no feed entry names the folder itself.
         try await stage.drain()
         for _ in 0..<2 { try await stage.account.pull() }
         #expect(Set(try await stage.tree().keys) == ["home/f/", "home/f/b"])
@@ -216,7 +216,7 @@ import Testing
         gate.open()
         #expect(try await pull.value.postponed == 1)
         #expect(try await position(stage)?.cursor == "0")
-        // What it has left is looked at all the same.
+        // The next pull still checks the keys that this pull has postponed.
         #expect(try await position(stage)?.keys.map(\.path) == ["home/a"])
         await stage.account.close()
     }
@@ -224,7 +224,7 @@ import Testing
     @Test func `what is told of while something is being sent to its place is not forgotten`() async throws {
         let stage = try await stage([])
         let number = try await stage.commit { try $0.createNode(at: "/a").id }
-        // About to be sent, and somebody else is first.
+        // This machine is about to send a file, and another machine sends its own first.
         try await stage.stack.overStore { [facts = stage.account.facts] context in
             let cloud = CloudContext(context, facts)
             let made = RemoteNode(account: "alice", segment: "a", isFolder: false, isCertain: false)
@@ -247,7 +247,7 @@ import Testing
         try await stage.commit { try $0.delete($0.node(at: "/a")) }
         stage.remote.write("home/a", "theirs")
         try await stage.account.pull()
-        // The delete finds another version than it is for.
+        // The delete finds another version than it expects.
         try await stage.drain()
         for _ in 0..<2 { try await stage.account.pull() }
         #expect(Set(try await stage.tree().keys) == ["home/a"])

@@ -7,7 +7,7 @@ import Testing
 import StrataTesting
 @testable import StrataCloud
 
-/// What this machine and others do to the same things at the same time: found by reading the code with that in mind.
+/// This machine and other machines change the same nodes at the same time. These cases were found by reading the code.
 @Suite struct MeetingTests {
     private func stage(_ paths: [TreePath], _ remote: StrictRemote = StrictRemote()) async throws -> CloudStage {
         let stage = try await CloudStage(
@@ -228,8 +228,9 @@ import StrataTesting
                 {
                     return true
                 }
-                // One that comes to wait when the pull has ended already is tried again in a second. It has been at work while that looked at its
-                // folder, perhaps, and waits for the next pull then, five seconds behind.
+                // If an operation starts to wait after a pull has ended, it is tried again after a second. If the
+                // operation was still running when the pull looked at its folder, it waits for the next pull, five
+                // seconds later.
                 clock.advance(by: .milliseconds(5))
                 try await Task.sleep(for: .milliseconds(1))
             }
@@ -242,7 +243,7 @@ import StrataTesting
         try await stage.commit { _ = try $0.createNode(at: "/f/2") }
         try #require(try await becomes([]))
         #expect(stage.remote.tree == ["home/": "", "home/f/": "", "home/f/2": "content of /f/2"])
-        // Behind the one that has come by itself.
+        // This pull follows the one that the account has started by itself.
         try await stage.account.pull()
         for path in ["home/f/2", "home/f"] { stage.remote.write(path, nil) }
         try await stage.commit { _ = try $0.createNode(at: "/f/3") }
@@ -256,7 +257,8 @@ import StrataTesting
     @Test func `what others have deleted does not hold what passes through it`() async throws {
         let stage = try await stage(["/a", "/d", "/f/x"])
         stage.account.suspendPulls()
-        // One that is moved on, one that is deleted, and a new one, behind what is gone by then.
+        // One node moves on, one is deleted, and one is new. All three pass through a folder that other machines have
+        // deleted.
         try await stage.commit { cloud in
             try cloud.move(cloud.node(at: "/a"), to: "/f/a")
             try cloud.move(cloud.node(at: "/d"), to: "/f/d")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataCloud
 
-/// Other machines move and delete folders in which something is queued here.
+/// Other machines move and delete folders for which this machine has queued operations.
 @Suite struct MovedByOthersTests {
     private func stage(_ paths: [TreePath]) async throws -> CloudStage {
         let stage = try await CloudStage()
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// Lets both sides work until a pull finds nothing new.
+    /// Lets both sides work until a pull finds no changes.
     private func settle(_ stage: CloudStage) async throws {
         for _ in 0..<8 {
             try await stage.drain()
@@ -122,7 +122,7 @@ import Testing
         }
         guard resolution != nil || isPulled else { return }
         try await settle(stage)
-        // The file stays deleted only if that was decided before the delete was known.
+        // The file stays deleted only if the decision came before the pull that found the delete.
         let isGone = resolution == .theirs && !isPulled
         #expect(stage.remote.tree["home/n"] == (isGone ? nil : "mine"))
         #expect(try await stage.read { try $0.conflicts().isEmpty })
@@ -136,7 +136,7 @@ import Testing
             return node.id
         }
         for path in ["home/f/x", "home/f"] { stage.remote.write(path, nil) }
-        // Pulls that find nothing, as if each of them left the folder alone.
+        // The loop represents pulls that find nothing, as if each of them left the folder alone.
         for _ in 0..<2 {
             try await stage.drain()
             #expect(try await stage.read { try $0.context.fetch(QueuedOperation.all).map(\.constraint) } == ["pull"])

@@ -7,9 +7,9 @@ import Testing
 import StrataTesting
 @testable import StrataCloud
 
-/// What others change at the remote, and what of it comes here.
+/// Changes of other machines at the remote, and their effect on this machine.
 @Suite struct PullTests {
-    /// A stage whose remote has a tree that is known here.
+    /// A stage whose remote has a tree that this machine knows.
     private func stage(_ paths: [TreePath]) async throws -> CloudStage {
         let stage = try await CloudStage()
         try await stage.fill(paths)
@@ -17,7 +17,7 @@ import StrataTesting
         return stage
     }
 
-    /// The paths here.
+    /// The paths on this machine.
     private func paths(_ stage: CloudStage) async throws -> [String] { try await stage.tree().keys.sorted() }
 
     @Test func `what others have made is here, and marked by the commit that brings it`() async throws {
@@ -70,13 +70,13 @@ import StrataTesting
         )
         #expect(try await paths(stage) == ["home/f/", "home/f/a"])
         #expect(try await stage.read { try $0.context.count(QueuedOperation.all) } == 0)
-        // And is written on, on the condition that it is of that version still.
+        // The next upload requires that the remote still has this version.
         try await stage.commit { _ = try $0.upload($0.node(at: "/f/a")) }
         try await stage.drain()
         #expect(stage.remote.refusals == [])
     }
 
-    @Test("M14 what others have moved lies where they have moved it, and a move from here is given up") func m14()
+    @Test("A move by another machine wins over a queued move of the same file on this machine") func m14()
         async throws
     {
         let stage = try await stage(["/f/a", "/f/b", "/g/c"])
@@ -93,7 +93,7 @@ import StrataTesting
         #expect(stage.remote.refusals == [])
     }
 
-    @Test("M15 a node that was not sent gives way to one of the same name, wherever its content is by then") func m15()
+    @Test("A node that was not sent takes another name if another machine has taken its name") func m15()
         async throws
     {
         let stage = try await stage(["/f/a"])
@@ -163,7 +163,7 @@ import StrataTesting
         #expect(stage.remote.tree == [:])
         await #expect(throws: CloudError.self) { try await again.account.pull() }
         #expect(try await paths(again) == ["home/a", "home/b"])
-        // It was not mounted.
+        // The remote was not mounted.
         for path in ["home/a", "home/b"] { stage.remote.write(path, "theirs") }
         stage.remote.folder("home")
         try await again.account.pull()
@@ -272,7 +272,7 @@ import StrataTesting
         stage.remote.write("prefs/m", nil)
         try await stage.account.pull()
         #expect(stage.handler.pulled() == ["deleted prefs:/m"])
-        // Where the mark of the trunk is gone as well, it may be another place.
+        // If the marker of the trunk is gone as well, the remote may be a different one.
         stage.remote.write("home/n", nil)
         stage.remote.write("home", nil)
         let error = await #expect(throws: CloudError.self) { try await stage.account.pull() }
@@ -303,7 +303,7 @@ import StrataTesting
             options: CloudOptions(reachability: network, pull: .every(.seconds(3600)), clock: clock)
         )
         stage.remote.folder("home")
-        // Behind the one that it begins with.
+        // This pull follows the one with which the account begins.
         try await stage.account.pull()
         stage.remote.write("home/x", "1")
         clock.advance(by: .seconds(60))

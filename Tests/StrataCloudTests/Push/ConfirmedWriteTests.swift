@@ -6,11 +6,11 @@ import Testing
 
 @testable import StrataCloud
 
-/// An answered write is done only if the answer has a version, or the remote has the written object.
+/// A write with an answer is done only if the answer has a version, or the remote has the written object.
 @Suite struct ConfirmedWriteTests {
-    /// A stage whose remote swallows the first write to a key.
+    /// A stage whose remote swallows the first writes to a key.
     ///
-    /// - Parameter times: how often.
+    /// - Parameter times: the number of writes that it swallows.
     private func stage(
         swallowing key: String,
         _ abilities: RemoteCapabilities = RemoteCapabilities(isLocal: true),
@@ -33,7 +33,7 @@ import Testing
         )
     }
 
-    /// Everything has arrived, and nothing is deleted here.
+    /// Expects that everything has arrived, and that a pull deletes nothing on this machine.
     private func expectArrived(_ stage: CloudStage, _ tree: [String: String]) async throws {
         try await stage.drain()
         #expect(stage.remote.tree == tree)
@@ -141,7 +141,7 @@ import Testing
         stage.remote.write("home/g/c", nil)
         #expect(try await stage.account.pull().deleted == 1)
         #expect(try await stage.tree().keys.sorted() == ["home/f/", "home/f/a", "home/f/b", "home/g/"])
-        // Nor are others in the same folder, one of which it may be.
+        // The pull keeps missing files of the same folder as well: the unreadable entry may be one of them.
         stage.remote.write("home/f/b", nil)
         #expect(try await stage.account.pull() == PullSummary())
         stage.remote.state.withLock { $0.unreadable = [] }

@@ -43,7 +43,7 @@ import Testing
         return stage
     }
 
-    /// Another machine with the same remote, which has pulled.
+    /// Another machine with the same remote, after its first pull.
     private func other(of first: CloudStage, sealing: ContentSealing? = nil) async throws -> CloudStage {
         let second = try await stage(first.remote, sealing: sealing)
         try await second.account.pull()
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// Lets machines send and pull until nothing is new.
+    /// Lets machines send and pull until no machine finds changes.
     private func settle(_ stages: CloudStage...) async throws {
         for _ in 0..<8 {
             var isQuiet = true
@@ -194,7 +194,7 @@ import Testing
         #expect(second.handler.pulled() == [])
         #expect(try await second.read { try $0.node(at: "/n").id } == id)
         #expect(try await fetch(second) == "content")
-        // A machine that has never seen the file.
+        // This machine has never seen the file.
         let third = try await stage(first.remote)
         try await third.account.pull()
         #expect(third.handler.pulled() == ["new /n"])
@@ -403,7 +403,7 @@ import Testing
         let first = try await maker()
         try await addChild(first)
         try await settle(first)
-        // Another machine is about to make a folder of its file.
+        // Another machine is about to convert its file to a folder.
         first.remote.write("home/m%payload", "theirs")
         try await first.commit { cloud in try cloud.move(cloud.node(at: "/n"), to: "/m") }
         try await settle(first)
@@ -583,7 +583,7 @@ import Testing
         try await first.commit { cloud in _ = try cloud.upload(cloud.node(at: "/n"), .metadata) }
         try await settle(first, second)
         #expect(files(first).keys.sorted() == ["home/n%payload", "home/n/child"])
-        // The content was sent along.
+        // The content was sent along with the metadata.
         #expect(try await fetch(second) == "content")
         let node = try await second.read { try $0.node(at: "/n").id }
         let metadata = try await second.account.downloads.fetch(node, .metadata)

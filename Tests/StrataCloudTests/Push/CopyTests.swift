@@ -6,8 +6,8 @@ import Testing
 
 @testable import StrataCloud
 
-@Suite("N6 copies by way of this machine") struct CopyTests {
-    /// Gives the texts of notes.
+@Suite("Copies that pass through this machine") struct CopyTests {
+    /// Provides the texts of notes.
     private struct NoteHandler: CloudHandler {
         let stack: ContextStack
 
@@ -74,7 +74,7 @@ import Testing
         )
         try await stage.commit { _ = try $0.createNode(at: "/a") }
         try await stage.drain()
-        // As long as what was there, and of another version.
+        // The new content has the same size as the old one, and another version.
         remote.write("home/a", "theirs of /a.")
         try await stage.commit { cloud in
             let copy = try cloud.copy(cloud.node(at: "/a"), to: "/b")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StrataCloud
 
-/// Uploads that fail for good, and uploads of nothing.
+/// Uploads that fail permanently, and uploads without content.
 @Suite struct FailedUploadTests {
     @Test func `M11 who sends a node once more has what has failed for it tried again`() async throws {
         let isRefusing = Flag()
@@ -21,7 +21,7 @@ import Testing
         try await stage.drain()
         let failed = OperationStatus.failed
         #expect(try await stage.statuses() == [failed])
-        // Still refused: tried again, and failed again.
+        // The remote still refuses: the operation is tried again, and fails again.
         #expect(stage.asked("/file") == 1)
         for count in 2...4 {
             try await stage.commit { cloud in _ = try cloud.upload(#require(try cloud.context.find(node))) }
@@ -29,7 +29,7 @@ import Testing
             #expect(try await stage.statuses().first == failed)
             #expect(stage.asked("/file") == count)
         }
-        // An upload of another node is none of this one's.
+        // An upload of another node does not retry this one.
         try await stage.commit { cloud in _ = try cloud.upload(cloud.node(at: "/other")) }
         try await stage.drain()
         #expect(try await stage.statuses().first == failed)
@@ -43,7 +43,7 @@ import Testing
         #expect(try await stage.queued() == [])
         #expect(remote.tree.keys.sorted() == ["home/", "home/file", "home/other"])
         #expect(remote.tree["home/file"] == "newest")
-        // What has waited is one upload.
+        // The waiting uploads became one upload.
         #expect(stage.handler.state.withLock { $0.uploaded.count { $0 == "data of /file" } } == 1)
         await stage.account.close()
     }
@@ -58,7 +58,7 @@ import Testing
         #expect(stage.handler.state.withLock { $0.asked } == ["data of /empty"])
         #expect(stage.handler.state.withLock { $0.uploaded } == [])
         #expect(remote.tree.keys.contains("home/empty") == false)
-        // What somebody else puts there is theirs, and comes here.
+        // A file that another machine puts there belongs to that machine, and a pull brings it here.
         stage.remote.write("home/empty", "theirs")
         _ = try await stage.account.pull()
         #expect(stage.handler.pulled().contains("new /empty"))
@@ -92,7 +92,7 @@ private final class Flag: Sendable {
 }
 
 extension CloudStage {
-    /// How often the handler was asked for the data of a file.
+    /// The number of times that the handler was asked for the data of a file.
     fileprivate func asked(_ path: String) -> Int {
         handler.state.withLock { $0.asked.count { $0 == "data of \(path)" } }
     }

@@ -6,13 +6,13 @@ import Testing
 
 @testable import StrataCloud
 
-/// Metadata and thumbnails of folders travel as those of files do.
+/// The metadata and thumbnails of folders are transferred in the same way as those of files.
 @Suite struct FolderSidecarTests {
     typealias Fault = @Sendable (StrictRemote.Request, Int) -> StrictRemote.Fault?
 
     private let scratch = DownloadTests.Scratch()
 
-    /// Remotes that differ in how a folder is moved.
+    /// Remotes that move folders in different ways.
     static let kinds: [RemoteCapabilities] = [
         RemoteCapabilities(isLocal: true),
         RemoteCapabilities(hasChangeFeed: true, isLocal: true),
@@ -32,7 +32,7 @@ import Testing
         return try await CloudStage(remote, handler: handler, options: options)
     }
 
-    /// A machine that has made a folder with metadata, and a file in it.
+    /// A machine that has made a folder with metadata, and a file in the folder.
     private func maker(
         _ abilities: RemoteCapabilities = RemoteCapabilities(isLocal: true),
         fault: @escaping Fault = { _, _ in nil }
@@ -47,7 +47,7 @@ import Testing
         return stage
     }
 
-    /// Another machine with the same remote, which has pulled.
+    /// Another machine with the same remote, after its first pull.
     private func other(of first: CloudStage, sealing: ContentSealing? = nil) async throws -> CloudStage {
         let second = try await stage(first.remote, sealing: sealing)
         try await second.account.pull()
@@ -66,7 +66,7 @@ import Testing
         stage.remote.tree.keys.filter { !$0.hasSuffix("/") }.sorted()
     }
 
-    /// Whether nothing is queued, and a pull finds nothing that was not known.
+    /// Expects that the queue is empty, that a pull finds no changes, and that there are no conflicts.
     private func expectSettled(_ stages: CloudStage...) async throws {
         for stage in stages {
             #expect(try await stage.queued() == [])
@@ -205,7 +205,7 @@ import Testing
     @Test func `metadata that was sent without an answer is deleted with the folder`() async throws {
         let first = try await stage(
             StrictRemote { request, count in
-                // Each time, so that the folder is deleted before an answer arrives.
+                // Each answer is lost, so that the folder is deleted before an answer arrives.
                 request.verb == "PUT" && request.key == "home/f%metadata" ? .answerLost : nil
             }
         )
@@ -284,11 +284,11 @@ import Testing
         #expect(!first.remote.bytes("home/f%payload").contains(Data("metadata".utf8)))
         let second = try await other(of: first, sealing: Self.sealing)
         #expect(try await fetch(second, .metadata) == "content of /f metadata")
-        // The metadata is sent along from the remote.
+        // The upload sends the remote's metadata along.
         second.handler.set([.thumbnail: Data("small".utf8)], of: try await second.read { try $0.node(at: "/f").id })
         try await second.commit { cloud in _ = try cloud.upload(cloud.node(at: "/f"), .thumbnail) }
         try await second.drain()
-        // What no listing has shown since it was sent is not taken for deleted.
+        // No listing has shown the file since it was sent. A pull must not consider it deleted.
         try await second.account.pull()
         try await first.account.pull()
         #expect(first.handler.pulled() == ["modified /f: header, metadata, thumbnail, data"])

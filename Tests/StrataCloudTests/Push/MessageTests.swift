@@ -7,8 +7,8 @@ import Testing
 
 @testable import StrataCloud
 
-@Suite("N1 files that are sent into the inboxes of other accounts") struct MessageTests {
-    /// A stage with remotes for bob and carol.
+@Suite("Files that are sent to the inboxes of other accounts") struct MessageTests {
+    /// A stage with remotes for the accounts bob and carol.
     private func stage(
         _ fault: @escaping @Sendable (StrictRemote.Request, Int) -> StrictRemote.Fault? = { _, _ in nil },
         remote: StrictRemote = StrictRemote(),
@@ -25,7 +25,7 @@ import Testing
         return (stage, bob, carol)
     }
 
-    /// What lies in the inbox of a remote, without the numbers in the names.
+    /// The files in the inbox of a remote, without the numbers in their names.
     private func inbox(_ remote: StrictRemote) -> [String] {
         remote.tree.filter { $0.key.hasPrefix("inbox/") && $0.key != "inbox/" }
             .map { "\($0.key.replacing(#/ [0-9a-f]{16}/#, with: "")): \($0.value)" }.sorted()
@@ -35,13 +35,15 @@ import Testing
         try await stage.read { try $0.context.count(CloudNode.where { $0.isHolder == true }) }
     }
 
-    /// They go behind the commit of the last operation.
+    /// Expects that all holders are deleted. They are deleted after the commit of the last operation.
     private func expectNoHolders(_ stage: CloudStage) async throws {
         for _ in 0..<5_000 where try await holders(stage) > 0 { try await Task.sleep(for: .milliseconds(1)) }
         #expect(try await holders(stage) == 0)
     }
 
-    @Test("A13 a message comes behind the upload that it copies, and before what changes the file") func a13()
+    @Test(
+        "A message waits for the upload of the file that it copies, and later changes of the file wait for the message"
+    ) func a13()
         async throws
     {
         let (stage, bob, _) = try await stage()
@@ -51,7 +53,7 @@ import Testing
         }
         try await stage.commit { try $0.delete($0.node(at: "/a.txt")) }
         try await stage.drain()
-        // It was deleted before anything of it was at the remote.
+        // The file was deleted before any of it was at the remote.
         #expect(inbox(bob) == [])
         try await stage.commit { cloud in
             let node = try cloud.createNode(at: "/b.txt")
@@ -83,11 +85,12 @@ import Testing
         #expect(inbox(bob) == ["inbox/a.txt: content of /a.txt"])
     }
 
-    @Test("M20 what holds a message stays until the last of its operations is done") func m20() async throws {
+    @Test("The node that holds a message stays until the last operation of the message is done") func m20() async throws
+    {
         let gate = Gate()
         let isFirst = Mutex(true)
         let stage = try await CloudStage()
-        // Which of the two comes first is not said, and they may come at once. The second one waits.
+        // The order of the two operations is undefined, and they may run at the same time. The second one waits.
         let fault: @Sendable (StrictRemote.Request, Int) -> StrictRemote.Fault? = { request, _ in
             guard request.verb == "PUT" else { return nil }
             return isFirst.withLock { isFirst in
@@ -105,7 +108,7 @@ import Testing
         stage.handler.state.withLock { $0.texts[number] = "Hello" }
         stage.account.push.resume()
         while try await stage.queued().count > 1 { try await Task.sleep(for: .milliseconds(1)) }
-        // One that would be deleted is by then.
+        // If a holder is deleted too early, it is deleted at this point.
         await stage.account.pusher.holders.settle()
         #expect(inboxes.flatMap(inbox) == ["inbox/greeting.txt: Hello"])
         #expect(try await holders(stage) == 1)
@@ -116,7 +119,7 @@ import Testing
         #expect(try await stage.read { try $0.context.count(QueuedOperation.all) } == 0)
     }
 
-    @Test("a message whose answer is lost is there once, and the next one of the same name beside it")
+    @Test("A message whose answer is lost arrives once, and the next message with the same name arrives beside it")
     func lostAnswer() async throws {
         let (stage, bob, _) = try await stage { request, count in
             request.verb == "PUT" && count < 4 ? .answerLost : nil
@@ -134,7 +137,7 @@ import Testing
         #expect(bob.requests.count { $0.verb == "PUT" } > 2)
     }
 
-    @Test("to somebody whom nobody knows nothing is lost: it waits as a failed operation") func unknownRecipient()
+    @Test("A message to an unknown recipient waits as a failed operation") func unknownRecipient()
         async throws
     {
         let (stage, _, _) = try await stage()
@@ -154,21 +157,22 @@ import Testing
         try await expectNoHolders(stage)
     }
 
-    @Test("one that has failed holds nothing back, and sends what there is by then when it is tried again")
+    @Test("A failed message does not block other operations, and a retry sends the file's present content")
     func failedMessage() async throws {
         let (stage, _, _) = try await stage()
         try await stage.commit { cloud in
             try cloud.createFolder(at: "/F")
             _ = try cloud.send(cloud.createNode(at: "/F/a"), to: ["dave"])
         }
-        // What was queued while it waited goes on as well.
+        // The upload that was queued while the message waited runs as well.
         try await stage.commit { cloud in
             stage.handler.set("second", of: try cloud.node(at: "/F/a").id)
             try cloud.upload(cloud.node(at: "/F/a"), isLatestEnough: false)
         }
         try await stage.drain()
         #expect(stage.remote.tree == ["home/": "", "home/F/": "", "home/F/a": "second"])
-        // What is left out in between hands on what it has not waited for.
+        // An operation that is skipped in between transfers its unfinished dependencies to the operations that wait for
+        // it.
         try await stage.commit { _ = try $0.upload($0.node(at: "/F/a"), isLatestEnough: false) }
         try await stage.commit { cloud in
             stage.handler.set("fourth", of: try cloud.node(at: "/F/a").id)
@@ -192,7 +196,8 @@ import Testing
         #expect(stage.remote.refusals == [])
     }
 
-    @Test("one that waits for its inbox keeps what the file was") func waitingMessage() async throws {
+    @Test("A message that waits for its inbox delivers the content that the file had when the message was queued")
+    func waitingMessage() async throws {
         let isAway = Mutex(true)
         let clock = VirtualClock()
         let (stage, bob, _) = try await stage(
@@ -215,7 +220,7 @@ import Testing
         #expect(stage.remote.tree["home/a"] == "second")
     }
 
-    @Test("an inbox that does not answer is tried by one message at a time, and others are sent meanwhile")
+    @Test("While an inbox does not answer, one message at a time tries it, and other messages are sent")
     func silentInbox() async throws {
         let gate = Gate()
         let isAway = Mutex(true)
@@ -237,7 +242,7 @@ import Testing
         }
         stage.account.push.resume()
         for await _ in begun { break }
-        // The other ones are put off: there is room for others.
+        // The other messages to this inbox are postponed, so there is capacity for other inboxes.
         try await stage.commit { _ = try $0.send($0.createNode(at: "/d"), to: ["carol"]) }
         while inbox(carol).isEmpty { try await Task.sleep(for: .milliseconds(1)) }
         gate.open()
@@ -255,7 +260,7 @@ import Testing
         try await stage.drain()
     }
 
-    /// Waits until so many operations are held, and none else is queued that may run.
+    /// Waits until `count` operations are held, and no other operation is pending or active.
     private func held(_ count: Int, _ stage: CloudStage) async throws {
         for _ in 0..<5_000 {
             let status = try await stage.read { try $0.context.fetch(QueuedOperation.all).map(\.status) }
@@ -267,7 +272,8 @@ import Testing
         Issue.record("They are not held: \(try await stage.queued())")
     }
 
-    @Test("what cannot be read of the account's own remote says nothing of the inbox") func ownFault() async throws {
+    @Test("A refusal by the account's own remote does not count as a refusal by the inbox") func ownFault() async throws
+    {
         let isKnown = Mutex(true)
         let (stage, bob, _) = try await stage(
             remote: StrictRemote { request, _ in
@@ -292,7 +298,8 @@ import Testing
         #expect(inbox(bob) == ["inbox/a: content of /a"])
     }
 
-    @Test("an inbox that refuses keeps nothing else from being sent") func refusedInbox() async throws {
+    @Test("An inbox that refuses a message does not keep other files from being sent") func refusedInbox() async throws
+    {
         let (stage, bob, _) = try await stage(
             { request, _ in request.verb == "PUT" ? .before(RemoteError(.unauthorized, "Not you.")) : nil },
             retry: .never
@@ -310,7 +317,7 @@ import Testing
         #expect(left.first??.hasPrefix("inboxRefused") == true)
     }
 
-    @Test("what is left out by hand leaves no holder behind when the account is opened again") func sweep()
+    @Test("Opening an account deletes the holders of messages that the application has skipped") func sweep()
         async throws
     {
         let (stage, _, _) = try await stage()
@@ -331,7 +338,7 @@ import Testing
         try await expectNoHolders(again)
     }
 
-    @Test("another account finds it in its inbox") func arrival() async throws {
+    @Test("A message appears in the inbox of the other account") func arrival() async throws {
         let (stage, bob, _) = try await stage()
         let other = try await CloudStage(bob, id: "bob")
         try await stage.commit { cloud in
@@ -347,7 +354,9 @@ import Testing
         #expect(path.wholeMatch(of: /inbox:\/a [0-9a-f]{16}\.txt/) != nil, "\(path)")
     }
 
-    @Test("folders, and what is sealed, are not sent") func refusals() async throws {
+    @Test("Folders, messages without recipients, and files of encrypted accounts are not sent") func refusals()
+        async throws
+    {
         let (stage, _, _) = try await stage()
         await #expect(throws: CloudError.self) {
             try await stage.commit { _ = try $0.send($0.createFolder(at: "/F"), to: ["bob"]) }

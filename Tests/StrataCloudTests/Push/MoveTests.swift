@@ -32,7 +32,7 @@ import Testing
             let failed = try cloud.failedOperations()
             #expect(try failed.map { try cloud.node(for: $0)?.id } == [outer])
             #expect(failed.first?.failures.list.last?.message.contains("lies below it") == true)
-            // As the error says.
+            // The error message suggests this.
             failed.first?.skip()
             try cloud.rename(#require(try cloud.context.find(inner)), to: "moved")
             try cloud.rename(#require(try cloud.context.find(outer)), to: "again")
@@ -47,7 +47,7 @@ import Testing
         let remote = Mutex<StrictRemote?>(nil)
         let stage = try await CloudStage(
             StrictRemote { request, _ in
-                // In the moment before the file is moved.
+                // The other machine writes in the moment before the file is moved.
                 if "\(request)" == "MOVE home/b" { remote.withLock { $0 }?.write("home/a", "theirs") }
                 return nil
             }
@@ -129,14 +129,15 @@ import Testing
         await stage.account.close()
     }
 
-    /// A remote that has no file or folder of the name `bad`.
+    /// A remote that refuses files and folders with the name `bad`.
     private static func choosy(_ abilities: RemoteCapabilities) -> StrictRemote {
         StrictRemote(abilities) { request, _ in
             request.key.split(separator: "/").contains("bad") ? .before(RemoteError(.invalidKey, "No such name.")) : nil
         }
     }
 
-    /// Carries out what is queued, and checks what is there then, here and at the remote, and what is known of that.
+    /// Runs the queued operations, and compares the nodes on this machine, the files at the remote, and the known state
+    /// of the remote.
     private static func check(_ stage: CloudStage, _ keys: [String], _ location: SourceLocation = #_sourceLocation)
         async throws
     {
@@ -167,7 +168,7 @@ import Testing
             try cloud.move(cloud.node(at: "/bad/x"), to: "/y")
             try cloud.delete(cloud.node(at: "/bad"))
             try cloud.delete(cloud.node(at: "/a"))
-            // Its place is free when it is made.
+            // The path is free when the operation creates the folder.
             try cloud.createFolder(at: "/a")
         }
         try await Self.check(stage, ["home/a/", "home/y"])

@@ -6,11 +6,11 @@ import Testing
 
 @testable import StrataCloud
 
-/// Large uploads go in parts, and no part that has arrived is sent again.
+/// Large uploads are sent in parts, and no part that has arrived is sent again.
 @Suite struct PartsTests {
     private static let abilities = RemoteCapabilities(minimumPartSize: 4, isLocal: true)
 
-    /// - Parameter atOnce: how many parts; with one, their order is known.
+    /// - Parameter atOnce: the number of parts in flight. With one, the order of the parts is known.
     private func stage(
         _ abilities: RemoteCapabilities = abilities,
         atOnce: Int = 1,
@@ -77,7 +77,7 @@ import Testing
         }
         try await make(stage, "1234567890")
         try await stage.drain()
-        // Some remotes have kept parts of it all the same.
+        // Some remotes have kept parts in spite of the completion, so the account aborts the upload.
         #expect(verbs(stage) == ["BEGIN", "PART 1", "PART 2", "COMPLETE", "COMPLETE", "ABORT"])
         #expect(stage.remote.tree["home/n"] == "1234567890")
         #expect(try await stage.read { try $0.conflicts().isEmpty && $0.context.count(PartialUpload.all) == 0 })
@@ -170,9 +170,9 @@ import Testing
         await stage.account.close()
     }
 
-    // MARK: What nobody goes on with
+    // MARK: Abandoned uploads
 
-    /// A stage on which an upload waits whose first part has arrived.
+    /// A stage with a waiting upload whose first part has arrived.
     private func begun(_ isCut: Switch = Switch()) async throws -> CloudStage {
         let stage = try await stage { request, _ in
             request.verb == "PART 2" && isCut.isOn ? .before(RemoteError(.unauthorized, "Who?")) : nil
@@ -183,7 +183,7 @@ import Testing
         return stage
     }
 
-    /// How many uploads there are, at the remote and in the store.
+    /// Expects `count` multipart uploads, both at the remote and in the store.
     private func expect(
         _ count: Int,
         at stage: CloudStage,
@@ -310,7 +310,7 @@ import Testing
         try await stage.commit { cloud in _ = try cloud.upload(cloud.node(at: "/n")) }
         gate.open()
         await stage.account.pusher.abandoned.settle()
-        // It may go on with what was begun.
+        // The new upload may continue the multipart upload.
         #expect(try await stage.stack.background { try $0.count(PartialUpload.all) } == 1)
         try await skip(stage)
         try await expect(0, at: stage)
@@ -337,7 +337,7 @@ import Testing
     }
 }
 
-/// Something that is on until it is turned off.
+/// A switch that is on until a test turns it off.
 private final class Switch: Sendable {
     private let state = Atomic(true)
 

@@ -6,13 +6,13 @@ import Testing
 
 @testable import StrataCloud
 
-/// The rows of the table of superseding and conflicts, on the strict remote.
+/// The rules of superseded uploads and of conflicts, with the strict remote.
 @Suite struct PushRowTests {
     private func puts(_ stage: CloudStage) -> [String] {
         stage.remote.requests.filter { $0.verb == "PUT" }.map(\.key)
     }
 
-    @Test("M1 uploads of one node that wait are one upload") func m1() async throws {
+    @Test("Waiting uploads of one node are sent as one upload") func m1() async throws {
         let stage = try await CloudStage()
         try await stage.commit { _ = try $0.createNode(at: "/n") }
         for _ in 0..<2 { try await stage.commit { _ = try $0.upload($0.node(at: "/n")) } }
@@ -25,7 +25,9 @@ import Testing
         #expect(stage.handler.state.withLock { $0.uploaded } == ["data of /n"])
     }
 
-    @Test("M2 uploads of which each matters follow each other's versions") func m2() async throws {
+    @Test("Without coalescing, each upload of a node expects the version that the one before has written") func m2()
+        async throws
+    {
         let stage = try await CloudStage()
         try await stage.commit { _ = try $0.createNode(at: "/n") }
         try await stage.drain()
@@ -36,7 +38,7 @@ import Testing
         #expect(try await stage.read { try $0.context.count(CloudConflict.all) } == 0)
     }
 
-    @Test("M3 what is edited while its upload runs is sent again, and is no conflict") func m3() async throws {
+    @Test("A node that changes while its upload runs is sent again, without a conflict") func m3() async throws {
         let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
         let gate = Gate()
         let stage = try await CloudStage(GatedRemote.strict(begin: hasBegun, gate))
@@ -58,7 +60,7 @@ import Testing
         #expect(stage.remote.refusals == [])
     }
 
-    @Test("M4 records of one node that wait are one request") func m4() async throws {
+    @Test("Waiting records of one node are sent as one request") func m4() async throws {
         let stage = try await CloudStage(StrictRemote(RemoteCapabilities(keepsRecords: true, isLocal: true)))
         try await stage.commit { _ = try $0.createNode(at: "/n", sections: []) }
         for name in ["bob", "carol"] {
@@ -69,7 +71,7 @@ import Testing
         #expect(stage.remote.tree["home/n%record"]?.contains("carol") ?? false)
     }
 
-    @Test("M5 M7 a delete leaves out the uploads below it that wait") func m5m7() async throws {
+    @Test("A delete skips the waiting uploads of the nodes below it") func m5m7() async throws {
         let stage = try await CloudStage()
         try await stage.commit { _ = try $0.createNode(at: "/f/g/kept") }
         try await stage.drain()
@@ -87,7 +89,7 @@ import Testing
         #expect(try await stage.read { try $0.context.count(CloudAccess.all) } == 0)
     }
 
-    @Test("M6 a delete cancels the upload that runs, and comes behind it") func m6() async throws {
+    @Test("A delete of a node cancels the running upload of the node, and runs after it") func m6() async throws {
         let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
         let gate = Gate()
         let stage = try await CloudStage(GatedRemote.strict(begin: hasBegun, gate))
@@ -102,7 +104,7 @@ import Testing
     }
 
     @Test(
-        "M8 what others have written is not overwritten, and the application says what becomes of it",
+        "An upload never overwrites a version by another machine, and the application resolves the conflict",
         arguments: [ConflictResolution.merged, .mine, .theirs, .both]
     )
     func m8(
@@ -211,7 +213,7 @@ import Testing
             else {
                 return nil
             }
-            // Another version, instead.
+            // The other machine writes another version instead.
             if let written {
                 remote.withLock { $0 }?.write("home/a", written)
                 return nil
@@ -266,7 +268,9 @@ import Testing
         remote.withLock { $0 = nil }
     }
 
-    @Test("M10 what was sent and not answered is recognised, and is no conflict") func m10() async throws {
+    @Test("An upload whose answer was lost is recognized at the next attempt, without a conflict") func m10()
+        async throws
+    {
         let lost = Mutex(0)
         let stage = try await CloudStage(
             StrictRemote { request, _ in
@@ -291,7 +295,9 @@ import Testing
         #expect(try await stage.read { try $0.context.count(FinishedOperation.all) } == 2)
     }
 
-    @Test("M11 what fails again and again ends as failed, and is there to be looked at") func m11() async throws {
+    @Test("An upload that fails at every attempt ends as a failed operation that lists its failures") func m11()
+        async throws
+    {
         let stage = try await CloudStage(
             StrictRemote { request, _ in
                 request.verb == "PUT" ? .before(RemoteError(.refused, "No.", status: 418)) : nil
@@ -307,7 +313,9 @@ import Testing
         }
     }
 
-    @Test("M13 what is queued without the remote is all sent once it is back") func m13() async throws {
+    @Test("Operations that were queued while the remote was unreachable are all sent when it is back") func m13()
+        async throws
+    {
         let isThere = Mutex(false)
         let network = ManualConstraint("the network", isSatisfied: false)
         let remote = StrictRemote { _, _ in
@@ -336,8 +344,7 @@ import Testing
         #expect(stage.remote.refusals == [])
     }
 
-    @Test("M15 a place that somebody else has taken is theirs, and the node takes another name") func m15() async throws
-    {
+    @Test("If another machine has taken the path of a new node, the node takes another name") func m15() async throws {
         let stage = try await CloudStage()
         try await stage.commit { _ = try $0.createFolder(at: "/f") }
         try await stage.drain()
@@ -411,7 +418,7 @@ import Testing
 }
 
 extension Mutex where Value == Int {
-    /// Counts down to nothing. Says whether there was one left.
+    /// Counts down to zero, and returns whether the count was positive.
     borrowing func takeOne() -> Bool {
         withLock { count in
             guard count > 0 else { return false }
@@ -421,9 +428,9 @@ extension Mutex where Value == Int {
     }
 }
 
-/// What a request waits for.
+/// A gate at which a request waits until a test opens it.
 final class Gate: Sendable {
-    /// Whether a task that is cancelled waits no longer.
+    /// Whether a cancelled task stops waiting.
     private let isCancellable: Bool
     private let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
     private let isOpen = Mutex(false)
@@ -442,7 +449,7 @@ final class Gate: Sendable {
     }
 }
 
-/// Strict remotes whose first upload waits at a gate.
+/// Strict remotes whose uploads wait at a gate.
 enum GatedRemote {
     static func strict(begin: AsyncStream<Void>.Continuation, _ gate: Gate) -> StrictRemote {
         StrictRemote { request, _ in

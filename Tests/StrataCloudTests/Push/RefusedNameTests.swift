@@ -110,7 +110,7 @@ import Testing
             }
             try await stage.drain()
         }
-        // What is to be moved on has a name of no meaning until then.
+        // A node has a temporary name at the remote until its next move.
         #expect(
             remote.tree.keys.filter { !$0.hasSuffix("/") }.map { $0.prefix(12) }.sorted() == [
                 "home/strata-", "home/strata-",

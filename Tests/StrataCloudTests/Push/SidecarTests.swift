@@ -5,11 +5,11 @@ import Testing
 
 @testable import StrataCloud
 
-/// What goes with content is overwritten as little as the content is.
+/// The metadata and thumbnails of a node are protected against overwriting as its content is.
 @Suite struct SidecarTests {
     private static let path = "home/n%metadata"
 
-    /// Two machines with one remote, on which one of them has made a file with metadata.
+    /// Two machines with one remote. The first has made a file with metadata.
     private func machines() async throws -> (SealedStage, SealedStage) {
         let first = try await SealedStage(
             sealing: nil,
@@ -26,7 +26,7 @@ import Testing
         second.handler.set([.metadata: Data("ours".utf8), .data: Data("changed".utf8)], of: second.node)
         try await second.upload([.metadata, .data])
         #expect(second.remote.tree[Self.path] == "theirs")
-        // The data has arrived by then, and is no conflict with itself later.
+        // The data has already arrived, and later does not conflict with itself.
         #expect(second.remote.tree["home/n"] == "changed")
         #expect(try await second.stage.read { try $0.conflicts().map(\.section) } == [.metadata])
         try await second.stage.commit { cloud in

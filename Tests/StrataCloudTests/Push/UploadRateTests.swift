@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataCloud
 
-/// Uploads may be held to so many bytes a second.
+/// An account can limit its uploads to a number of bytes per second.
 @Suite struct UploadRateTests {
     @Test func `bytes pass in turn, no faster than the rate`() {
         let start = ContinuousClock.now
@@ -55,7 +55,7 @@ import Testing
         try await make(stage, ["a": whole[0], "b": whole[1], "c": whole[2], "d": whole[3], "long": long])
         let start = ContinuousClock.now
         try await stage.drain()
-        // The rest is how slow the machine is.
+        // The test has no upper bound, because that depends on the speed of the machine.
         #expect(start.duration(to: .now) >= .seconds(Double(sum) / 100_000))
         for (name, text) in zip(["a", "b", "c", "d", "long"], whole + [long]) {
             #expect(stage.remote.tree["home/\(name)"] == text)

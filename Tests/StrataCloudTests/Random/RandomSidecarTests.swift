@@ -6,9 +6,8 @@ import Testing
 
 @testable import StrataCloud
 
-/// Random edits of a tree in which files and folders have metadata, with faults. In the end nothing lies beside a
-/// place where nothing is, and a pull
-/// finds nothing that is not known.
+/// Random edits of a tree whose files and folders have metadata, with faults. In the end, no metadata remains without
+/// its node, and a pull finds no changes.
 @Suite struct RandomSidecarTests {
     private typealias Random = RandomTreeTests.Random
 
@@ -82,7 +81,7 @@ import Testing
         }
         wrong += try await stage.queued().map { "left: \($0)" }
         if try await stage.read({ try !$0.conflicts().isEmpty }) { wrong.append("a conflict without another machine") }
-        // Those that are asked for what they know say nothing, as long as requests fail.
+        // The check of a known file fails while its request fails, so the pull is repeated.
         var summary: PullSummary?
         for _ in 0..<1000 where summary == nil { summary = try? await stage.account.pull() }
         if summary != PullSummary() { wrong.append("found: \(handler.pulled())") }
@@ -91,7 +90,7 @@ import Testing
         return wrong.isEmpty ? [] : wrong + ["sealed \(isSealed)"] + log + remote.requests.map { "  \($0)" }
     }
 
-    /// Sends the metadata of a folder.
+    /// Uploads the metadata of a folder.
     private static func describe(_ cloud: CloudContext, _ random: inout Random) throws -> String {
         var folders: [CloudNode] = []
         try cloud.walk(cloud.root()) { node, _ in

@@ -6,10 +6,11 @@ import Testing
 
 @testable import StrataCloud
 
-/// Random edits of a tree in random commits, carried out in whatever order the scheduler takes, with faults, against a remote that refuses
-/// all that a real one might: nothing is refused, and in the end there is the same tree.
+/// Random edits of a tree in random commits. The scheduler runs the operations in any order and with faults, against a
+/// remote that refuses everything that a real one might. The remote must not refuse a request, and in the end both
+/// sides must have the same tree.
 @Suite struct RandomTreeTests {
-    /// A generator whose seed says all (SplitMix64).
+    /// A generator whose seed determines all numbers (SplitMix64).
     struct Random: RandomNumberGenerator {
         var state: UInt64
 
@@ -24,14 +25,14 @@ import Testing
         }
     }
 
-    /// What one history is like.
+    /// The parameters of one random history.
     private struct World {
         let capabilities: RemoteCapabilities
         let maxConcurrent: Int
         let hasFaults: Bool
         let commits: Int
         let isSealed: Bool
-        /// Whether some of the names are such that the remote refuses them.
+        /// Whether the history uses a name that the remote refuses.
         let hasBadNames: Bool
 
         init(_ random: inout Random) {
@@ -59,7 +60,7 @@ import Testing
         let environment = ProcessInfo.processInfo.environment
         let first = environment["STRATA_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...1_000_000_000)
         let runs = environment["STRATA_CLOUD_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 60 : 1000)
-        // Most of the time of each goes by in waiting.
+        // A run spends most of its time waiting, so several runs share the time.
         try await withThrowingTaskGroup(of: (UInt64, [String]).self) { group in
             for seed in first..<first + UInt64(runs) {
                 if seed >= first + 3, let (seed, faults) = try await group.next(), !faults.isEmpty {
@@ -75,7 +76,7 @@ import Testing
         Issue.record("STRATA_SEED=\(seed) STRATA_CLOUD_RUNS=1: \(faults.joined(separator: "\n"))")
     }
 
-    /// - Returns: what was wrong.
+    /// - Returns: the errors that the run has found.
     private func run(_ seed: UInt64) async throws -> [String] {
         var random = Random(seed: seed)
         let world = World(&random)
@@ -103,14 +104,15 @@ import Testing
             ),
             isSuspended: true
         )
-        // Sealed files have metadata as well, which at times is not here, and is sent along as it is.
+        // Encrypted files have metadata as well. At times this machine does not have it, and the upload sends the
+        // remote's metadata along.
         let forgetful = Mutex(Random(seed: seed ^ 0xF0F))
         stage.handler.state.withLock { $0.forgetsMetadata = { forgetful.withLock { Bool.random(using: &$0) } } }
         let sections: [ContentSections] = world.isSealed ? [.data, .metadata, [.metadata, .data]] : [.data]
         let names = world.hasBadNames ? Self.names + ["bad"] : Self.names
         var log: [String] = []
         for number in 0..<world.commits {
-            // At times what was queued so far is being carried out already, wholly or in part.
+            // At times the account already runs the operations queued so far, some or all of them.
             switch Int.random(in: 0..<4, using: &random) {
             case 0: try await stage.drain()
             case 1: stage.account.push.resume()
@@ -141,14 +143,14 @@ import Testing
                 try await stage.numbers()
             )
         )
-        // Trunks, and markers of folders, may be there or not.
+        // The comparison ignores trunks and markers of folders.
         func files(_ tree: [String: String]) -> [String: String] { tree.filter { !$0.key.hasSuffix("/") } }
         func folders(_ tree: [String: String]) -> Set<String> {
             Set(tree.keys.filter { $0.hasSuffix("/") && $0.dropLast().contains("/") })
         }
         if files(here) != files(there) { wrong.append("files here \(files(here)), there \(files(there))") }
         if folders(here) != folders(there) { wrong.append("folders here \(folders(here)), there \(folders(there))") }
-        // With faults, what was carried out comes again, and is refused then; what had a bad name comes later than it was committed.
+        // With faults, a repeated request may be refused. A node with a bad name is sent later than its commit.
         if !hasFaults, !world.hasBadNames, !remote.refusals.isEmpty { wrong.append("refused: \(remote.refusals)") }
         if world.isSealed {
             for path in remote.tree.keys where !path.hasSuffix("/") {
@@ -183,7 +185,7 @@ import Testing
 
     static let names = ["a", "b", "c"]
 
-    /// One random edit, and what it was.
+    /// Makes one random edit, and returns its description.
     static func edit(
         _ cloud: CloudContext,
         _ handler: TestHandler,
@@ -198,7 +200,7 @@ import Testing
             nodes.append(node)
             return .proceed
         }
-        // At times something comes to lie below a file, which is a folder with content from then on.
+        // At times a new node is placed below a file, which then becomes a folder with content.
         let mayConvert = Int.random(in: 0..<6, using: &random) == 0
         let folders = [try cloud.root()] + nodes.filter { mayConvert || $0.isFolder }
         let folder = folders.randomElement(using: &random) ?? folders[0]
@@ -242,7 +244,7 @@ import Testing
         }
     }
 
-    /// Gives all that the remote has no name for other names.
+    /// Renames all nodes whose name the remote refuses.
     private static func renameBad(_ cloud: CloudContext) throws -> [String] {
         var bad: [CloudNode] = []
         try cloud.walk(cloud.root()) { node, _ in
@@ -257,7 +259,8 @@ import Testing
         }
     }
 
-    /// A copy has what its original had at the remote then: some version of it, which an upload that was asked for later may have brought.
+    /// A copy has the content that its original had at the remote. This may be any version, because a later upload may
+    /// have arrived before the copy.
     private static func same(_ copy: CloudNode, _ node: CloudNode, _ cloud: CloudContext, _ handler: TestHandler) throws
     {
         if handler.hasText(node.id) { handler.copy(node.id, to: copy.id) }

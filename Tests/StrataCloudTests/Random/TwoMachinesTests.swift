@@ -6,9 +6,9 @@ import Testing
 
 @testable import StrataCloud
 
-/// Two machines with one remote, which edit, send and pull in a random order: in the end both have what the remote has.
+/// Two machines with one remote edit, send and pull in a random order. In the end both have the remote's tree.
 ///
-/// `STRATA_CLOUD_RUNS` says how many histories are wanted, from `STRATA_SEED` on.
+/// `STRATA_CLOUD_RUNS` sets the number of histories, starting with the seed `STRATA_SEED`.
 @Suite struct TwoMachinesTests {
     @Test func `both come to the same tree`() async throws {
         let environment = ProcessInfo.processInfo.environment
@@ -29,7 +29,8 @@ import Testing
 
     private func run(_ seed: UInt64) async throws -> [String] {
         var random = RandomTreeTests.Random(seed: seed)
-        // Without folders a file and what lies in a folder of its name can be there side by side, which no tree here has.
+        // Without folders, a file and the contents of a folder with the same name can exist side by side. No tree in
+        // this test has that.
         let remote = StrictRemote(
             RemoteCapabilities(
                 hasFolders: true,
@@ -51,7 +52,7 @@ import Testing
                     retry: RetryPolicy(maxAttempts: 6, base: .milliseconds(1), cap: .milliseconds(2))
                 )
             )
-            // When they pull is drawn by the history.
+            // The history decides at random when the machines pull.
             machine.account.suspendPulls()
             machines.append(machine)
         }
@@ -86,15 +87,15 @@ import Testing
                 if summary != PullSummary() { isQuiet = false }
                 try await machine.drain()
             }
-            // What one has sent behind its pull the other one sees in the next round.
+            // If one machine has sent a change after its pull, the other machine sees the change in the next round.
             quietRounds = isQuiet ? quietRounds + 1 : 0
         }
         var wrong: [String] = []
         var there = Set(remote.tree.keys.filter { $0 != "home/" && !$0.contains("%") })
-        // A folder of which only the content is left is a folder here.
+        // If only the content of a folder remains, this machine has a folder.
         for key in remote.tree.keys where key.hasSuffix("%payload") { there.insert(key.dropLast(8) + "/") }
         for (index, machine) in machines.enumerated() {
-            // The pulls report which machine has written the content of a folder last, and they are quiet.
+            // The pulls report which machine has written the content of a folder last, and these pulls report nothing.
             let here = Set(try await machine.tree().keys.filter { !$0.contains("%") })
             if here != there {
                 wrong.append("\(index) has \(here.subtracting(there)) more, \(there.subtracting(here)) less")

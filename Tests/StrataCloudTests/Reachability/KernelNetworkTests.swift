@@ -30,20 +30,20 @@
                 try anywhere.check(.unreachable)
                 try neighbour.check(.unreachable)
 
-                // A cable, and then a way out of the local network.
+                // The test adds a cable first, and then a route out of the local network.
                 try namespace.ip(Self.cable)
                 try neighbour.wait(for: .reachable(.wired))
                 try anywhere.check(.unreachable)
                 try namespace.ip("route add default via 192.0.2.1")
                 try anywhere.wait(for: .reachable(.wired))
 
-                // The cable is pulled out at the other end, and put in again: the kernel keeps the routes.
+                // The cable is pulled out at the other end, and plugged in again: the kernel keeps the routes.
                 try namespace.ip("link set far down")
                 try anywhere.wait(for: .unreachable)
                 try namespace.ip("link set far up")
                 try anywhere.wait(for: .reachable(.wired))
 
-                // The link is taken down, and the kernel forgets its routes without saying so.
+                // The link is taken down, and the kernel forgets its routes without a message.
                 try namespace.ip("link set wan down")
                 try anywhere.wait(for: .unreachable)
                 try namespace.ip("link set wan up\nroute add 198.51.100.0/24 via 192.0.2.1")
@@ -52,7 +52,7 @@
                 try namespace.ip("route add default via 192.0.2.1")
                 try anywhere.wait(for: .reachable(.wired))
 
-                // The route is taken away, then the address with what is left of the routes, then the link.
+                // The test removes the route, then the address with its remaining routes, then the link.
                 try namespace.ip("route del default")
                 try anywhere.wait(for: .unreachable)
                 try namespace.ip("addr flush dev wan")
@@ -79,7 +79,7 @@
                 let network = try KernelNetwork()
                 let neighbour = StatusWaiter(NetworkTarget(host: "2001:db8::77"), in: network)
                 try namespace.ip("link add wan type veth peer name far\nlink set far up\nlink set wan up")
-                // Found out by the kernel itself, within a second or two.
+                // The kernel needs one or two seconds to check for duplicate addresses.
                 try namespace.ip("addr add 2001:db8::5/64 dev wan")
                 try neighbour.wait(for: .reachable(.wired))
                 try namespace.ip("link set wan down")
@@ -90,14 +90,16 @@
         @Test func `messages that were lost are made up for`() async throws {
             try await NetworkNamespace.run { namespace in
                 try namespace.ip(Self.cable)
-                // Without addresses of IPv6, of which the kernel tells more some time later: nothing else is to lead to a second look.
+                // Without IPv6 addresses, the kernel sends no further messages later. Only the overflow must lead to a
+                // second look at the network.
                 try namespace.ip(
                     "link set wan addrgenmode none\naddr flush dev wan scope link\nlink set far addrgenmode none\naddr flush dev far"
                 )
                 let network = try KernelNetwork(room: 2048)
                 let anywhere = StatusWaiter(NetworkTarget(host: "example.com"), in: network)
                 let fence = StatusWaiter(NetworkTarget(host: "198.51.100.1"), in: network)
-                // Nobody reads while this is waited for, and the room for messages is far too small for what comes.
+                // The reader is blocked during this time, and the buffer for messages is far too small for these
+                // routes.
                 let isFull = DispatchSemaphore(value: 0)
                 fence.reachability.observe { isFull.wait() }
                 let routes = (0..<200).map { "route add 10.0.\($0).0/24 via 192.0.2.1" }
@@ -118,7 +120,7 @@
                     let network = try KernelNetwork()
                     gone = network.listener
                 }
-                // The queue lets go of it a moment later.
+                // The queue releases the listener a moment later.
                 for _ in 0..<1_000_000 where gone != nil { sched_yield() }
                 guard gone == nil else { throw Unexpected("a listener that nobody has") }
             }

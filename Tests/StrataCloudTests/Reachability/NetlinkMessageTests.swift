@@ -5,7 +5,8 @@
 
     @testable import StrataCloud
 
-    /// What a kernel has sent of a network with two pairs of virtual cables, one of them down, without the attributes that are not looked at.
+    /// Messages of a kernel about a network with two pairs of virtual cables, one of which is down. They lack the
+    /// attributes that the parser ignores.
     @Suite struct NetlinkMessageTests {
         private static let links = """
             2800000010000200010000000000000000000403010000004900010000000000070003006c6f000028000000100002000100000000000000

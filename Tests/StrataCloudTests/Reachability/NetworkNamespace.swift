@@ -5,12 +5,12 @@
 
     @testable import StrataCloud
 
-    /// A network of one's own, in which a test takes links up and down.
+    /// A separate network, in which a test takes links up and down.
     ///
-    /// Such a namespace belongs to a thread, so everything that has to do with it is done by a thread that ends with it; a process that this one
-    /// starts, and a socket that it makes, are in the same.
+    /// A namespace belongs to a thread, so a test runs on a thread of its own, which ends with the test. Processes and
+    /// sockets that this thread creates belong to the same namespace.
     struct NetworkNamespace {
-        /// Whether this process may have one; containers often do not allow it.
+        /// Whether this process may create a namespace. Containers often forbid it.
         static let isAllowed: Bool = {
             let isAllowed = Mutex(false)
             let isDone = DispatchSemaphore(value: 0)
@@ -23,7 +23,7 @@
             return isAllowed.withLock(\.self)
         }()
 
-        /// Runs a test in a network of its own, in which there is nothing but loopback.
+        /// Runs a test in a separate network that contains only the loopback link.
         static func run(_ body: @escaping @Sendable (NetworkNamespace) throws -> Void) async throws {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 Thread.detachNewThread {
@@ -41,22 +41,22 @@
             guard network_namespace_enter() == 0, (try? ip("link set lo up")) != nil else { return nil }
         }
 
-        /// Gives commands to the program `ip`, one in each line.
+        /// Runs commands of the program `ip`, one per line.
         ///
-        /// - Throws: where one of them fails.
+        /// - Throws: an error if a command fails.
         func ip(_ commands: String) throws {
             guard network_namespace_ip(commands + "\n") == 0 else { throw Unexpected("ip: \(commands)") }
         }
     }
 
-    /// What a test on a thread of its own, of which the testing library knows nothing, has found wrong.
+    /// A failure on a thread that the testing library does not know.
     struct Unexpected: Error, CustomStringConvertible {
         let description: String
 
         init(_ description: String) { self.description = description }
     }
 
-    /// Waits for what a reachability becomes.
+    /// Waits until a reachability has a certain status.
     struct StatusWaiter {
         let reachability: Reachability
         private let changed = DispatchSemaphore(value: 0)
@@ -68,7 +68,7 @@
             network.watch(target, for: reachability)
         }
 
-        /// - Throws: where it has not become so within ten seconds of the last change.
+        /// - Throws: an error if the status is not reached within ten seconds after the last change.
         func wait(for status: ReachabilityStatus, line: Int = #line) throws {
             for _ in 0..<1000 where reachability.status != status {
                 guard changed.wait(timeout: .now() + 10) == .success else { break }
@@ -76,7 +76,7 @@
             try check(status, line: line)
         }
 
-        /// - Throws: where it is not so now.
+        /// - Throws: an error if the present status is another one.
         func check(_ status: ReachabilityStatus, line: Int = #line) throws {
             let present = reachability.status
             guard present == status else { throw Unexpected("line \(line): \(present), not \(status)") }

@@ -25,7 +25,7 @@ import Testing
         )
     }
 
-    /// Loopback 1, a cable 2, Wi-Fi 3, a tunnel 4 that is down.
+    /// The links: loopback (1), a cable (2), Wi-Fi (3), and a tunnel that is down (4).
     private static func state(_ routes: [NetworkState.Route], addresses: [(Int32, String)] = [(2, "192.0.2.5")]) throws
         -> NetworkState
     {

@@ -98,7 +98,7 @@ import Testing
                     for await status in network.reachability.changes where status.link == .cellular { break }
                 }
             }
-            // The last one is waited for by all loops: whoever misses it never ends.
+            // All loops wait for the last status. A loop that misses it never ends.
             for _ in 0..<8 { await group.next() }
             group.addTask {
                 for _ in 0..<2000 { network.set(.reachable(.cellular)) }
@@ -114,7 +114,7 @@ import Testing
         let tries = Mutex(0)
         let pipeline = try await Pipeline.open(stack, named: "uploads", constraints: [network.reachability]) {
             (_: Attempt<Film>) in
-            // It comes back at the very moment at which the handler has found that it is away.
+            // The remote returns at the very moment at which the handler has found it unreachable.
             if tries.withLock({
                 $0 += 1; return $0
             }) == 2 {

@@ -5,13 +5,13 @@ import Testing
 
 @testable import StrataCloud
 
-/// A conflict in an encrypted account names the sections that differ, though all of them are one file.
+/// A conflict in an encrypted account names the sections that differ, although one file holds all sections.
 @Suite struct SealedConflictTests {
     private static func bytes(_ text: String) -> Data { Data(text.utf8) }
 
     private static let sections: [ContentSections: Data] = [.metadata: bytes("old"), .data: bytes("data")]
 
-    /// Two machines with one file, which the second one has looked at if it `hasRead` it.
+    /// Two machines with one file. If `hasRead` is set, the second machine has read the file.
     private func machines(hasRead: Bool = true) async throws -> (SealedStage, SealedStage) {
         let first = try await SealedStage(sections: Self.sections)
         let second = try await SealedStage.other(of: first)
@@ -19,7 +19,7 @@ import Testing
         return (first, second)
     }
 
-    /// Changes sections on a machine, and sends them. Of the others there is nothing on that machine.
+    /// Changes sections on a machine, and sends them. The machine does not have the other sections.
     private func change(_ machine: SealedStage, _ sections: [ContentSections: String]) async throws {
         machine.handler.set(sections.mapValues { Self.bytes($0) }, of: machine.node)
         try await machine.upload(ContentSections(Array(sections.keys)))
@@ -40,7 +40,7 @@ import Testing
     /// The changes by others, and the sections of the resulting conflict.
     private static let changes: [[ContentSections: String]] = [
         [.metadata: "theirs"], [.data: "theirs"], [.metadata: "theirs", .data: "their data"], [.thumbnail: "new"],
-        // As long as the earlier content.
+        // The new data is as long as the earlier data.
         [.metadata: "new"], [.data: "DATA"],
     ]
     private static let expected: [ContentSections] = [

@@ -6,7 +6,8 @@ import Testing
 
 @testable import StrataCloud
 
-/// What comes back is opened as it arrives, of what is needed only, and nothing that was not sealed by the same key ever gets into a file.
+/// A download decrypts bytes as they arrive, and reads only the necessary ones. No byte reaches a file unless the same
+/// key has encrypted it.
 @Suite struct SealedDownloadTests {
     @Test func `the mark of a section goes with those of its earlier versions`() async throws {
         let world = try await SealedStage()
@@ -27,7 +28,7 @@ import Testing
     @Test func `another machine with the same key reads each section, and fetches no more than that`() async throws {
         let first = try await SealedStage()
         let second = try await SealedStage.other(of: first)
-        // What lies within the first bytes comes with them.
+        // The first read fetches the first bytes of a file, with all sections that lie within them.
         for (section, cost) in [(ContentSections.metadata, 16_384), (.thumbnail, 20_028), (.data, 300_000 + 5 * 28)] {
             let before = second.remote.state.withLock { $0.given }
             #expect(try await second.fetch(section) == SealedStage.sections[section])
@@ -95,12 +96,12 @@ import Testing
         case magic, salt, table, header, thumbnail, data, cut, cutToNothing, longer, otherFile, swap
     }
 
-    /// - Parameter isKnown: whether the machine has seen the file before it was changed, the version being the same.
+    /// - Parameter isKnown: whether the machine has seen the file before it was changed. The version stays the same.
     @Test(arguments: Harm.allCases, [true, false])
     func `what was tampered with is refused, and is in no file`(_ harm: Harm, isKnown: Bool) async throws {
         let first = try await SealedStage()
         let second = isKnown ? first : try await SealedStage.other(of: first)
-        // Another file of the same account, of the same sizes.
+        // Another file of the same account, with sections of the same sizes.
         let other = try await SealedStage(sections: SealedStage.sections.mapValues { Data($0.reversed()) })
         let whole = first.remote.bytes("home/n")
         let file = try SealedFile(whole, node: ContentSealing.binding, keys: SealedWorld.keys)
@@ -119,7 +120,7 @@ import Testing
         case .longer: bytes += Data(count: 10)
         case .otherFile: bytes = other.remote.bytes("home/n")
         case .swap:
-            // The first two chunks change places.
+            // The first two chunks are exchanged.
             let step = 65_536 + 28
             let start = Int(data.lowerBound)
             bytes =
@@ -129,13 +130,14 @@ import Testing
         first.remote.write("home/n", bytes, isNewVersion: false)
         let code = try await second.refusal()
         switch (harm, isKnown) {
-        // Nobody asks for these bytes.
+        // The download does not read these bytes.
         case (.magic, true), (.salt, true), (.table, true), (.header, _), (.thumbnail, _):
             #expect(code == nil)
         case (.magic, false), (.cutToNothing, false): #expect(code == .notSealed)
         case (.salt, false), (.table, false): #expect(code == .sealKeyRefused)
         case (.cut, _), (.cutToNothing, true): #expect(code == .sealedTruncated)
-        // Genuine, and of the account: who has never seen the file before cannot tell.
+        // The other file is genuine and belongs to the account. A machine that has never seen the file cannot detect
+        // the exchange.
         case (.otherFile, false): #expect(code == nil)
         default: #expect(code == .sealedDamaged)
         }
@@ -147,7 +149,7 @@ import Testing
         for machine in [first, second, other] { await machine.close() }
     }
 
-    /// What lies in the folder of a cache, but for its index.
+    /// The files in the folder of a cache, without its index.
     private static func files(of machine: SealedStage) throws -> [Data] {
         var files: [Data] = []
         for name in ["partial", "files/files", "files/temporary"] {
@@ -177,7 +179,7 @@ import Testing
         try await second.upload(.data)
         let new = try SealedFile(first.remote.bytes("home/n"), node: ContentSealing.binding, keys: keys)
         #expect(old.accountKey == SealedWorld.account.id && new.accountKey == key.id)
-        // Who knows the earlier key may know the content key that it has wrapped.
+        // An owner of the earlier key may know the content key that this key has wrapped.
         #expect(old.contentKey.bytes != new.contentKey.bytes)
         try await first.stage.account.pull()
         #expect(try await first.refusal() == .accountKeyUnknown)
@@ -266,9 +268,9 @@ import Testing
                 #expect(try await machine.refusal(section) == .notSealed)
             }
         }
-        // A first look, and each section once.
+        // There is one request for the first bytes, and one per section.
         if isRead { #expect(machine.verbs("GET").count == 4) }
-        // Sent once more, it is sealed, and nothing is left in the clear.
+        // The next upload encrypts the file, and leaves no plain bytes.
         machine.handler.set([.thumbnail: Data([1])], of: machine.node)
         try await machine.upload(.thumbnail)
         if isRead {
@@ -292,7 +294,7 @@ import Testing
         isSealed: Bool
     ) async throws {
         let sealing = isSealed ? ContentSealing(SealedWorld.account) : nil
-        // There is no thumbnail.
+        // The file does not have a thumbnail.
         let first = try await SealedStage(
             sealing: sealing,
             sections: [.metadata: Data("some metadata".utf8), .data: Data("the data".utf8)]
@@ -304,7 +306,7 @@ import Testing
         #expect(Set(downloaded) == ["header of /n: - 8", "/n: some metadata", "/n: the data"])
         #expect(try await second.stage.read { try $0.nodesMarkedForDownload().isEmpty })
         _ = second.handler.pulled()
-        // A later version is marked in all sections where they are one file.
+        // If one file holds all sections, a later version marks all of them.
         first.handler.set([.metadata: Data("later".utf8), .data: Data("the data".utf8)], of: first.node)
         try await first.upload(.metadata)
         try await second.stage.account.pull()

@@ -126,7 +126,7 @@ import Testing
         #expect(try SealedWorld.openAll(whole).sections[3] == Self.data)
         #expect(try await Self.resumed(sealer.ticket, data: .file(file)).body.data() == whole)
 
-        // Of the same size, and so written that it is another file.
+        // The file has the same size. It is written atomically, so it is another file.
         try SealedWorld.bytes(50, 9).write(to: file, options: .atomic)
         var error = await #expect(throws: CloudError.self) { try await sealer.body.data() }
         #expect(error?.code == .sealSourceChanged)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StrataCloud
 
-/// An account that seals, on a strict remote, with a file `/n` of several sections, and a cache of its own.
+/// An encrypted account on a strict remote, with a file `/n` of several sections, and with a separate cache.
 struct SealedStage {
     let stage: CloudStage
     let node: ObjectID<CloudNode>
@@ -18,7 +18,7 @@ struct SealedStage {
         .data: SealedWorld.bytes(300_000, 3),
     ]
 
-    /// - Parameter isMaker: whether the file is made here; else it is found by a pull.
+    /// - Parameter isMaker: whether this machine creates the file. Otherwise a pull finds it.
     init(
         _ remote: StrictRemote = StrictRemote(),
         sealing: ContentSealing? = ContentSealing(SealedWorld.account),
@@ -68,14 +68,14 @@ struct SealedStage {
     var remote: StrictRemote { stage.remote }
     var handler: TestHandler { stage.handler }
 
-    /// The bytes of a section that arrive here.
+    /// Downloads a section, and returns its bytes.
     func fetch(_ section: ContentSections = .data, cache: Bool = false) async throws -> Data {
         let file = try await stage.account.downloads.fetch(node, section, options: DownloadOptions(cache: cache))
         defer { file.release() }
         return try Data(contentsOf: file.file)
     }
 
-    /// Why a section does not arrive.
+    /// The code of the error with which the download of a section fails.
     func refusal(_ section: ContentSections = .data) async throws -> CloudError.Code? {
         do {
             _ = try await fetch(section, cache: true)
@@ -90,12 +90,12 @@ struct SealedStage {
         try await stage.drain()
     }
 
-    /// What the remote has, opened.
+    /// A decrypted section of the remote's file.
     func opened(_ section: SealedSection, keys: AccountKeys = SealedWorld.keys) throws -> Data {
         try SealedWorld.open(remote.bytes(Self.path), section, keys)
     }
 
-    /// The requests of a kind.
+    /// The requests whose verbs begin with one of the prefixes.
     func verbs(_ prefixes: String...) -> [String] {
         remote.requests.map(\.verb).filter { verb in prefixes.contains { verb.hasPrefix($0) } }
     }
@@ -103,7 +103,7 @@ struct SealedStage {
     func close() async { await stage.account.close() }
 }
 
-/// A fault that comes once.
+/// A condition that is true once.
 final class Once: Sendable {
     private let isDue = Mutex(true)
 

@@ -65,7 +65,7 @@ import Testing
         #expect(failures == 1)
     }
 
-    /// Chunks of 16 bytes wherever there are any, so that each could stand in each other's place.
+    /// Chunks of 16 bytes each wherever possible, so that any chunk could replace any other.
     private struct Chunks {
         let places: [Range<Int>]
 
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test func `chunks that have changed places are noticed, within a section and between them`() async throws {
-        // The same content everywhere: only the place distinguishes the chunks.
+        // The same content everywhere: only the position distinguishes the chunks.
         let same = SealSource.data(Data(repeating: 7, count: 48))
         let sealer = try Sealer(
             metadata: same,
@@ -100,7 +100,7 @@ import Testing
                 #expect(try SealedWorld.refusal(changed) == .sealedDamaged)
             }
         }
-        // Whole sections of the same size.
+        // Whole sections of the same size are exchanged.
         var changed = bytes
         changed.replaceSubrange(
             places[places.count - 3].lowerBound..<places[places.count - 1].upperBound,
@@ -126,7 +126,7 @@ import Testing
                 changed.replaceSubrange(place, with: other[place])
                 #expect(try SealedWorld.refusal(changed) == .sealedDamaged)
             }
-            // Everything but the preamble, and parts of the preamble.
+            // Everything but the preamble is exchanged, and then parts of the preamble.
             #expect(try SealedWorld.refusal(bytes.prefix(212) + other.dropFirst(212)) == .sealedDamaged)
             for part in [28..<60, 60..<120, 120..<212] {
                 var changed = bytes

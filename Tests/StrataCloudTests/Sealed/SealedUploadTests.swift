@@ -6,7 +6,8 @@ import Testing
 
 @testable import StrataCloud
 
-/// What is uploaded sealed is one file, which only who has the key can read, and is sent as safely as any other.
+/// An encrypted upload is one file. Only owners of the key can read it, and it is transferred as safely as any other
+/// file.
 @Suite struct SealedUploadTests {
     @Test func `all sections are one file, in which nothing can be read`() async throws {
         let handler = TestHandler()
@@ -225,7 +226,7 @@ import Testing
                 try SealedWorld.open(first.remote.bytes(path), .data, SealedWorld.keys) == SealedStage.sections[.data]
             )
         }
-        // What is known of it is known at the new place: one request for each section.
+        // This machine still knows the header of the file at its new path: each section costs one request.
         let before = first.verbs("GET").count
         for path in [TreePath(["copy"]), TreePath(["moved"])] {
             let node = try await first.stage.read { try $0.node(at: path).id }
@@ -240,12 +241,12 @@ import Testing
     @Test func `small content is read once, whatever it is given as`() async throws {
         for sealing in [nil, ContentSealing(SealedWorld.account)] {
             #expect(try await Self.reads(size: 1000, sealing) == 1)
-            // Once for its print, and once to send it.
+            // One read computes the content's hash, and one read sends the content.
             #expect(try await Self.reads(size: 1 << 20, sealing) == 2)
         }
     }
 
-    /// How often content is read when it is uploaded.
+    /// The number of times that an upload reads the content.
     private static func reads(size: Int, _ sealing: ContentSealing?) async throws -> Int {
         let count = Counter()
         let body = RemoteBody(size: Int64(size)) { range in

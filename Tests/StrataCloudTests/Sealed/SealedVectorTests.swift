@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataCloud
 
-/// A file that another implementation of the format has made, in Python with the package "cryptography".
+/// A file from another implementation of the format, which is written in Python with the package "cryptography".
 @Suite struct SealedVectorTests {
     private static let sealed = """
         895354524154410a0101040000112233445566778899aabbccddeeffc8c9cacbcccdcecfd0d1d2d3d4d5d6d7d8d9dadb

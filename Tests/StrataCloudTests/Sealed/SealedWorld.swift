@@ -2,14 +2,14 @@ import Foundation
 
 @testable import StrataCloud
 
-/// A small world of sealed files: chunks of 16 bytes, and content that says where it stands.
+/// Encrypted files with chunks of 16 bytes, and with content that shows its position.
 struct SealedWorld {
     static let account = AccountKey()
     static let keys = AccountKeys(account)
     static let node = "alice/42"
     static let key = ContentKey()
 
-    /// Bytes no two chunks of which are the same.
+    /// Bytes in which no two chunks are the same.
     static func bytes(_ count: Int, _ seed: UInt8 = 0) -> Data {
         Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) ^ seed })
     }
@@ -37,7 +37,7 @@ struct SealedWorld {
         bytes(count, seed &+ UInt8(section.index))
     }
 
-    /// Opens everything there is, as a reader who has fetched the whole file would.
+    /// Decrypts all sections, as a reader who has fetched the whole file does.
     static func openAll(
         _ bytes: Data,
         node: String = node,
@@ -52,7 +52,7 @@ struct SealedWorld {
         return (try file.header(in: bytes), sections)
     }
 
-    /// The code with which everything is refused; nil where it is opened.
+    /// The code of the error with which all sections are refused, or nil if they can be decrypted.
     static func refusal(_ bytes: Data, node: String = node, keys: AccountKeys = keys) throws -> CloudError.Code? {
         do {
             _ = try openAll(bytes, node: node, keys: keys)
@@ -62,7 +62,7 @@ struct SealedWorld {
         }
     }
 
-    /// A section of a file that an account has sealed.
+    /// Decrypts a section of a file with the keys of an account.
     static func open(_ bytes: Data, _ section: SealedSection, _ keys: AccountKeys) throws -> Data {
         let file = try SealedFile(bytes, node: ContentSealing.binding, keys: keys)
         try file.check(size: Int64(bytes.count))
@@ -70,7 +70,7 @@ struct SealedWorld {
         return try file.open(section, in: bytes[Int(range.lowerBound)..<Int(range.upperBound)])
     }
 
-    /// A stream of bytes in pieces of a size.
+    /// A stream of bytes in pieces of a given size.
     static func stream(_ bytes: Data, pieces: Int) -> AsyncThrowingStream<Data, any Error> {
         AsyncThrowingStream { continuation in
             var rest = bytes

@@ -11,38 +11,38 @@ import Testing
     var text: String
 }
 
-/// Gives the content of nodes by what a test says, or by their names.
+/// Provides the content of nodes that a test has set, or a text with their paths.
 final class TestHandler: CloudHandler {
     struct State {
         var texts: [Int64: String] = [:]
         /// All texts that a node has ever had.
         var versions: [Int64: Set<String>] = [:]
-        /// Copies: whose versions they may have.
+        /// The original of each copy. The copy may have any version of its original.
         var originals: [Int64: Int64] = [:]
-        /// Copies that nothing was set of since.
+        /// Copies whose content was not set since they were copied.
         var loose: Set<Int64> = []
         var asked: [String] = []
         var uploaded: [String] = []
         var pulled: [String] = []
         var leftOut: [[String]] = []
         var downloaded: [String] = []
-        /// What each section has, of nodes whose sections differ.
+        /// The content of each section, for nodes with different sections.
         var sections: [Int64: [ContentSections: Data]] = [:]
         var header = SealedHeader()
         var refusesPulls = false
-        /// What is thrown when something has arrived.
+        /// The error to throw when a download has arrived.
         var refusal: RemoteError?
         var refused = 0
-        /// Awaited before content is given.
+        /// The handler awaits this before it provides content.
         var gate: (@Sendable () async -> Void)?
-        /// Says whether metadata is not here just now.
+        /// Whether this machine lacks the metadata at the moment.
         var forgetsMetadata: @Sendable () -> Bool = { false }
     }
 
     let state = Mutex(State())
     /// The remotes of other accounts, by their ids.
     let others = Mutex<[String: any Remote]>([:])
-    /// What each section of a node has of which a test has said nothing; names are used where it is nil.
+    /// The sections of each node that a test has not set. If it is nil, the content is a text with the path.
     let everyNode = Mutex<[ContentSections: Data]?>(nil)
     let resolution: ConflictResolution?
 
@@ -56,15 +56,15 @@ final class TestHandler: CloudHandler {
         }
     }
 
-    /// Whether a text was set of a node, or it is a copy of such a one.
+    /// Whether the node has a text: a test has set it, or the node is a copy of such a node.
     func hasText(_ node: ObjectID<CloudNode>) -> Bool { state.withLock { $0.texts[node.number] != nil } }
 
-    /// Says what is in the sections of a node; of those that are not named there is nothing here.
+    /// Sets the sections of a node. This machine does not have the sections that are not named.
     func set(_ sections: [ContentSections: Data], of node: ObjectID<CloudNode>) {
         state.withLock { $0.sections[node.number] = sections }
     }
 
-    /// Says that a node is a copy: one version of the original, and which one is not known here.
+    /// Records that a node is a copy. It has some version of the original, and this machine does not know which one.
     func copy(_ original: ObjectID<CloudNode>, to copy: ObjectID<CloudNode>) {
         state.withLock { state in
             state.originals[copy.number] = original.number
@@ -74,7 +74,7 @@ final class TestHandler: CloudHandler {
         }
     }
 
-    /// The text as a person would compare it: a copy that has any version of its original counts as right.
+    /// Replaces texts of copies for a comparison: any version of the original counts as the copy's text.
     func settled(_ tree: [String: String], _ numbers: [String: Int64]) -> [String: String] {
         state.withLock { state in
             var tree = tree
@@ -88,7 +88,7 @@ final class TestHandler: CloudHandler {
                     guard let next = state.originals[original] else { break }
                     original = next
                 }
-                // A copy whose original never arrived was sent from here.
+                // If the original never arrived, the copy was sent from this machine.
                 if versions.contains(text) { tree[path] = state.texts[number] }
             }
             return tree
@@ -160,7 +160,7 @@ final class TestHandler: CloudHandler {
         state.withLock { $0.downloaded.append(text) }
     }
 
-    /// What was pulled since the last call.
+    /// The pulled changes since the last call.
     func pulled() -> [String] {
         state.withLock { state in
             defer { state.pulled = [] }
@@ -174,7 +174,7 @@ final class TestHandler: CloudHandler {
 }
 
 extension CloudAccount {
-    /// One commit.
+    /// Runs the body, and commits its changes.
     @discardableResult
     func commit<T: Sendable>(_ body: sending @escaping (CloudContext) throws -> T) async throws -> T {
         try await push.stack.background { context in
@@ -217,7 +217,7 @@ struct CloudStage {
         account = try await CloudAccount.open(self.stack, id: id, remote: remote, handler: handler, options: options)
     }
 
-    /// One commit.
+    /// Runs the body, and commits its changes.
     func commit<T: Sendable>(_ body: sending @escaping (CloudContext) throws -> T) async throws -> T {
         try await account.commit(body)
     }
@@ -226,7 +226,7 @@ struct CloudStage {
         try await account.read(body)
     }
 
-    /// Creates folders and files here and at the remote, which has listed them.
+    /// Creates folders and files on this machine and at the remote, which then lists them.
     func fill(_ paths: [TreePath], folders: [TreePath] = []) async throws {
         try await commit { cloud in
             for path in folders { try cloud.createFolder(at: path) }
@@ -236,9 +236,9 @@ struct CloudStage {
         try await account.pull()
     }
 
-    /// Lets the account work until nothing is queued but what waits for somebody.
+    /// Runs the account until only operations remain that wait for an external event.
     ///
-    /// - Returns: whether it has come to an end.
+    /// - Returns: whether the account has become idle.
     @discardableResult
     func drain() async throws -> Bool {
         account.push.resume()
@@ -253,7 +253,7 @@ struct CloudStage {
         return false
     }
 
-    /// What is queued, for people.
+    /// Descriptions of the queued operations.
     func queued() async throws -> [String] {
         try await stack.background { context in
             try context.fetch(QueuedOperation.all).map {
@@ -262,7 +262,7 @@ struct CloudStage {
         }
     }
 
-    /// What is queued and will run by itself.
+    /// The number of queued operations that will run by themselves.
     private func waiting() async throws -> Int {
         try await read { cloud in
             let pipeline = PipelineName("cloud." + cloud.account)
@@ -272,7 +272,7 @@ struct CloudStage {
         }
     }
 
-    /// The numbers of the nodes here, by the paths that their content has at the remote.
+    /// The ids of this machine's nodes, by the paths of their content at the remote.
     func numbers() async throws -> [String: Int64] {
         try await read { cloud in
             var numbers: [String: Int64] = [:]
@@ -287,7 +287,7 @@ struct CloudStage {
         }
     }
 
-    /// The tree here as the remote would have it.
+    /// This machine's tree, in the form of the remote.
     func tree() async throws -> [String: String] {
         let handler = handler
         return try await read { cloud in

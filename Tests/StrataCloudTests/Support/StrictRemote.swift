@@ -3,8 +3,8 @@ import Foundation
 import StrataCloud
 import Synchronization
 
-/// A remote in memory that refuses all that a real one might: a missing parent, a place that is taken, a source that is not there, another
-/// version than expected.
+/// A remote in memory that refuses everything that a real one might: a missing parent, an occupied path, a missing
+/// source, an unexpected version.
 final class StrictRemote: Remote {
     struct Entry: Equatable {
         var isFolder = false
@@ -24,9 +24,9 @@ final class StrictRemote: Remote {
             didSet { if keepsFeed { note(oldValue) } }
         }
         var keepsFeed = false
-        /// What has changed, in order; a page of the feed has some.
+        /// The paths of the changes, in order. A page of the feed has some of them.
         var feed: [String] = []
-        /// The moments before this one are not known any more.
+        /// The feed no longer knows cursors before this one.
         var firstCursor = 0
         var version = 0
         var requests: [Request] = []
@@ -34,20 +34,20 @@ final class StrictRemote: Remote {
         var running = 0
         var mostRunning = 0
         var uploads: [String: [Int: Data]] = [:]
-        /// How many bytes were asked for.
+        /// The number of bytes that were read.
         var given = 0
-        /// Whether files have versions that anybody is told of.
+        /// Whether requests report the versions of files.
         var tellsVersions = true
-        /// What listings show of an entry, by its path; nil if they do not show it.
+        /// The entry that a listing shows for a path, or nil if the listing does not show it.
         var shows: @Sendable (String, Entry) -> Entry? = { $1 }
-        /// Entries that listings contain in a form that cannot be read.
+        /// Entries that listings contain in an unreadable form.
         var unreadable: Set<String> = []
     }
 
     let name: String
     let abilities: RemoteCapabilities
     let state = Mutex(State())
-    /// What goes wrong before and behind a request: by its text and how many there were.
+    /// The fault before or after a request, given the request and the number of requests so far.
     let fault: @Sendable (Request, Int) -> Fault?
 
     enum Fault {
@@ -56,9 +56,9 @@ final class StrictRemote: Remote {
         case pause(Int)
         case gate(Gate)
         case refusal(Gate, RemoteError)
-        /// The body ends behind so many bytes: of what is read, and of what is written, which is there as far as it came.
+        /// The body ends after this number of bytes. A write stores the bytes that have arrived.
         case cut(Int)
-        /// The request "STORE" of a key is answered as if it was carried out, without a version, and nothing is there.
+        /// The remote answers "STORE" with success and without a version, and stores nothing.
         case swallowed
     }
 
@@ -73,9 +73,9 @@ final class StrictRemote: Remote {
 
     func capabilities() async throws -> RemoteCapabilities { abilities }
 
-    // MARK: Looking
+    // MARK: Inspection
 
-    /// What is there by path, folders with a slash behind them.
+    /// The files and folders by path. The path of a folder ends with a slash.
     var tree: [String: String] {
         state.withLock { state in
             var tree: [String: String] = [:]
@@ -93,7 +93,7 @@ final class StrictRemote: Remote {
     var refusals: [String] { state.withLock { $0.refusals } }
     var requests: [Request] { state.withLock { $0.requests } }
 
-    /// Writes something as somebody else does.
+    /// Writes a file as another machine does, or deletes it.
     func write(_ path: String, _ text: String?) {
         state.withLock { state in
             guard let text else { return state.entries[path] = nil }
@@ -102,7 +102,7 @@ final class StrictRemote: Remote {
         }
     }
 
-    /// Writes bytes as somebody else does, or as a server does that says nothing of it.
+    /// Writes bytes as another machine does, or as a server does that does not change the version.
     func write(_ path: String, _ bytes: Data, isNewVersion: Bool) {
         state.withLock { state in
             if isNewVersion { state.version += 1 }
@@ -116,7 +116,7 @@ final class StrictRemote: Remote {
     /// The bytes of a file.
     func bytes(_ path: String) -> Data { state.withLock { $0.entries[path]?.data ?? Data() } }
 
-    /// What is there, sealed files opened.
+    /// The files and folders by path, with the content of encrypted files decrypted.
     func opened(by keys: AccountKeys) throws -> [String: String] {
         var tree = tree
         for path in tree.keys where !path.hasSuffix("/") {
@@ -125,7 +125,7 @@ final class StrictRemote: Remote {
         return tree
     }
 
-    /// Makes a folder as somebody else does.
+    /// Makes a folder as another machine does.
     func folder(_ path: String) { state.withLock { $0.entries[path] = Entry(isFolder: true) } }
 
     /// Moves a folder with everything in it.
@@ -140,7 +140,7 @@ final class StrictRemote: Remote {
         }
     }
 
-    /// Moves a file as somebody else does.
+    /// Moves a file as another machine does.
     func rename(_ path: String, to other: String) {
         state.withLock { state in
             var entries = state.entries
@@ -179,7 +179,7 @@ final class StrictRemote: Remote {
             do {
                 return try body(&state)
             } catch let error as RemoteError {
-                // What is not there is found out by asking.
+                // A client finds out with these requests that a file is missing, so a failure is not a refusal.
                 if verb != "LIST", verb != "HEAD" { state.refusals.append("\(request): \(error.code)") }
                 throw error
             }
@@ -205,7 +205,7 @@ final class StrictRemote: Remote {
     func head(_ key: RemoteKey) async throws -> RemoteObject? {
         try await request("HEAD", key) { state in
             guard let entry = state.entries[key.path] else { return nil }
-            // Where keys have folders in common, there is nothing under that of a folder.
+            // If a folder exists only as the prefix of keys, its own key has no object.
             if entry.isFolder, !self.abilities.hasFolders { return nil }
             return state.told(Self.object(key, entry))
         }
@@ -442,17 +442,17 @@ final class StrictRemote: Remote {
 }
 
 extension StrictRemote.State {
-    /// What is said of an object.
+    /// The object as the remote reports it.
     fileprivate func told(_ object: RemoteObject) -> RemoteObject {
         var object = object
         if !tellsVersions { object.eTag = nil }
         return object
     }
 
-    /// Notes what differs from what was there before, folders before what lies in them.
+    /// Adds the differences to the earlier entries to the feed, with folders before their contents.
     fileprivate mutating func note(_ before: [String: StrictRemote.Entry]) {
         for (path, entry) in entries.sorted(by: { $0.key < $1.key }) where before[path] != entry { feed.append(path) }
-        // Of a folder that is gone with all that was in it, only that.
+        // If a folder is gone with all its contents, the feed gets only the folder.
         let gone = Set(before.keys.filter { entries[$0] == nil })
         for path in gone.sorted() {
             let folder = path.split(separator: "/").dropLast().joined(separator: "/")

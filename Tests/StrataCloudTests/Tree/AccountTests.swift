@@ -6,9 +6,9 @@ import Testing
 @testable import StrataCloud
 @testable import StrataPipeline
 
-/// Accounts that come and go.
+/// Accounts that an application opens, closes and removes.
 @Suite struct AccountTests {
-    /// How many rows each model of the cloud has.
+    /// The number of rows of each model of the cloud.
     private func counts(_ stack: ContextStack) async throws -> [String: Int] {
         try await stack.background { context in
             [
@@ -70,14 +70,14 @@ import Testing
                 "home/", "home/f/", "home/f/g/", "home/f/g/x", "home/y", "home/y%metadata",
             ]
         )
-        // The application's own stay.
+        // The application's objects stay.
         #expect(try await alice.stack.background { try $0.count(Note.all) } == 2)
         await #expect {
             try await CloudAccount.remove(bob.stack, id: "bob")
         } throws: {
             ($0 as? CloudError)?.code == .noSuchAccount
         }
-        // One of the same id begins anew, on any remote.
+        // A new account with the same id starts empty, on any remote.
         let again = try await CloudStage(StrictRemote(name: "third"), stack: alice.stack, id: "bob")
         try await again.account.pull()
         #expect(try await again.tree() == [:])
@@ -111,7 +111,7 @@ import Testing
         await alice.account.close()
     }
 
-    /// Two accounts of one store, each with a remote of its own, that share a cache.
+    /// Two accounts in one store. Each has a separate remote, and they share a cache.
     private static func aliceAndBob(_ folder: URL) async throws -> (alice: CloudStage, bob: CloudStage) {
         let options = CloudOptions(cacheFolder: folder)
         let alice = try await CloudStage(options: options)
@@ -157,7 +157,7 @@ import Testing
         let (alice, bob) = try await Self.aliceAndBob(folder)
         let partial = Downloads.partials(in: folder)
         for stage in [alice, bob] {
-            // Of one that was broken off, and of one that had arrived when its process ended.
+            // One partial file belongs to an interrupted download. The other had arrived when its process ended.
             try stage.account.downloads.partialFile("1-8-opened", "v").append(Data("secret".utf8))
             let whole = try stage.account.downloads.partialFile("2-8-opened", "v")
             try whole.append(Data("secret".utf8))
@@ -169,7 +169,7 @@ import Testing
         try await CloudAccount.remove(alice.stack, id: "bob", cacheFolder: folder)
         let left = try FileManager.default.contentsOfDirectory(atPath: partial.path)
         #expect(left.count == 2 && Set(left.map { $0.prefix(24) }).count == 1)
-        // Those of the other one are gone on with.
+        // The downloads of the other account can continue.
         #expect(try alice.account.downloads.partialFile("1-8-opened", "v").size() == 6)
         await alice.account.close()
     }
@@ -180,7 +180,7 @@ import Testing
         let stage = try await CloudStage(options: CloudOptions(cacheFolder: folder))
         try await fill(stage, "alice")
         await stage.account.close()
-        // What is no database cannot be emptied.
+        // The removal fails because this file is not a database.
         let files = Downloads.files(in: folder)
         try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
         try Data(repeating: 7, count: 4096).write(to: files.appending(path: "index.sqlite"))
@@ -215,7 +215,7 @@ import Testing
             let again = try await CloudStage(stage.remote, stack: stack)
             await again.account.close()
         }
-        // What was closed lets go of the last of it when its tasks have ended.
+        // A closed account releases its last listeners when its tasks have ended.
         for _ in 0..<5_000 where stack.listenerCount > 0 { try await Task.sleep(for: .milliseconds(1)) }
         #expect(stack.listenerCount == 0)
     }

@@ -79,7 +79,7 @@ import Testing
             try cloud.afterCommit { _ in handler.note("\(path)") }
             if isRefused() { throw CancellationError() }
             guard isFirst() else { return }
-            // The same as if another context had made it meanwhile, and deleted it before the next run.
+            // This error occurs if another context has made and deleted the same object meanwhile.
             throw StrataError(.conflict, "Another context has changed the same meanwhile.")
         }
         let world = try await World(handler, files: 1)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StrataCloud
 
-/// Swift takes `é` as one scalar and as a letter with an accent for equal. File systems and servers do not.
+/// Swift considers `é` as one scalar equal to a letter with a combining accent. File systems and servers do not.
 @Suite(.timeLimit(.minutes(1))) struct NormalFormTests {
     static let composed = "caf\u{e9}"
     static let decomposed = "cafe\u{301}"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCloud
 
-/// What makes a node has the priority that was asked for.
+/// The operations of a new node have the priority that the application has requested.
 @Suite struct PriorityTests {
     private func priorities(_ stage: CloudStage) async throws -> [String: [Int]] {
         try await stage.read { cloud in

@@ -3,9 +3,9 @@ import Testing
 
 @testable import StrataCloud
 
-/// What is done again whenever somebody asks.
+/// A task that runs again when a caller has asked during a run.
 @Suite(.timeLimit(.minutes(5))) struct RepeatedTaskTests {
-    /// A body that counts its runs, each of which waits until it is let go on.
+    /// A body that counts its runs. Each run waits until the gate releases it.
     private final class Runs: Sendable {
         let (gate, opener) = AsyncStream.makeStream(of: Void.self)
         private let begun = Mutex(0)

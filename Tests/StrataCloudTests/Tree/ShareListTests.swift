@@ -2,8 +2,8 @@ import Testing
 
 @testable import StrataCloud
 
-@Suite("N1 share lists") struct ShareListTests {
-    @Test("the text of an empty list is the one that is known without being decoded, and others are decoded")
+@Suite("Share lists") struct ShareListTests {
+    @Test("An empty share list is stored as a fixed text, and every stored list can be read again")
     func text() throws {
         let some = ShareList(["bob": .init(permissions: ["r", "w"], key: "k")])
         #expect(try ShareList().storedValue == .text(ShareList.emptyText))

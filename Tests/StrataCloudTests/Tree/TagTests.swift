@@ -5,9 +5,9 @@ import Testing
 
 @testable import StrataCloud
 
-/// Tags of nodes go with their nodes.
+/// The tags of a node are deleted with the node.
 @Suite struct TagTests {
-    /// Sets tags of each node, and one of something else.
+    /// Sets tags on each node, and one on another owner.
     private func tag(_ stage: CloudStage, _ paths: [TreePath]) async throws -> [String] {
         try await stage.commit { cloud in
             try cloud.setTag("color", of: "elsewhere", to: Data("red".utf8))
@@ -30,7 +30,7 @@ import Testing
         let tagged = try await tag(stage, ["/f", "/f/a", "/b"])
         try await stage.commit { cloud in
             try cloud.delete(cloud.node(at: "/f"))
-            // At once in this context, and with its changes.
+            // The context sees the deletion at once, before its commit.
             #expect(try cloud.tags(of: tagged[1]) == [:])
             cloud.context.rollback()
             #expect(try cloud.tags(of: tagged[1]).count == 2)
@@ -71,7 +71,7 @@ import Testing
         let tagged = try await tag(stage, ["/a"])
         let others = try await stage.commit { cloud in
             let id = try cloud.node(at: "/a").id
-            // Of a node of another store, and what only looks like one.
+            // One owner belongs to another store, and the other one only looks like a node.
             let foreign = "CloudNode-9999999-\(id.description.hasSuffix("-1111") ? "2222" : "1111")"
             let others = [foreign, "CloudNode-of-mine", "CloudNode-9999999", "elsewhere"]
             for subject in others + ["\(id.sibling(9_999_999))"] {

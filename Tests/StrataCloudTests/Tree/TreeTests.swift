@@ -127,7 +127,7 @@ import Testing
             #expect(message { _ = try JSONEncoder().encode(path) } == expected?.message)
             #expect(!cloud.context.hasChanges)
         }
-        // It is a path of names as soon as it has others.
+        // With other names, the path is valid.
         var other = path
         other.names = ["x"]
         #expect(other == TreePath(["x"]))
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test("T28 a link holds to an object of the same commit, and is dropped where there is none") func t28()
+    @Test("A link to an object of the same commit is kept, and a link to a missing object is dropped") func t28()
         async throws
     {
         let stage = try await CloudStage()
@@ -162,7 +162,7 @@ import Testing
             try cloud.createNode(at: "/hidden", content: hidden)
             try cloud.createNode(at: "/old", content: note)
             try cloud.createNode(at: "/new", content: cloud.context.insert(Note(text: "new")).id)
-            // Not known before the commit.
+            // The context does not know before the commit that the object is missing.
             #expect(try cloud.node(for: gone) != nil)
         }
         try await stage.read { cloud in
@@ -181,7 +181,7 @@ import Testing
         #expect(links == [nil, note.description, nil])
     }
 
-    @Test("T27 tags are set, replaced, taken away and counted, also by another context") func t27() async throws {
+    @Test("Tags can be set, replaced and removed, and another context sees the changes") func t27() async throws {
         let stage = try await CloudStage()
         try await stage.commit { cloud in
             try cloud.setTag("version", of: "file", to: "1".data)
@@ -201,7 +201,7 @@ import Testing
         #expect(other == "9".data)
     }
 
-    @Test("M18 marks add up") func m18() async throws {
+    @Test("A second download mark adds its sections to the first") func m18() async throws {
         let stage = try await CloudStage()
         try await stage.commit { _ = try $0.createNode(at: "/n") }
         try await stage.commit { try $0.markNeedsDownload($0.node(at: "/n"), .metadata) }
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test("M17 what is marked for a later version stays marked when the earlier one has arrived") func m17()
+    @Test("A mark for a later version stays when the download of the earlier version ends") func m17()
         async throws
     {
         let stage = try await CloudStage()
@@ -227,7 +227,7 @@ import Testing
             cloud.markNeedsDownload(node, .data)
             return try #require(node.eTag)
         }
-        // Another version is found while the first one is being fetched.
+        // A pull finds another version while the first one is being downloaded.
         let account = stage.account
         try await stage.stack.background { context in
             let cloud = context.cloud(account)

@@ -4,7 +4,7 @@ import StrataPipeline
 import Testing
 
 extension CloudAccount {
-    /// Commits changes, and sends all that is queued then. No attempt may fail.
+    /// Commits changes, and sends all queued operations. No attempt may fail.
     func send(_ body: sending @escaping (CloudContext) throws -> Void, on stack: ContextStack) async throws {
         try await stack.background { context in
             try body(context.cloud(self))

@@ -7,7 +7,7 @@ import Testing
 
 /// A machine with an account, whose content is texts by path.
 struct Machine {
-    /// Gives the texts, and records the pulled changes.
+    /// Provides the texts, and records the pulled changes.
     final class Handler: CloudHandler {
         let texts = Mutex<[String: String]>([:])
         let pulled = Mutex<[String]>([])
@@ -73,7 +73,7 @@ struct Machine {
                 }.count
             }
             if left == 0 { break }
-            // The pause before the next attempt.
+            // This is the pause before the next attempt.
             try await Task.sleep(for: .milliseconds(2))
         }
         return try await stack.background { context in
@@ -82,7 +82,7 @@ struct Machine {
         }
     }
 
-    /// Writes a text here and sends it.
+    /// Writes a text on this machine, and sends it.
     func write(_ path: TreePath, _ text: String) async throws {
         handler.texts.withLock { $0["\(path)"] = text }
         try await commit { cloud in
@@ -100,7 +100,7 @@ struct Machine {
         try await push()
     }
 
-    /// Pulls.
+    /// Pulls the changes of other machines.
     ///
     /// - Returns: the pulled changes, sorted.
     func pull() async throws -> [String] {

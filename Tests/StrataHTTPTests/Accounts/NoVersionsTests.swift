@@ -3,9 +3,9 @@ import StrataCloud
 import StrataHTTP
 import Testing
 
-/// Servers that give no ETags: size and time are the version of last resort.
+/// Servers without ETags. The account builds a version of last resort from size and time.
 @Suite(.timeLimit(.minutes(1))) struct NoVersionsTests {
-    /// Two machines that meet at a collection, and know a file of it.
+    /// Two machines that share a collection, and know a file in it.
     private func machines(_ collection: ScriptedCollection) async throws -> (Machine, Machine, ScriptedServer) {
         let server = try await collection.server()
         let (first, second) = (try await Machine(server.remote()), try await Machine(server.remote()))
@@ -36,7 +36,7 @@ import Testing
             try await machine.close()
         }
         #expect(collection.text("/home/n") == nil)
-        // No server is asked for a condition on what it knows nothing of.
+        // The server does not know these versions, so no request uses one as a condition.
         #expect(server.requests.allSatisfy { $0.headers["if-match"]?.contains("strata-time") != true })
     }
 

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// The example `mirror` and a server that is away: a real process, real connections, and a kill in between.
+/// The example `mirror` and a server that breaks all connections: a real process, real connections, and a kill in
+/// between.
 @Suite struct MirrorOutageTests {
     @Test func `two thousand files ask a server that breaks all connections seldom, also after a kill`() async throws {
         let server = try await BreakingServer(.closedAtOnce)
@@ -24,13 +25,13 @@ import Testing
             process.standardOutput = FileHandle.nullDevice
             process.standardError = FileHandle.nullDevice
             try process.run()
-            // As long as it takes to ask more than once.
+            // The test waits until the program has opened three connections, for one minute at most.
             for _ in 0..<600 where server.count < before + 3 { try await Task.sleep(for: .milliseconds(100)) }
             kill(process.processIdentifier, signal)
             process.waitUntilExit()
             counts.append(server.count - before)
         }
-        // By pauses of one, two and four seconds.
+        // The pauses last one, two and four seconds.
         #expect(counts.allSatisfy { (3...4).contains($0) }, "\(counts)")
     }
 }

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// The example `mirror` with real servers: two folders that meet at a bucket, and at a collection of WebDAV.
+/// The example `mirror` with real servers: two folders share a bucket, and then a WebDAV collection.
 @Suite struct MirrorServerTests {
     /// Runs the built program to its end.
     ///
-    /// - Returns: its status, and the end of what it has told of errors.
+    /// - Returns: its exit status, and the end of its error output.
     private static func mirror(_ arguments: [String]) async throws -> (status: Int32, said: String) {
         let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
             .appending(path: "mirror")
@@ -27,7 +27,7 @@ import Testing
         return (status, String(try String(contentsOf: log, encoding: .utf8).suffix(2000)))
     }
 
-    /// Has two folders meet, with a conflict, and compares them.
+    /// Mirrors two folders with a conflict between them, and compares the results.
     private func meet(_ remote: [String]) async throws {
         let root = try Scratch.folder("mirrored")
         func side(_ name: String) async throws {

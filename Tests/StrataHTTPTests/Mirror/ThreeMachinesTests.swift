@@ -3,10 +3,11 @@ import StrataCloud
 import TestRepositories
 import Testing
 
-/// Three machines mirror one remote while people work in their folders and the processes are killed.
+/// Three machines mirror one remote while people work in their folders, and while the test kills the processes.
 ///
-/// `STRATA_SEED` repeats a run, as far as the kernel schedules it alike. `STRATA_MACHINES_SECONDS` says how long the machines work on each remote,
-/// `STRATA_MACHINES_REMOTE` on which one alone.
+/// `STRATA_SEED` repeats a run, as far as the kernel schedules the processes in the same order.
+/// `STRATA_MACHINES_SECONDS` sets the time that the machines work on each remote. `STRATA_MACHINES_REMOTE` restricts
+/// the run to one remote.
 @Suite(.serialized) struct ThreeMachinesTests {
     private static let remotes = [RemoteCase.folder, .lighttpd, .ministack].filter { remote in
         ProcessInfo.processInfo.environment["STRATA_MACHINES_REMOTE"].map { $0 == "\(remote)" } ?? true
@@ -48,16 +49,16 @@ import Testing
         let lost = Set(machines.flatMap(\.written)).subtracting(kept).subtracting(released)
         let places = try lost.isEmpty ? [] : machines.flatMap { try $0.places(of: lost) }
         #expect(lost.isEmpty, "\(comment) \(places)")
-        // A process that is killed while it asks what the server can do leaves the object that it asks with.
+        // A process that is killed while it probes the server leaves the object that it probes with.
         let names = try await place.names().filter { !$0.hasPrefix("%probe-") }
         #expect(names == ["home"], "\(comment) \(names)")
     }
 }
 
-/// A remote that programs are given on their command line.
+/// A remote, in the form in which a command line names it.
 private struct MirroredPlace {
     let arguments: [String]
-    /// What lies at its top.
+    /// The names of the objects at its top level.
     let names: @Sendable () async throws -> [String]
 
     init(_ kind: RemoteCase) async throws {
@@ -76,7 +77,7 @@ private struct MirroredPlace {
         default:
             let remote = try await kind.make()
             arguments = [
-                // Its name is followed by the server.
+                // The name contains the bucket and, after a space, the server.
                 String(remote.name.prefix { $0 != " " }), "--endpoint", "\(try await Loopback.url(kind.server().port))",
                 "--region", "us-east-1",
             ]
@@ -92,7 +93,7 @@ private struct MirroredPlace {
     }
 }
 
-/// A folder, the program that mirrors it, and a person who works in it.
+/// A folder, the program that mirrors it, and a person who works in the folder.
 private struct MirroringMachine {
     let name: String
     private let folder: URL
@@ -101,9 +102,9 @@ private struct MirroringMachine {
     private let remote: [String]
     private var program: Process?
     private var count = 0
-    /// Each line that was written here; every one is unique.
+    /// The lines that this person has written. Every line is unique.
     private(set) var written: [String] = []
-    /// Lines that were in files which the person has deleted or replaced.
+    /// The lines of files that the person has deleted or replaced.
     private(set) var released: Set<String> = []
 
     private static let folders = ["", "f/", "g/", "f/deep/", "g/f/"]
@@ -151,7 +152,7 @@ private struct MirroringMachine {
         program = nil
     }
 
-    /// Lets it work until it says that both sides are the same.
+    /// Runs the program until it reports that both sides are the same.
     func once(_ comment: Comment) async throws {
         let process = try process(["--once"])
         let (ends, end) = AsyncStream.makeStream(of: Int32.self)
@@ -185,7 +186,7 @@ private struct MirroringMachine {
             )
             move(old, to: new)
         default:
-            // With what lies in it: as a person deletes a folder.
+            // The person deletes a folder with its contents.
             let old = ["g/f", "f/deep", "d0", "d1", "d2"].randomElement(using: &random)!
             let place = aside.appending(path: UUID().uuidString)
             guard (try? FileManager.default.moveItem(at: folder.appending(path: old), to: place)) != nil else { return }
@@ -206,12 +207,12 @@ private struct MirroringMachine {
         try release(path)
         let file = aside.appending(path: UUID().uuidString)
         try Data(line.utf8).write(to: file)
-        // Where the program has put something meanwhile, nothing is written.
+        // If the program has put a file there meanwhile, nothing is written.
         guard (try? FileManager.default.moveItem(at: file, to: place)) != nil else { return }
         written.append(line)
     }
 
-    /// Takes a file away, then reads it. The person has deleted the content that is read, whatever the program did a
+    /// Moves a file away, then reads it. The person has deleted the content that is read, whatever the program did a
     /// moment before.
     private mutating func release(_ path: String) throws {
         let place = aside.appending(path: UUID().uuidString)
@@ -233,14 +234,14 @@ private struct MirroringMachine {
         try? FileManager.default.moveItem(at: folder.appending(path: old), to: place)
     }
 
-    /// Where lines lie that are in no file any more: in what the program has deleted.
+    /// The files in the trash of the program that contain the lost lines.
     func places(of lines: Set<String>) throws -> [String] {
         try Self.tree(store.deletingPathExtension().appendingPathExtension("trash"))
             .filter { $0.value.split(separator: "\n").contains { lines.contains(String($0)) } }
             .map { "\(name): \($0.key)" }
     }
 
-    /// The texts of all files, by their paths. What the program keeps for itself is left out.
+    /// The texts of all files, by their paths, without the files that the program keeps for itself.
     func tree() throws -> [String: String] { try Self.tree(folder) }
 
     private static func tree(_ folder: URL) throws -> [String: String] {

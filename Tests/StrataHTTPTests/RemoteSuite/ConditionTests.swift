@@ -8,7 +8,7 @@ import Testing
         let capabilities = try await remote.capabilities()
         #expect(capabilities.isLocal)
         #expect(capabilities.checksAbsence && capabilities.checksVersions)
-        // What was asked with is gone, and would not be listed.
+        // The probe object is gone, and the listing does not show it.
         #expect(try await remote.all(.root).isEmpty)
     }
 
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    /// Who of sixteen gets through; the others are told that their condition failed.
+    /// The writers, out of sixteen, whose writes succeed. The condition of every other write fails.
     private func race(_ kind: RemoteCase, _ body: @escaping @Sendable (Int) async throws -> RemoteObject) async throws
         -> [Int]
     {
@@ -83,7 +83,7 @@ import Testing
             for number in 0..<16 {
                 group.addTask {
                     let failure = await code { try await body(number) }
-                    // Ceph answers 500 to those who come while another one writes; asked again it says 412.
+                    // Ceph answers 500 if another client is writing at the same time. A repeated request gets 412.
                     let isBusy = kind == .ceph && failure == .unavailable
                     #expect(failure == nil || failure == .conditionFailed || isBusy, "\(failure?.description ?? "")")
                     return failure == nil ? number : nil

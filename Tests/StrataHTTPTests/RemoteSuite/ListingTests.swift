@@ -48,7 +48,7 @@ import Testing
         #expect(names.count == count)
     }
 
-    /// Names that servers, URLs, signatures and shells read as something else.
+    /// Names that servers, URLs, signatures or shells may misinterpret.
     static let names = [
         "with space", "  two  ", "plus+sign", "per%cent", "%41", "%2F", "a%20b", "question?mark=1&b", "hash#tag",
         "semi;colon", "at@:",
@@ -100,7 +100,7 @@ import Testing
         let remote = try await kind.make()
         let long = RemoteKey([String(repeating: "x", count: 1100)])
         let failure = await code { try await remote.put("a", at: long) }
-        // WebDAV servers do not say why.
+        // WebDAV servers do not report the reason.
         #expect(
             failure == .invalidKey || RemoteCase.webDAV.contains(kind) && failure != nil,
             "\(failure?.description ?? "none")"

@@ -16,7 +16,7 @@ import Testing
         let body = RemoteBody(content)
         let third = try await remote.uploadPart(body.part(Int64(2 * part)..<body.size), number: 3, of: upload, at: key)
         let first = try await remote.uploadPart(body.part(0..<Int64(part)), number: 1, of: upload, at: key)
-        // A part may be sent again; the last one counts.
+        // A client may send a part again. The last upload of the part counts.
         _ = try await remote.uploadPart(RemoteBody(bytes(part, seed: 9)), number: 2, of: upload, at: key)
         let second = try await remote.uploadPart(
             body.part(Int64(part)..<Int64(2 * part)),
@@ -36,7 +36,7 @@ import Testing
         await expect(.uploadGone) {
             try await remote.uploadPart(body.part(0..<10), number: 1, of: upload, at: key)
         }
-        // What has become an object is no upload any more.
+        // A completed upload no longer exists, so aborting it changes nothing.
         try await remote.abortUpload(upload, at: key)
         #expect(try await remote.head(key)?.eTag == object.eTag)
     }

@@ -100,7 +100,7 @@ import Testing
         let remote = try await kind.make()
         let key = RemoteKey(["large"])
         _ = try await remote.put(RemoteBody(bytes(4 << 20)), at: key, if: .none)
-        // More of them than there are connections.
+        // There are more unfinished downloads than connections.
         for _ in 0..<20 {
             let download = try await remote.get(key, range: nil, if: .none)
             for try await chunk in download.chunks where !chunk.isEmpty { break }

@@ -9,7 +9,7 @@ extension Remote {
         try await put(RemoteBody(Data(text.utf8)), at: key, if: condition)
     }
 
-    /// Reads a text, or a part of it.
+    /// Reads a text, or a range of it.
     func text(_ key: RemoteKey, range: Range<Int64>? = nil, if condition: RemoteCondition = .none) async throws
         -> String
     {
@@ -25,7 +25,7 @@ extension Remote {
         return data
     }
 
-    /// All of a listing, in the order of keys.
+    /// All objects of a listing, in the order of their keys.
     func all(_ folder: RemoteKey, isRecursive: Bool = false) async throws -> [RemoteObject] {
         var objects: [RemoteObject] = []
         var next: String?
@@ -40,7 +40,7 @@ extension Remote {
     }
 }
 
-/// The code of the error that is thrown; nil where none is.
+/// The code of the error that the body throws, or nil if it does not throw.
 func code(_ body: () async throws -> some Any) async -> RemoteError.Code? {
     do {
         _ = try await body()
@@ -52,7 +52,7 @@ func code(_ body: () async throws -> some Any) async -> RemoteError.Code? {
     }
 }
 
-/// Fails unless an error of this code is thrown, and tells which one was.
+/// Fails unless the body throws an error with this code. The failure names the error that was thrown.
 func expect(
     _ code: RemoteError.Code,
     _ comment: Comment? = nil,
@@ -70,7 +70,7 @@ func expect(
     }
 }
 
-/// Bytes that are the same for the same seed.
+/// Pseudo-random bytes that depend only on the seed.
 func bytes(_ count: Int, seed: UInt64 = 1) -> Data {
     var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
     var data = Data(capacity: count + 8)

@@ -10,8 +10,8 @@ enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case folder, ministack, moto, lighttpd, apache, ceph
 
     static let all = allCases.filter { $0 != .ceph || isCephAskedFor }
-    /// Those that check a condition and write in one step. moto and Apache look first and write then, on several threads, so that two may get
-    /// through.
+    /// Remotes that check a condition and write in one step. moto and Apache check first and write later, on several
+    /// threads, so two writes with the same condition may succeed.
     static let atomic = all.filter { $0 != .moto && $0 != .apache }
     static let webDAV = [RemoteCase.lighttpd, .apache]
     static let s3 = [RemoteCase.ministack, .moto] + (isCephAskedFor ? [.ceph] : [])
@@ -20,10 +20,10 @@ enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
     var testDescription: String { rawValue }
     var isS3: Bool { Self.s3.contains(self) }
 
-    /// Credentials that the servers take.
+    /// Credentials that the servers accept.
     static let credentials = S3Credentials(accessKey: "test", secretKey: "test")
 
-    /// A remote of this kind, empty, and of nobody else's.
+    /// A new and empty remote of this kind. No other test uses it.
     func make(options: HTTPOptions = HTTPOptions()) async throws -> any Remote {
         switch self {
         case .folder: try FolderRemote(Scratch.folder("remote"), isDurable: false)
@@ -35,7 +35,7 @@ enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The server, for those that have one.
+    /// The server process. The kinds without a server throw an error.
     func server() async throws -> ServerProcess {
         switch self {
         case .folder: throw ServerMissing("A folder is no server.")
@@ -65,7 +65,7 @@ enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
         return try WebDAVRemote(Loopback.url(server.port).appending(path: makeCollection(server)), options: options)
     }
 
-    /// Makes a new collection, which every user may write to.
+    /// Makes a new collection that every user may write to.
     static func makeCollection(_ server: ServerProcess) throws -> String {
         let name = UUID().uuidString
         let folder = server.folder.appending(path: "root/\(name)")
@@ -75,7 +75,7 @@ enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
 }
 
-/// Makes the bucket of the tests on each server, once, by the client of AWS.
+/// Makes the bucket of the tests on each server, once, with the AWS client.
 actor Buckets {
     static let shared = Buckets()
     static let name = "strata-tests"

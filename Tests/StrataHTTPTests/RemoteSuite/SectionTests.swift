@@ -36,10 +36,10 @@ import Testing
             return try await stack.background { context in try context.cloud(account).node(at: path).id }
         }
 
-        /// The metadata of a path, as it arrives.
+        /// Downloads the metadata of a path.
         func metadata(_ path: TreePath) async throws -> String { try await fetch(path, .metadata) }
 
-        /// The content of a path, as it arrives.
+        /// Downloads the content of a path.
         func data(_ path: TreePath) async throws -> String { try await fetch(path, .data) }
 
         private func fetch(_ path: TreePath, _ section: ContentSections) async throws -> String {
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    /// Two machines with one new remote.
+    /// Two machines that share one new remote.
     private func twoMachines(_ kind: RemoteCase, isEncrypted: Bool) async throws -> (any Remote, Machine, Machine) {
         let (remote, key) = (try await kind.make(), AccountKey())
         let first = try await Machine(remote, isEncrypted: isEncrypted, key)

@@ -88,7 +88,7 @@ import Testing
         async throws
     {
         let remote = try await kind.make()
-        // Small and large ones take other ways.
+        // Small and large bodies use different code paths.
         for (announced, given) in [(10, 5), (5, 10), (3 << 20, 2 << 20), (2 << 20, 3 << 20)] {
             let body = RemoteBody(size: Int64(announced)) { _ in
                 AsyncThrowingStream { continuation in
@@ -122,7 +122,7 @@ import Testing
             let (stream, continuation) = AsyncThrowingStream.makeStream(of: Data.self)
             continuation.yield(bytes(1 << 20))
             beginning.finish()
-            // What follows never comes.
+            // The rest of the body never arrives.
             Endless.keep(continuation)
             return stream
         }
@@ -135,7 +135,7 @@ import Testing
     }
 }
 
-/// Keeps streams from ending.
+/// Keeps streams open.
 enum Endless {
     private static let kept = Mutex<[AsyncThrowingStream<Data, any Error>.Continuation]>([])
     static func keep(_ continuation: AsyncThrowingStream<Data, any Error>.Continuation) {

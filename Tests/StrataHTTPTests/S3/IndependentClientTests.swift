@@ -3,7 +3,7 @@ import StrataCloud
 import StrataHTTP
 import Testing
 
-/// What the remotes write, the clients of others read, and the other way round.
+/// Independent clients read what the remotes write, and the other way round.
 @Suite(.timeLimit(.minutes(3))) struct IndependentClientTests {
     private struct Head: Decodable {
         var ContentLength: Int64
@@ -36,7 +36,7 @@ import Testing
         let file = try Scratch.folder("aws").appending(path: "content")
         _ = try await AWS.run(port, ["s3api", "get-object"] + arguments + [file.path])
         #expect(try Data(contentsOf: file) == bytes(6 << 20))
-        // Written by the other, in the way of large files.
+        // The AWS client uploads the file in parts, because it is large.
         try bytes(11 << 20, seed: 4).write(to: file)
         let target = object + " by aws+%"
         _ = try await AWS.run(port, ["s3", "cp", "--only-show-errors", file.path, "s3://\(Buckets.name)/\(target)"])
@@ -75,7 +75,7 @@ import Testing
                 "secret": ScriptedRemote.secret,
             ]
             let json = String(decoding: try JSONSerialization.data(withJSONObject: input), as: UTF8.self)
-            // Its own canonical request and key, from the headers that were sent.
+            // botocore calculates its own canonical request and key from the headers that were sent.
             let program = """
                 import json, sys
                 from botocore.auth import S3SigV4Auth
@@ -103,7 +103,7 @@ import Testing
         let key = RemoteKey(["größe +%41 & more"])
         let put = try await remote.put(RemoteBody(bytes(3 << 20)), at: key, if: .isAbsent)
         let url = remote.name + "/gr%C3%B6%C3%9Fe%20%2B%2541%20%26%20more"
-        // `%41` is a name's text, whose percent sign is escaped in the key and once more in the URL.
+        // `%41` is part of the name. Its percent sign is escaped in the key, and again in the URL.
         let real = url.replacing("%2541", with: "%252541")
         let file = try Scratch.folder("curl").appending(path: "content")
         let head = try await Command.run("curl", ["-sS", "--fail", "-D", "-", "-o", file.path, real])

@@ -88,7 +88,7 @@ import Testing
         let own = try S3Location(bucket: "bucket", environment: variables)
         #expect(own.region == "b" && own.endpoint.absoluteString == "http://two")
         #expect(try S3Location(bucket: "bucket", environment: [:]).region == "us-east-1")
-        // Buckets of one name at two servers are two places.
+        // Buckets with one name at two servers are two different places.
         #expect(plain.name == "s3://bucket/")
         let (one, other) = (URL(string: "http://127.0.0.1:9000"), URL(string: "http://127.0.0.1:9001/"))
         let names = try [one, other].map { try S3Location(bucket: "bucket", endpoint: $0, environment: [:]).name }

@@ -4,7 +4,7 @@ import StrataCloud
 import StrataPipeline
 import Testing
 
-/// Of S3 a file and a folder may have the same name, which two nodes of a folder cannot have.
+/// In S3, a file and a folder may have the same name. Two nodes of one folder may not.
 @Suite(.timeLimit(.minutes(3))) struct SharedNameTests {
     private struct Texts: CloudHandler {
         func content(for request: ContentRequest) async throws -> RemoteBody? {
@@ -33,12 +33,12 @@ import Testing
         }
         #expect(try await account.pull().new == 6)
         let found = try await paths()
-        // Which of them has the name depends on which was found first.
+        // The node that is found first gets the name.
         let (file, folder) = found.contains("/x") ? ("/x", "/x 2") : ("/x 2", "/x")
         #expect(found == ["/other", file, "\(folder)/", "\(folder)/y", "\(folder)/z/", "\(folder)/z/w"].sorted())
         #expect(try await account.pull() == PullSummary())
 
-        // What is changed here goes to where it lies there.
+        // Changes from this machine arrive at the original keys.
         try await stack.background { context in
             let cloud = context.cloud(account)
             try cloud.upload(cloud.node(at: TreePath(parsing: "\(folder)/y")))
@@ -54,7 +54,7 @@ import Testing
         #expect(try await text(remote, ["home", "x", "new"]) == "from here: \(folder)/new")
         #expect(try await account.pull() == PullSummary())
 
-        // One of them goes, and the other one stays.
+        // Another client deletes the file, and the folder stays.
         try await remote.delete(RemoteKey(["home", "x"]), isFolder: false, if: .none)
         #expect(try await account.pull().deleted == 1)
         #expect(try await paths().contains("\(folder)/y"))

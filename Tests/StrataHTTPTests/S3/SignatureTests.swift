@@ -4,7 +4,7 @@ import Testing
 @testable import StrataHTTP
 
 @Suite struct SignatureTests {
-    /// The signature of the header `authorization`.
+    /// The signature in the header `authorization`.
     private func signature(
         _ method: String = "GET",
         _ path: String = "/",
@@ -52,8 +52,8 @@ import Testing
         #expect(signature == expected)
     }
 
-    // From the S3 API Reference, "Signature Calculations for the Authorization Header: Transferring Payload in a Single Chunk", its four
-    // examples.
+    // From the S3 API Reference, "Signature Calculations for the Authorization Header: Transferring Payload in a Single
+    // Chunk": its four examples.
     @Test(
         arguments: [
             (

@@ -7,22 +7,22 @@ import StrataHTTP
 import Synchronization
 import Testing
 
-/// A server that takes connections and breaks them.
+/// A server that accepts connections and breaks them.
 final class BreakingServer: Sendable {
     /// How the server breaks each connection.
     enum Break: Sendable, CaseIterable {
         case closedAtOnce
         case resetAtOnce
-        /// When the first bytes of the request have come, of a body that is still on its way perhaps.
+        /// The connection breaks when the first bytes of the request have arrived. Its body may still be on its way.
         case closedInRequest
         case resetInRequest
         case closedInHead
         case closedInBody
         case resetInBody
-        /// In a body that ends with the connection.
+        /// The connection breaks in a body whose end is the end of the connection.
         case closedInDocument
         case closedInChunk
-        /// In a header field.
+        /// The connection breaks in a header field.
         case closedInHeaders
     }
 
@@ -46,7 +46,7 @@ final class BreakingServer: Sendable {
                 return channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(Handler(kind, status))
                 }.flatMap {
-                    // Closing without lingering resets the connection.
+                    // Closing the socket without lingering resets the connection.
                     guard isReset, let socket = channel as? any SocketOptionProvider else {
                         return channel.eventLoop.makeSucceededVoidFuture()
                     }
@@ -108,7 +108,7 @@ extension BreakingServer.Break {
     var isReset: Bool { [.resetAtOnce, .resetInRequest, .resetInBody].contains(self) }
 }
 
-/// However a connection breaks, that is told as such, and never as something that is wrong with a file or with credentials.
+/// A broken connection is reported as such, never as a problem with a file or with credentials.
 @Suite(.timeLimit(.minutes(2))) struct BrokenConnectionTests {
     private let key = RemoteKey(["a"])
     private static let codes: Set<RemoteError.Code> = [.unreachable, .answerLost]
@@ -127,7 +127,7 @@ extension BreakingServer.Break {
         let other = try await BreakingServer(kind, status: 200)
         let remote = try ScriptedRemote.s3(other.port)
         await check({ try await remote.list(.root, isRecursive: true, after: nil) }, "LIST of S3")
-        // Where the head of the answer has come, an upload may be done.
+        // If the head of the answer has arrived, the upload may have succeeded.
         let answersHead: Set<BreakingServer.Break> = [.closedInBody, .resetInBody, .closedInChunk, .closedInDocument]
         if !answersHead.contains(kind) {
             let large = RemoteBody(size: 8 << 20) { range in

@@ -4,9 +4,9 @@ import StrataHTTP
 import Synchronization
 import Testing
 
-/// Servers that read conditions in their own way.
+/// Servers that interpret conditions in their own way.
 @Suite(.timeLimit(.minutes(1))) struct ConditionalServerTests {
-    /// Keeps objects, and compares `If-Match` with their version as told.
+    /// Stores objects, and compares `If-Match` with their versions in the way that a test chooses.
     private final class Store: Sendable {
         private let versions = Mutex<[String: Int]>([:])
         private let matches: @Sendable (_ header: String, _ version: String) -> Bool
@@ -69,7 +69,7 @@ import Testing
         #expect(server.requests.last?.headers["if-match"] == "v1")
         await expect(.conditionFailed) { try await remote.put("z", at: key, if: .matches(tag)) }
         await expect(.conditionFailed) { try await remote.delete(key, isFolder: false, if: .matches(tag)) }
-        // Asked once.
+        // The remote has probed the server only once.
         #expect(server.requests.filter { $0.uri.contains("probe") && $0.method == "DELETE" }.count == 2)
     }
 

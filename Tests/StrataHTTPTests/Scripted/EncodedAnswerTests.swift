@@ -3,7 +3,7 @@ import StrataCloud
 import StrataHTTP
 import Testing
 
-/// Servers, and proxies before them, that compress what they answer.
+/// Servers, and proxies in front of them, that compress their answers.
 @Suite(.timeLimit(.minutes(1))) struct EncodedAnswerTests {
     private let key = RemoteKey(["a"])
 
@@ -71,7 +71,7 @@ import Testing
     @Test func `a file of another size than was listed replaces nothing`() async throws {
         let collection = ScriptedCollection(.eTag)
         let server = try await collection.server { request in
-            // The version is the right one.
+            // The version is the expected one.
             request.method == "GET" ? ScriptedServer.Step.answer(200, ["ETag": "\"v2\""], "half") : nil
         }
         let machine = try await Machine(server.remote(capabilities: RemoteCapabilities()))

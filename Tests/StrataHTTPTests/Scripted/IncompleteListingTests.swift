@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataHTTP
 
-/// Listings that leave something out, or break off.
+/// Listings that are incomplete, or break off.
 @Suite(.timeLimit(.minutes(1))) struct IncompleteListingTests {
     private static func response(_ href: String, _ properties: String = "<D:resourcetype/><D:getetag>\"1\"</D:getetag>")
         -> String

@@ -3,17 +3,17 @@ import StrataCloud
 import StrataHTTP
 import Synchronization
 
-/// A WebDAV collection in memory. It ignores conditions, as many servers do, and reports the properties of files that a
-/// test selects.
+/// A WebDAV collection in memory. It ignores conditions, as many servers do. A test selects the properties of files
+/// that it reports.
 final class ScriptedCollection: Sendable {
-    /// The properties that are reported of a file.
+    /// The properties that the collection reports for a file.
     struct Facts: OptionSet, Sendable {
         let rawValue: Int
         static let eTag = Facts(rawValue: 1)
         static let time = Facts(rawValue: 2)
     }
 
-    /// A file; a folder has no bytes.
+    /// A file or a folder. A folder does not have bytes.
     struct Entry: Sendable {
         var bytes: Data?
         /// In seconds since 1994-11-06 08:00 GMT.
@@ -32,16 +32,16 @@ final class ScriptedCollection: Sendable {
 
     init(_ facts: Facts) { self.facts = facts }
 
-    /// A server that keeps this collection.
+    /// A server for this collection.
     ///
-    /// - Parameter fault: the answer to send instead; nil for the answer of the collection.
+    /// - Parameter fault: the answer to send instead, or nil for the answer of the collection.
     func server(
         fault: @escaping @Sendable (ScriptedServer.Request) -> [ScriptedServer.Step]? = { _ in nil }
     ) async throws -> ScriptedServer {
         try await ScriptedServer { request in fault(request) ?? self.reply(request) }
     }
 
-    /// Writes a file, or deletes it, as a program on the server does.
+    /// Writes or deletes a file, as a program on the server does.
     func write(_ path: String, _ text: String?) {
         state.withLock { state in
             state.version += 1
@@ -102,7 +102,7 @@ final class ScriptedCollection: Sendable {
                 let responses = listed.map { response($0.key, $0.value) }.joined()
                 return .answer(207, [:], "<D:multistatus xmlns:D=\"DAV:\">\(responses)</D:multistatus>")
             case "HEAD":
-                // The headers of the content, and no content.
+                // The answer has the headers of the content, but no content.
                 let headers = headers(entry, isRead: true).map { "\($0.key): \($0.value)\r\n" }.joined()
                 return [.send("HTTP/1.1 200 OK\r\nContent-Length: \(entry.bytes?.count ?? 0)\r\n\(headers)\r\n")]
             default:
@@ -148,7 +148,7 @@ extension [ScriptedServer.Step] {
 }
 
 extension ScriptedServer {
-    /// A remote at the root of this server, which asks it what it does.
+    /// A remote at the root of this server. It probes the server unless `capabilities` are given.
     func remote(capabilities: RemoteCapabilities? = nil) throws -> WebDAVRemote {
         try WebDAVRemote(Loopback.url(port), capabilities: capabilities)
     }

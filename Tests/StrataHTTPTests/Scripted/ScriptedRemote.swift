@@ -2,7 +2,7 @@ import Foundation
 import StrataCloud
 import StrataHTTP
 
-/// Remotes at a server that does what it is told.
+/// Remotes at a server whose answers a test scripts.
 enum ScriptedRemote {
     static let secret = "v3ry-s3cret"
 
@@ -37,7 +37,7 @@ enum ScriptedRemote {
     }
 }
 
-/// The error that is thrown; nil where none is, or another one.
+/// The `RemoteError` that the body throws, or nil if it throws another error or none.
 func failure(_ body: () async throws -> some Any) async -> RemoteError? {
     do {
         _ = try await body()

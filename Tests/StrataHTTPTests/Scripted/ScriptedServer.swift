@@ -5,9 +5,9 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A server that does what a test tells it, byte by byte.
+/// A server whose answers a test scripts, byte by byte.
 final class ScriptedServer: Sendable {
-    /// What has been asked.
+    /// A request that the server has received.
     struct Request: Sendable {
         var method: String
         var uri: String
@@ -18,7 +18,7 @@ final class ScriptedServer: Sendable {
     enum Step: Sendable {
         case send(String)
         case close
-        /// Ends the connection without a word of TLS.
+        /// Closes the connection without a closing message of TLS.
         case cut
     }
 
@@ -26,10 +26,10 @@ final class ScriptedServer: Sendable {
     private let channel: any Channel
     private let log: Log
 
-    /// What has been asked so far.
+    /// The requests so far.
     var requests: [Request] { log.requests.withLock { $0 } }
 
-    /// - Parameter reply: what is done when a whole request has come. Doing nothing stalls.
+    /// - Parameter reply: the steps to carry out when a whole request has arrived. Without steps, the request stalls.
     init(tls: NIOSSLContext? = nil, reply: @escaping @Sendable (Request) -> [Step]) async throws {
         let log = Log()
         let answer: @Sendable (Request) -> [Step] = { request in
@@ -83,7 +83,7 @@ final class ScriptedServer: Sendable {
                     case .send(let text): context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
                     case .close: context.close(promise: nil)
                     case .cut:
-                        // From below TLS, which would say goodbye.
+                        // The connection is closed below TLS, because TLS would send a closing message.
                         let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
                         (tls ?? context).close(promise: nil)
                     }
@@ -96,13 +96,13 @@ final class ScriptedServer: Sendable {
 }
 
 extension ScriptedServer.Step {
-    /// A whole answer.
+    /// A complete answer.
     static func answer(_ status: Int, _ headers: [String: String] = [:], _ body: String = "") -> [Self] {
         let lines = headers.map { "\($0.key): \($0.value)\r\n" }.joined()
         return [.send("HTTP/1.1 \(status) Status\r\nContent-Length: \(body.utf8.count)\r\n\(lines)\r\n\(body)")]
     }
 
-    /// An error of S3.
+    /// An error answer of S3.
     static func error(_ status: Int, _ code: String, _ headers: [String: String] = [:]) -> [Self] {
         answer(status, headers, "<?xml version=\"1.0\"?><Error><Code>\(code)</Code><Message>Words.</Message></Error>")
     }

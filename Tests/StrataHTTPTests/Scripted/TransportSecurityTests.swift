@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct TransportSecurityTests {
     private let key = RemoteKey(["a"])
 
-    /// A certificate authority and a server's certificate by it, made now.
+    /// Creates a certificate authority, and a certificate for a server that the authority has signed.
     static func certificates() async throws -> (authority: URL, context: NIOSSLContext) {
         let folder = try Scratch.folder("certificates")
         func openssl(_ arguments: String...) async throws { _ = try await Command.run("openssl", arguments) }
@@ -76,7 +76,7 @@ import Testing
         #expect(try await remote.put("x", at: key).eTag == ETag("1"))
         await expect(.untrusted) { try await ScriptedRemote.s3(server.port, scheme: "https").put("x", at: key) }
         #expect(server.requests.count == 1)
-        // Large bodies are not hashed under TLS, and small ones are.
+        // Under TLS, the remote does not hash large bodies. It hashes small ones.
         _ = try await remote.put(RemoteBody(bytes(2 << 20)), at: key, if: .none)
         #expect(server.requests.last?.headers["x-amz-content-sha256"] == "UNSIGNED-PAYLOAD")
         #expect(server.requests.last?.body.count == 2 << 20)

@@ -4,11 +4,11 @@ import StrataHTTP
 import Synchronization
 import Testing
 
-/// Answers to writes that say nothing, or come from something else than the server.
+/// Answers to writes that confirm nothing, or come from an intermediary instead of the server.
 @Suite(.timeLimit(.minutes(1))) struct WriteAnswerTests {
     private let key = RemoteKey(["a"])
 
-    /// The answers to a write that is not carried out.
+    /// Answers to writes that the server has not carried out.
     static let lies: [(status: Int, headers: [String: String], body: String)] = [
         (200, ["Content-Type": "text/html; charset=utf-8"], "<html>Please log in.</html>"),
         (200, ["Content-Type": "text/html", "ETag": "\"page\""], "<html>Please log in.</html>"),
@@ -16,7 +16,7 @@ import Testing
         (201, [:], ""), (204, [:], ""),
     ]
 
-    /// A collection behind something that answers some requests itself, as often as it is told.
+    /// A collection with an intermediary that answers the first `times` requests of a method itself.
     private func lying(
         _ collection: ScriptedCollection,
         _ lie: (status: Int, headers: [String: String], body: String),
@@ -44,12 +44,12 @@ import Testing
             #expect(error?.code == .malformedAnswer && error?.status == lie.status && error?.key == key)
             #expect(error?.message.contains("answered with \(lie.status), but") == true, "\(error?.message ?? "")")
         }
-        // Of the same size, and of another.
+        // The old content has the same size as the new one, and then another size.
         for old in ["old", "older"] {
             collection.write("/a", old)
             let known = try #require(try await remote.head(key)?.eTag)
             await expect(.malformedAnswer) { try await remote.put("new", at: key, if: .matches(known)) }
-            // Without a condition the earlier content is unknown, and only an odd answer or another size raises a
+            // Without a condition the earlier content is unknown. Only an unusual answer or another size raises a
             // doubt.
             let isOdd = ![201, 204].contains(lie.status) && !(lie.status == 200 && lie.body.isEmpty)
             if isOdd || old.count != 3 {
@@ -78,7 +78,7 @@ import Testing
     @Test(arguments: lies.indices) func `folders, moves, copies and deletes are looked at too`(index: Int) async throws
     {
         let lie = Self.lies[index]
-        // These are what servers answer to such requests.
+        // Servers answer such requests with these status codes.
         guard ![201, 204].contains(lie.status) else { return }
         let collection = ScriptedCollection(.eTag)
         collection.write("/a", "text")
@@ -88,11 +88,11 @@ import Testing
         }
         let remote = try server.remote(capabilities: RemoteCapabilities())
         let other = RemoteKey(["b"])
-        // A multistatus tells what could not be done.
+        // A multistatus lists the operations that failed.
         let code = lie.status == 207 ? RemoteError.Code.unavailable : .malformedAnswer
         await expect(code) { try await remote.copy(key, to: other, version: nil) }
         await expect(code) { try await remote.move(key, to: other, isFolder: false) }
-        // 200 without a page is what some servers answer to these.
+        // Some servers answer these requests with 200 and an empty body.
         guard lie.status != 200 || !lie.body.isEmpty else { return }
         await expect(.malformedAnswer) { try await remote.createFolder(other) }
         await expect(code) { try await remote.delete(key, isFolder: false, if: .none) }
@@ -100,7 +100,7 @@ import Testing
 
     @Test(arguments: lies.indices) func `S3 is not believed either`(index: Int) async throws {
         let lie = Self.lies[index]
-        // An ETag is the answer of S3 to a write, if it does not come with a page.
+        // S3 answers a write with an ETag and without a page.
         let server = try await ScriptedServer { request in
             ["HEAD", "GET"].contains(request.method)
                 ? ScriptedServer.Step.answer(404)

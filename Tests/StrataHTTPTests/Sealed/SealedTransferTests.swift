@@ -4,7 +4,7 @@ import StrataCloud
 import StrataPipeline
 import Testing
 
-/// Accounts that seal their content, on real servers.
+/// Encrypted accounts on real servers.
 @Suite(.timeLimit(.minutes(3))) struct SealedTransferTests {
     /// A machine with an account.
     private struct Machine {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Programs of others, by which results are looked at independently.
+/// External programs that check results independently.
 enum Command {
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Runs a program to its end, and gives what it has printed.
+    /// Runs a program to its end, and returns its output.
     static func run(_ program: String, _ arguments: [String], environment: [String: String] = [:]) async throws
         -> String
     {
@@ -31,7 +31,7 @@ enum Command {
     }
 }
 
-/// The client of AWS.
+/// The AWS client.
 enum AWS {
     static func run(_ port: Int, _ arguments: [String]) async throws -> String {
         try await Command.run(

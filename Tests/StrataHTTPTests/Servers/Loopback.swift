@@ -24,7 +24,7 @@ enum Loopback {
         }
     }
 
-    /// A port that nobody has now.
+    /// A port that no process uses at the moment.
     static func freePort() throws -> Int {
         try withSocket(0) { descriptor, address, size in
             guard bind(descriptor, address, size) == 0 else { throw POSIXError(.EADDRINUSE) }
@@ -38,7 +38,7 @@ enum Loopback {
         }
     }
 
-    /// Whether somebody takes connections there.
+    /// Whether a server accepts connections on a port.
     static func answers(_ port: Int) -> Bool {
         (try? withSocket(port) { descriptor, address, size in connect(descriptor, address, size) == 0 }) == true
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Folders of the tests, all in one, which is removed when they are over.
+/// Folders of the tests. They lie in one folder, which is removed when the tests have ended.
 enum Scratch {
     private static let root: URL = {
         let root = FileManager.default.temporaryDirectory.appending(path: "strata-remotes-\(UUID().uuidString)")

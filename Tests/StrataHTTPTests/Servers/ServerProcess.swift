@@ -1,18 +1,18 @@
 import Foundation
 
-/// A server in a process of its own, on loopback, that ends with the tests however they end: a shell keeps it, which ends it when nobody
-/// holds the other end of its standard input any more.
+/// A server in a separate process on the loopback interface. It ends with the tests, however they end: a shell runs the
+/// server, and kills it when no process holds the other end of the shell's standard input any more.
 final class ServerProcess: Sendable {
     let port: Int
     let folder: URL
-    // Written by nobody after it was started; kept so that the pipe stays open.
+    // Nothing is written to this pipe. The reference keeps the pipe open.
     private let input: Pipe
 
-    /// Starts a program and waits until it takes connections.
+    /// Starts a program and waits until it accepts connections.
     ///
     /// - Parameters:
-    ///   - endsItself: whether the program ends when its standard input does, and needs no shell for that.
-    ///   - command: what to run, by a port and a folder of its own.
+    ///   - endsItself: whether the program ends when its standard input closes. Then it does not need the shell.
+    ///   - command: the command line, given a port and the server's folder.
     init(
         _ name: String,
         endsItself: Bool = false,
@@ -23,10 +23,10 @@ final class ServerProcess: Sendable {
         port = try Loopback.freePort()
         let process = Process()
         input = Pipe()
-        // Other servers must not hold it too.
+        // Other servers must not inherit this end of the pipe.
         _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
-        // Not by a signal that can be blocked, as all are in threads of Dispatch, from which it inherits that;
-        // for the same reason nothing is waited for behind that.
+        // SIGKILL cannot be blocked. The shell inherits the blocked signals of its parent, and threads of Dispatch
+        // block all signals. For the same reason, the shell does not wait for the server after the kill.
         let keeper = "\"$@\" </dev/null & child=$!; read -r _; kill -KILL $child"
         let command = (endsItself ? [] : ["/bin/sh", "-c", keeper, "sh"]) + (try command(port, folder))
         process.executableURL = URL(filePath: command[0])
@@ -42,7 +42,7 @@ final class ServerProcess: Sendable {
         for _ in 0..<2400 {
             if Loopback.answers(port) { return }
             if !process.isRunning { break }
-            // A process of somebody else's tells nobody when it is ready.
+            // A foreign process does not report when it is ready.
             try await Task.sleep(for: .milliseconds(50))
         }
         let text = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
@@ -52,13 +52,13 @@ final class ServerProcess: Sendable {
     deinit { try? input.fileHandleForWriting.close() }
 }
 
-/// A server that tests need and that is not here. Never a reason to leave tests out silently.
+/// A server that tests need is missing. The tests must fail, and must not be skipped silently.
 struct ServerMissing: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// Where programs of servers are: in the environment that `Scripts/test` makes, or in the path.
+/// The paths of server programs: in the environment that `Scripts/test` makes, or in the search path.
 enum Program {
     static func find(_ name: String) throws -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The servers of a run of the tests, each started when it is first needed and then shared.
+/// The servers of a test run. Each one starts when a test first needs it, and all tests share it.
 actor Servers {
     static let shared = Servers()
 
@@ -17,7 +17,7 @@ actor Servers {
 
     nonisolated func ministack() async throws -> ServerProcess {
         try await server("ministack") {
-            // It takes its port from the environment, by which it is told through a shell.
+            // The server takes its port from the environment, which a shell sets.
             try await ServerProcess("ministack", environment: ["BIND_HOST": "127.0.0.1", "SERVICES": "s3"]) { port, _ in
                 ["/usr/bin/env", "GATEWAY_PORT=\(port)", try Program.find("ministack")]
             }
@@ -52,7 +52,7 @@ actor Servers {
         }
     }
 
-    /// Apache as Debian sets it up, with the module that redirects a collection to the same path with a slash.
+    /// Apache with the setup of Debian, and with the module that redirects a collection to the same path with a slash.
     nonisolated func apache() async throws -> ServerProcess {
         try await server("apache") {
             try await ServerProcess("apache") { port, folder in
@@ -76,14 +76,14 @@ actor Servers {
                     </Directory>
 
                     """
-                // Those that Debian builds in are not there as files.
+                // Debian builds some of these modules in, so their files do not exist.
                 for name in ["dav_fs", "dav", "dir", "authz_core", "unixd", "mpm_event"] {
                     let module = "\(modules)/mod_\(name).so"
                     guard FileManager.default.fileExists(atPath: module) else { continue }
                     configuration = "LoadModule \(name)_module \(module)\n" + configuration
                 }
                 if getuid() == 0 {
-                    // It refuses to serve as the superuser.
+                    // Apache refuses to run as the superuser.
                     configuration += "User nobody\nGroup #65534\n"
                     for open in [folder, root] {
                         try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: open.path)
@@ -92,7 +92,7 @@ actor Servers {
                 let file = folder.appending(path: "apache.conf")
                 try configuration.write(to: file, atomically: true, encoding: .utf8)
                 let program = try (try? Program.find("apache2")) ?? Program.find("httpd")
-                // One process, which ends when it is killed.
+                // Apache runs as one process, which ends when it is killed.
                 return [program, "-X", "-f", file.path]
             }
         }

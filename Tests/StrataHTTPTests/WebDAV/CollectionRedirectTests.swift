@@ -22,7 +22,7 @@ import Testing
     @Test func `collections are addressed with a slash`() async throws {
         let collection = ScriptedCollection(.eTag)
         let server = try await collection.server { request in
-            // Nothing that is a collection is answered without one.
+            // The server answers requests for a collection only with a slash at the end.
             let isFolder = ["/a", "/b"].contains(request.uri)
             return isFolder ? ScriptedServer.Step.answer(301, ["Location": "\(request.uri)/"]) : nil
         }

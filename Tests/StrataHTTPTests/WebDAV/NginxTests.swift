@@ -3,7 +3,8 @@ import StrataCloud
 import StrataHTTP
 import Testing
 
-/// A server that ignores conditions without a word. Run with `STRATA_SERVERS=nginx`; wants nginx and libnginx-mod-http-dav-ext.
+/// A server that silently ignores conditions. These tests run with `STRATA_SERVERS=nginx`, and need nginx and
+/// libnginx-mod-http-dav-ext.
 @Suite(
     .enabled(
         if: ProcessInfo.processInfo.environment["STRATA_SERVERS"]?.contains("nginx") == true,
@@ -24,7 +25,7 @@ struct NginxTests {
         await expect(.conditionFailed) { try await remote.put("three", at: key, if: .matches(tag)) }
         await expect(.conditionFailed) { try await remote.delete(key, isFolder: false, if: .matches(tag)) }
         #expect(try await remote.text(key, range: 1..<4, if: .matches(next)) == "ong")
-        // It tells versions to who reads, not in lists.
+        // nginx reports versions in answers to reads, not in listings.
         #expect(try await remote.all(.root).map(\.key) == [key])
         #expect(try await remote.all(.root).map(\.eTag) == [next])
         #expect(try await remote.delete(key, isFolder: false, if: .matches(next)))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataHTTP
 
-/// What asks more than once does not wait for itself.
+/// An operation that sends several requests at the same time does not block itself.
 @Suite(.timeLimit(.minutes(1))) struct OneConnectionTests {
     @Test(arguments: [RemoteCase.lighttpd, .apache, .ministack]) func `one connection is enough for all`(
         kind: RemoteCase
@@ -65,7 +65,7 @@ import Testing
         senders[0].giveBack()
         try await third.value
         senders[1].giveBack()
-        // All are free again, and no more than there were.
+        // All places are free again, and their number has not grown.
         let all = try await [gate.enter(isSending: true), gate.enter(isSending: true), gate.enter()]
         let late = Task { try await gate.enter() }
         try await Task.sleep(for: .milliseconds(20))

@@ -131,7 +131,7 @@ import Testing
         let objects = try await ScriptedRemote.dav(server.port).all(RemoteKey(["a"]))
         #expect(objects.count == 20)
         for object in objects { #expect(object.eTag == (isTold ? ETag("v\(object.key.last ?? "")") : nil)) }
-        // One that does not tell them is not asked for each.
+        // If the server does not report versions, the remote asks for one file only.
         #expect(server.requests.filter { $0.method == "HEAD" }.count == (isTold ? 20 : 1))
     }
 

@@ -1,4 +1,4 @@
-/// A repeatable generator (SplitMix64) with what random work asks for.
+/// A repeatable generator (SplitMix64) with functions for random work.
 public struct Dice: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

@@ -2,7 +2,7 @@ import Foundation
 public import Strata
 
 extension ObjectContext {
-    /// One batch of any kind.
+    /// Runs a random batch operation.
     public func batchAnything(_ dice: inout Dice) throws {
         let value = dice.number(0..<100)
         switch dice.number(0..<6) {
@@ -19,13 +19,13 @@ extension ObjectContext {
             let label = Self.label(&dice)
             try batchDelete(Soak.Item.where { $0.label.hasPrefix(label.dropLast().description) })
         case 3:
-            // One that has shelves must not go.
+            // A keeper with shelves must not be deleted.
             try batchDelete(Soak.Keeper.where { $0.name.hasSuffix("\(value % 10)") })
         case 4:
             guard try count(Soak.Item.all) < Soak.itemLimit else { return }
             try batchInsert((0..<3).map { _ in item(&dice).snapshot })
         default:
-            // Bytes outside of rows cannot be upserted; tags have none.
+            // A model with bytes outside of its rows cannot be upserted. Tags do not have such bytes.
             let tags = (0..<3).map { _ in Soak.Tag(name: "tag \(dice.number(0..<8))", rank: value).snapshot }
             try batchUpsert(tags, by: "name")
         }

@@ -9,7 +9,7 @@ extension ObjectContext {
         return try find(id)
     }
 
-    /// One edit of any kind.
+    /// Makes a random edit.
     public func editAnything(_ dice: inout Dice) throws {
         let count = try count(Soak.Item.all)
         switch dice.number(0..<100) {
@@ -57,12 +57,12 @@ extension ObjectContext {
         }
     }
 
-    /// Some are taken, so that two may come to the same.
+    /// A random label from a limited range, so that two items may get the same label.
     public static func label(_ dice: inout Dice) -> String { "item \(dice.number(0..<3000))" }
 
     public static func photo(_ dice: inout Dice) -> (Int, Data?) {
         if dice.chance(25) { return (0, nil) }
-        // Processes that throw the same dice must not come to the same number.
+        // Processes with the same dice must not get the same seed.
         let seed = Int.random(in: 1...Int.max)
         return (seed, Soak.photo(seed))
     }
@@ -77,7 +77,7 @@ extension ObjectContext {
         }
     }
 
-    /// Others than items: some come, so that there are always a few.
+    /// Edits objects other than items. New ones are inserted from time to time, so that there are always a few.
     private func editSmallOnes(_ dice: inout Dice) throws {
         switch dice.number(0..<4) {
         case 0: if try count(Soak.Keeper.all) < 8 { insert(Soak.Keeper(name: "keeper \(dice.number(0..<100))")) }
@@ -101,10 +101,10 @@ extension ObjectContext {
         }
     }
 
-    // MARK: Taking back
+    // MARK: Undoing
 
-    /// Edits in a savepoint, or in one within another, which throws or does not. In a pinned context there is afterwards what there was
-    /// before; others take a newer view, in which there may be what others have done.
+    /// Edits in a savepoint, or in a nested one, that may throw. Afterwards a pinned context must have its earlier
+    /// contents. Other contexts move to a newer snapshot, which may contain changes by other processes.
     public func tryInSavepoint(isPinned: Bool, _ dice: inout Dice) throws -> [String] {
         if isPinned && dice.chance(50) { try merge() }
         let before = try Soak.digest(self)
@@ -123,7 +123,7 @@ extension ObjectContext {
             }
             return []
         } catch is TakenBack {
-            // A save merges.
+            // A save merges, so the contents may change.
             if saves || !isPinned { return try Soak.inspect(self) }
         } catch let error as StrataError where saves && Soak.expected.contains(error.code) {
             return []
@@ -134,12 +134,12 @@ extension ObjectContext {
 
     private var hasParent: Bool { handle.parent != nil }
 
-    /// Undo takes back what a group did, redo does it again. For pinned contexts.
+    /// Expects that undo reverts a group of edits, and that redo repeats it. For pinned contexts.
     public func editAndUndo(_ dice: inout Dice) throws -> [String] {
         let before = try Soak.digest(self)
         try undoGroup { for _ in 0..<dice.number(1..<6) { try editAnything(&dice) } }
         let edited = try Soak.digest(self)
-        // Edits that changed nothing are no group.
+        // Edits without a change do not form an undo group.
         guard edited != before else { return [] }
         var faults: [String] = []
         try undo()
@@ -159,7 +159,7 @@ extension ObjectContext {
         do {
             if dice.chance(50) { try commit() } else { try save() }
         } catch let error as StrataError where Soak.expected.contains(error.code) {
-            // Now and then it stays, for somebody to meet it again.
+            // Sometimes the change stays, and a later step meets it again.
             if dice.chance(70) { rollback(includingSaved: dice.chance(50)) }
         }
     }

@@ -1,7 +1,7 @@
 public import Strata
 
 extension Soak {
-    /// What is wrong with the committed state, which a context over it shows.
+    /// The errors in the committed state, which the context must show.
     public static func audit(_ context: ObjectContext) throws -> [String] {
         var faults: [String] = []
         let accounts = try context.fetch(Account.all)
@@ -26,7 +26,7 @@ extension Soak {
         return faults + (try inspect(context))
     }
 
-    /// Selects what leads nowhere, and where to.
+    /// Queries for references to missing objects.
     private static var dangling: [(String, SQL)] {
         [
             (
@@ -62,11 +62,11 @@ extension Soak {
         ]
     }
 
-    /// What is wrong with the objects as a context shows them, whatever it has not saved.
+    /// The errors in the objects of a context, which may have unsaved changes.
     public static func inspect(_ context: ObjectContext) throws -> [String] {
         var faults: [String] = []
         let items = try context.fetch(Item.all)
-        // By a query: objects calculate them.
+        // The column comes from a query, whereas objects calculate their titles.
         let titles = try context.column(Item.all, \.title)
         for (item, title) in zip(items, titles) where item.title != title {
             faults.append("\(item.id) is called \(title), not \(item.title); \(try story(of: item, context))")
@@ -108,11 +108,11 @@ extension Soak {
         return faults
     }
 
-    /// What an object shows, queries find and the store has, now and after the context has looked once more.
+    /// The state of an item in the object, in queries and in the store, before and after a merge.
     private static func story(of item: Item, _ context: ObjectContext) throws -> String {
         func look() throws -> String {
             let (number, label) = (item.id.number, item.label)
-            // By its name it is the table, without what is unsaved.
+            // A plain table name reads the store, without unsaved changes.
             let stored = try context.rows("SELECT label, photoSeed FROM Item WHERE id = \(number)")
             let found = try context.rows(Item.where { $0.label == label }).map { "\($0.id) \($0.photoSeed)" }
             let isSame = try context.find(item.id) === item
@@ -125,21 +125,21 @@ extension Soak {
         return "\(before); after a merge \(try look())"
     }
 
-    /// Whether an item was brought back over a delete that somebody else has committed, with the bytes. Its save is refused. Bytes that are
-    /// lost otherwise are told of as such, and are a fault of the run.
+    /// Whether an item with bytes was brought back although another process has committed its delete. A save of the
+    /// item is refused. If bytes are lost otherwise, the run reports a fault.
     private static func isLost(_ item: Item, _ context: ObjectContext) throws -> Bool {
-        // By its name it is the table, without what is unsaved.
+        // A plain table name reads the store, without unsaved changes.
         try item.photo == nil && context.rows("SELECT 1 FROM Item WHERE id = \(item.id.number)").isEmpty
     }
 
-    /// In what two digests differ, in a few words.
+    /// The differences between two digests, in a few words.
     public static func difference(_ digest: [String], from before: [String]) -> String {
         func text(_ lines: [String]) -> String { lines.isEmpty ? "nothing" : lines.prefix(5).joined(separator: ", ") }
         let (old, new) = (Set(before), Set(digest))
         return "\(text(digest.filter { !old.contains($0) })) instead of \(text(before.filter { !new.contains($0) }))"
     }
 
-    /// All that a context shows, as lines.
+    /// All objects of a context, as lines.
     public static func digest(_ context: ObjectContext) throws -> [String] {
         var lines: [String] = []
         for item in try context.fetch(Item.all) {

@@ -1,7 +1,7 @@
 public import Strata
 
 extension Soak {
-    /// The ids of all objects but the stage, by table.
+    /// The ids of all objects except the stage, by table.
     public static func ids(_ context: ObjectContext) throws -> [String: Set<Int64>] {
         var ids: [String: Set<Int64>] = [:]
         func look<Object: Model>(_ model: Object.Type) throws {
@@ -11,7 +11,8 @@ extension Soak {
         return ids
     }
 
-    /// What becomes of the ids by a commit. Gives what the commit says of objects that are not there, or are there already.
+    /// Applies a commit to the ids. Returns a fault for each missing object that it changes, and for each existing one
+    /// that it inserts.
     @discardableResult
     public static func apply(_ change: ChangeSet, to ids: inout [String: Set<Int64>]) -> [String] {
         var faults: [String] = []

@@ -1,16 +1,17 @@
 public import Foundation
 public import Strata
 
-/// A world for soak runs: several processes work on it at random for a long time, and whatever they do, what ``audit`` asks
-/// for holds.
+/// The store of soak runs. Several processes work on it at random for a long time. The conditions that ``audit`` checks
+/// hold after any of their commits.
 public enum Soak {
-    /// All balances together are always the same, and each is what its payments come to.
+    /// An account. The sum of all balances never changes, and each balance is the result of the account's payments.
     @Model public final class Account {
         @Attribute(.unique) public var name: String
         public var balance: Int
-        /// What payments that were deleted since had come to.
+        /// The sum of the payments that were deleted since.
         public var settled: Int = 0
-        /// Set anew by everybody who changes the balance: two who come to the same balance are not in conflict.
+        /// A new value for each change of the balance. Two processes that set the same balance would not conflict
+        /// otherwise.
         public var stamp: UUID?
         @Relationship(inverse: \Payment.account) public var payments: Many<Payment>
     }
@@ -38,7 +39,7 @@ public enum Soak {
         @Attribute(.range(0...9999), .indexed) public var value: Int
         public var weight: Double?
         public var kind: Kind = .tool
-        /// What ``photo`` is made of; 0 where there is none. Never the same for two photos.
+        /// The seed of ``photo``, or 0 without a photo. No two photos have the same seed.
         public var photoSeed: Int = 0
         @Attribute(.externalStorage) public var photo: Data?
         @Attribute(.updatedAt) public var changedAt: Date?
@@ -66,7 +67,7 @@ public enum Soak {
         @Relationship(inverse: \Item.lists, ordered: true) public var items: Many<Item>
     }
 
-    /// How far the run has come; the only object of its kind.
+    /// The stage of the run. It is the only object of its model.
     @Model public final class Stage {
         public var number: Int = Soak.working
 
@@ -77,8 +78,8 @@ public enum Soak {
         Account.self, Payment.self, Keeper.self, Shelf.self, Item.self, Tag.self, Note.self, List.self, Stage.self,
     ]
 
-    /// The history comes to its limit after some thousand commits. Until then the store grows, and with it what the connections of a
-    /// process keep of it in memory.
+    /// The history reaches its size limit after some thousand commits. Until then the store grows, and so does the
+    /// memory that the connections of a process keep for it.
     public static let configuration = StoreConfiguration(
         synchronous: .normal,
         busyTimeout: 30,
@@ -87,17 +88,17 @@ public enum Soak {
 
     // The numbers of the stages.
     public static let working = 0
-    /// Everybody finishes what they are at, and says so.
+    /// Each process finishes its work, and reports that.
     public static let resting = 1
-    /// Nobody works any more, and everybody looks whether all is as it must be.
+    /// No process works any more, and each process checks the final state.
     public static let ending = 2
 
     public static let accountCount = 8
     public static let openingBalance = 1000
-    /// More are not made, so that a run of an hour looks like one of a minute.
+    /// The maximum number of items. It keeps a run of an hour similar to one of a minute.
     public static let itemLimit = 150
 
-    /// What work beside others may come to.
+    /// The errors that simultaneous work may cause.
     public static let expected: Set<StrataError.Code> = [
         .conflict, .busy, .notUnique, .deleteDenied, .missingReference,
     ]
@@ -113,7 +114,7 @@ public enum Soak {
         return Data("\(seed):".utf8) + Data(repeating: UInt8(seed % 251), count: seed % 9000)
     }
 
-    /// Makes what is there from the beginning.
+    /// Makes the initial objects.
     public static func found(in context: ObjectContext) throws {
         for index in 0..<accountCount {
             context.insert(Account(name: "account \(index)", balance: openingBalance))

@@ -3,9 +3,10 @@ import StoreModels
 import Strata
 
 extension ObjectContext {
-    /// Questions of many kinds about what this context shows, held against all of its rows. Gives what does not agree.
+    /// Asks many kinds of queries in this context, and compares the results with all of its rows. Returns the
+    /// differences.
     func askAnything(_ dice: inout Dice) throws -> [String] {
-        // A cursor takes a newer view, which is that of all questions from then on.
+        // A cursor moves the context to a newer snapshot, which all later queries use.
         var streamed: [Int64] = []
         try forEach(Item.all) { streamed.append($0.id.number) }
         let rows = try rows(Item.all)

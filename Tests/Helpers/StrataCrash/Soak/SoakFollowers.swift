@@ -3,7 +3,7 @@ import StoreModels
 import Strata
 import Synchronization
 
-/// Follows all commits, and keeps from what they tell which objects there are.
+/// Follows all commits, and derives the existing objects from them.
 final class ChangeFollower: Sendable {
     private struct State {
         var sequence: Int64
@@ -20,7 +20,7 @@ final class ChangeFollower: Sendable {
         changes = stack.changes(since: token)
         self.committed = committed
         self.faults = faults
-        // What is looked up is newer than the token, perhaps. It does no harm to be told of some of it again.
+        // The ids may be newer than the token. Changes that are reported again do no harm.
         let ids = try await committed.perform { try Soak.ids($0) }
         state = Mutex(State(sequence: token.commitNumber, ids: ids))
     }
@@ -42,7 +42,7 @@ final class ChangeFollower: Sendable {
         }
     }
 
-    /// Nobody writes any more: what was followed is what there is.
+    /// Expects that the followed ids match the store. No process writes any more.
     func expectAgreement() async throws {
         let ids = try await committed.perform { try Soak.ids($0) }
         for _ in 0..<1000 where state.withLock({ $0.ids != ids }) { try await Task.sleep(for: .milliseconds(20)) }
@@ -52,7 +52,7 @@ final class ChangeFollower: Sendable {
     }
 }
 
-/// Iterates a live query, and checks what it tells of the difference of its elements.
+/// Iterates a live query, and checks the reported difference of its elements.
 final class LiveFollower: Sendable {
     private let last = Mutex<[Item.Row]>([])
     private let context: ContextHandle

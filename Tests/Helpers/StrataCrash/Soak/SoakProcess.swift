@@ -3,13 +3,14 @@ import StoreModels
 import Strata
 import Synchronization
 
-/// One of the processes of a soak run: works at random in all contexts of a stack until the store says that it is over.
+/// One of the processes of a soak run. It works at random in all contexts of a stack until the store's stage ends the
+/// run.
 ///
 /// It writes `step`, `fault …`, `rest` and `done …`.
 final class SoakProcess: Sendable {
     let stack: ContextStack
     let seed: UInt64
-    /// How many steps each worker makes at the most.
+    /// The maximum number of steps of each worker.
     let steps: Int
     let faults = SoakFaults()
     private let stage = Atomic(Soak.working)
@@ -35,7 +36,7 @@ final class SoakProcess: Sendable {
         acknowledge("done")
     }
 
-    /// Which files of a store this process has open.
+    /// The files of a store that this process has open.
     private static func descriptors(of path: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
             try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
@@ -71,7 +72,8 @@ final class SoakProcess: Sendable {
                     for live in live { group.addTask { await live.follow() } }
                     group.addTask {
                         for await failure in stack.failures {
-                            // The bytes of what was brought back, and is deleted elsewhere by now: see `Soak.isLost`.
+                            // The item was brought back here and another process has deleted it: its bytes are lost,
+                            // see `Soak.isLost`.
                             if let error = failure.error as? StrataError, error.code == .conflict,
                                 error.details.allSatisfy({ $0.message == "has lost its bytes" })
                             {
@@ -103,7 +105,7 @@ final class SoakProcess: Sendable {
 
     var isOver: Bool { stage.load(ordering: .relaxed) != Soak.working }
 
-    /// Leaves no context with changes.
+    /// Commits or discards the changes of all contexts.
     private func comeToRest() async throws {
         for name in [ContextName.deep, .desk, .draft, .main, .root] {
             try await stack.on(name) { context in
@@ -127,13 +129,13 @@ extension Soak.Item {
 extension ContextName {
     static let desk: ContextName = "desk"
     static let deep: ContextName = "deep"
-    /// It merges when it saves or is asked to, so that nothing but its own edits changes what it shows.
+    /// This context merges only when it saves or is asked to, so only its own edits change its contents.
     static let draft: ContextName = "draft"
     static let pinned: ContextName = "pinned"
     static let committed: ContextName = "committed"
 }
 
-/// What was not as it must be; told at once, and the first twenty only.
+/// Collects failed expectations. It writes each one at once, and only the first twenty.
 final class SoakFaults: Sendable {
     private let count = Atomic(0)
 

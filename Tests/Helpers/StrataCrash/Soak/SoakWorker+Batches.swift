@@ -3,7 +3,7 @@ import StoreModels
 import Strata
 
 extension SoakWorker {
-    /// A batch of any kind.
+    /// Runs a random batch operation.
     func batch(_ dice: Dice) async throws {
         var dice = dice
         let name = dice.pick([ContextName.root, .desk, .committed])!

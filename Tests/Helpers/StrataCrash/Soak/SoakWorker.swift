@@ -2,7 +2,7 @@ import Foundation
 import StoreModels
 import Strata
 
-/// Makes one random step after the other. What a step does follows from its seed; what comes of it, also from what others do.
+/// Makes one random step after the other. The seed determines each step. Its outcome also depends on the other workers.
 struct SoakWorker: Sendable {
     let process: SoakProcess
     let number: Int
@@ -28,8 +28,9 @@ struct SoakWorker: Sendable {
         }
     }
 
-    /// Now and then nobody does anything for two seconds, and pinned contexts move on to what all of the processes have come to, so
-    /// that the journal can begin anew. It would take the hour's work on end otherwise, since one of them always reads an old state.
+    /// Every 20 seconds, all processes pause for two seconds, and pinned contexts move on to the newest state, so that
+    /// the write-ahead log can start again from its beginning. Otherwise one of the processes would always read an old
+    /// state, and the log would grow for the whole hour.
     private func keepQuiet() async throws {
         while Int(Date().timeIntervalSince1970) % 20 < 2 {
             if number == 0 {
@@ -44,10 +45,10 @@ struct SoakWorker: Sendable {
         }
     }
 
-    /// Who commits, for the history.
+    /// The author of this step's commits in the history.
     var author: String { "seed \(process.seed) worker \(number) step \(step)" }
 
-    /// Gives what was wrong.
+    /// Performs a random step, and returns the errors that it has found.
     private func perform(_ dice: Dice) async throws -> [String] {
         var dice = dice
         switch dice.number(0..<100) {
@@ -65,12 +66,13 @@ struct SoakWorker: Sendable {
         return []
     }
 
-    /// Any of the contexts that are edited in.
+    /// One of the contexts that workers edit.
     static func context(_ dice: inout Dice) -> ContextName { dice.pick([.root, .main, .desk, .deep, .draft, .draft])! }
 
     // MARK: Money
 
-    /// Pays from one account to another, or settles old payments, again where others were faster.
+    /// Pays from one account to another, or settles old payments. Repeats the transaction if other processes were
+    /// faster.
     private func pay(_ dice: Dice) async throws {
         for attempt in 0..<1000 {
             do {
@@ -121,7 +123,7 @@ struct SoakWorker: Sendable {
             }
             return try context.tryInSavepoint(isPinned: name == .draft, &dice)
         }
-        // Others' commits at the same moment may still show there: see what is open in the tests.
+        // Commits by other processes at the same moment may still be visible in the draft context: see Tests/open.md.
         guard isInSavepoint, name == .draft, !faults.isEmpty else { return faults }
         return try await stack.history(since: token).isEmpty ? faults : []
     }
@@ -166,7 +168,8 @@ struct SoakWorker: Sendable {
         }
     }
 
-    /// A piece of work in a context of its own over one of the others, except for the one whose view nobody else must change.
+    /// Works in a new child of one of the contexts. The draft context is excluded, because no other context may change
+    /// its contents.
     private func work(_ dice: Dice) async throws {
         var dice = dice
         let parent = dice.pick([ContextName.root, .main, .desk, .deep])!
@@ -178,7 +181,7 @@ struct SoakWorker: Sendable {
         }
     }
 
-    // MARK: Looking
+    // MARK: Checking
 
     private func ask(_ dice: Dice) async throws -> [String] {
         var dice = dice
@@ -193,7 +196,7 @@ struct SoakWorker: Sendable {
         }
     }
 
-    /// What a pinned context shows does not change until it merges.
+    /// Expects that a pinned context shows the same until it merges.
     private func lookPinned(_ dice: Dice) async throws -> [String] {
         try await stack.on(.pinned) { context in
             var dice = dice
