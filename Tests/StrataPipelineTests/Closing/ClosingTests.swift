@@ -50,7 +50,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("a handler may close the pipeline that runs it")
+    @Test("A handler may close the pipeline that runs it")
     func closedByHandler() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let place = Mutex<Pipeline?>(nil)

@@ -420,7 +420,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a finished operation leads to its object")
+    @Test("A finished operation leads to its object")
     func finished() async throws {
         let stack = try await Self.open()
         let pipeline = try await Pipeline.open(stack, named: .work) { (_: Attempt<QueuedItem<Letter>>) in .done }

@@ -76,7 +76,7 @@ struct NormalFormTests {
         try await stage.close()
     }
 
-    @Test("serial lanes do not wait for each other", arguments: [PipelineOrdering.fifo, .lifo, .commits])
+    @Test("Serial lanes do not wait for each other", arguments: [PipelineOrdering.fifo, .lifo, .commits])
     func orderings(_ ordering: PipelineOrdering) async throws {
         let stack = try await Self.stack()
         let meeting = Meeting(of: 2)
@@ -92,7 +92,7 @@ struct NormalFormTests {
         try await stack.close()
     }
 
-    @Test("pipelines run their own operations only")
+    @Test("Pipelines run their own operations only")
     func pipelines() async throws {
         let stack = try await Self.stack()
         let notes = [Notes(), Notes()]
@@ -222,7 +222,7 @@ struct NormalFormTests {
         try await stack.close()
     }
 
-    @Test("keys of both forms are two keys", arguments: [DuplicatePolicy.keep, .replace])
+    @Test("Keys of both forms are two keys", arguments: [DuplicatePolicy.keep, .replace])
     func keys(_ policy: DuplicatePolicy) async throws {
         let stack = try await Self.stack()
         let ids = try await stack.background { context in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StrataPipeline
 
-/// The suite covers changes to and from each ordering.
+/// Covers changes to `.flat` and, the other way, from `.fifo` and `.flat` to `.commits`.
 @Suite(
     "Queued operations keep their order when the pipeline's ordering changes",
     .timeLimit(.minutes(1))
@@ -82,7 +82,7 @@ struct OrderChangeTests {
         try await flat.close()
     }
 
-    @Test("lanes do not wait for each other")
+    @Test("Lanes do not wait for each other")
     func lanes() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))

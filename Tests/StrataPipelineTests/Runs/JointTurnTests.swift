@@ -53,7 +53,7 @@ struct JointTurnTests {
         try await stack.close()
     }
 
-    @Test("A refused commit discards only the changes of its own handler")
+    @Test("A refused commit discards only the changes of its handler")
     func refused() async throws {
         let stack = try await Self.stack()
         try await stack.background { context in

@@ -89,7 +89,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("attempts are counted and timed by pipeline and outcome, and logged with their ids")
+    @Test("Attempts are counted and timed by pipeline and outcome, and logged with their ids")
     func telemetry() async throws {
         let metrics = TestMetrics()
         let records = InMemoryLogHandler()
