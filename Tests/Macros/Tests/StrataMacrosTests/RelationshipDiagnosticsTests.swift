@@ -1,11 +1,11 @@
 import Testing
 
-@Suite("What options and relationships contradict")
+@Suite("Diagnostics for options and relationships")
 struct RelationshipDiagnosticsTests {
-    @Test("A wrong relationship is diagnosed, with what to write instead", arguments: relationships)
+    @Test("A wrong relationship is diagnosed with a suggestion", arguments: relationships)
     func wrongRelationship(_ wrong: WrongDeclaration) { wrong.check() }
 
-    @Test("H29: an inverse is a key path of one component, with its root", arguments: inverses)
+    @Test("An inverse that is not a key path of one component with its root is diagnosed", arguments: inverses)
     func wrongInverse(_ wrong: WrongDeclaration) { wrong.check() }
 
     @Test(
