@@ -138,7 +138,7 @@ struct TextPredicateTests {
         try store.numbers(Article.where(condition)).map { Int($0) - 1 }
     }
 
-    @Test("contains, hasPrefix and hasSuffix compare exact bytes, including NULs")
+    @Test("`contains`, `hasPrefix` and `hasSuffix` compare exact bytes, including NULs")
     func exact() throws {
         #expect(try found { $0.title.contains("pfel") } == [0, 1])
         #expect(try found { $0.title.contains("\0in") } == [3])
@@ -165,7 +165,7 @@ struct TextPredicateTests {
         #expect(try found { $0.title.equals("apfel", []) } == [1])
     }
 
-    @Test("like supports wildcards, escapes and the case option")
+    @Test("`like` supports wildcards, escapes and the case option")
     func like() throws {
         #expect(try found { $0.title.like("%fel") } == [0, 1])
         #expect(try found { $0.title.like("_pfel") } == [0, 1])
@@ -183,7 +183,7 @@ struct TextPredicateTests {
         #expect(try found { $0.title.matches("\\d+%") } == [4])
     }
 
-    @Test("hasPrefix uses the index")
+    @Test("`hasPrefix` uses the index")
     func index() throws {
         #expect(try store.plan(Article.where { $0.title.hasPrefix("ap") }).contains("USING INDEX article_title"))
         #expect(try store.plan(Article.where { $0.title == "ap" }).contains("USING INDEX article_title"))
@@ -201,7 +201,7 @@ struct TextPredicateTests {
     )
     func ends(_ prefix: String, _ end: String?) { #expect(TextFolding.end(ofPrefix: prefix) == end) }
 
-    @Test("like on texts with many repeats is not exponential")
+    @Test("`like` on texts with many repeats is not exponential")
     func likeIsFast() {
         let text = String(repeating: "a", count: 2000)
         #expect(!LikePattern.matches(String(repeating: "%a", count: 100) + "b", text))

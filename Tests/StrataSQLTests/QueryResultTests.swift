@@ -22,7 +22,7 @@ struct QueryResultTests {
         )
     }
 
-    @Test("limit and offset select a slice of the sorted objects")
+    @Test("`limit` and `offset` select a slice of the sorted objects")
     func slices() throws {
         let sorted = Author.sorted { $0.name.ascending }
         #expect(try store.texts(sorted.limit(1), \.name) == ["Eliot"])
@@ -55,10 +55,10 @@ struct QueryResultTests {
         )
     }
 
-    @Test("where selects the matching objects")
+    @Test("`where` selects the matching objects")
     func filter() throws { #expect(try store.texts(Author.where { $0.name == "dante" }, \.name) == ["dante"]) }
 
-    @Test("first and last return one or two objects, in the order of the query")
+    @Test("`first` and `last` return one or two objects, in the order of the query")
     func ends() throws {
         let query = Author.sorted { $0.name.ascending }
         func names(_ shape: ResultShape, _ query: Query<Author>) throws -> [StoredValue] {
@@ -80,10 +80,10 @@ struct QueryResultTests {
         #expect(try store.numbers(Author.sorted { $0.fee.descending }) == [1, 2, 3, 800, 900], "ties by id")
     }
 
-    @Test("last of an empty result is empty")
+    @Test("`last` of an empty result is empty")
     func nothing() throws { #expect(try store.rows(Article.all, .last(1)).isEmpty) }
 
-    @Test("first, last and exists respect limit and offset")
+    @Test("`first`, `last` and `exists` respect `limit` and `offset`")
     func endsOfSlices() throws {
         for name in ["a", "b", "c", "d"] { try store.insert(Author.self, ["name": name]) }
         let query = Author.where { $0.name.length == 1 }.sorted { $0.name.ascending }
@@ -100,15 +100,15 @@ struct QueryResultTests {
         #expect(try store.integer(query.limit(0), .exists) == 0)
     }
 
-    @Test("last returns all objects if it asks for more than there are")
+    @Test("`last` returns all objects if it asks for more than there are")
     func lastOfMany() throws { #expect(try store.rows(Author.all, .last(10)).map(\.id.number) == [1, 2, 3]) }
 
-    @Test("A where after a limit filters before the limit applies")
+    @Test("A `where` after a `limit` filters before the limit applies")
     func whereAfterLimit() throws {
         #expect(try store.texts(Author.all.limit(1).where { $0.name == "dante" }, \.name) == ["dante"])
     }
 
-    @Test("nil comes first ascending and last descending, unless the sort says otherwise")
+    @Test("`nil` comes first ascending and last descending, unless the sort says otherwise")
     func nils() throws {
         try store.run("UPDATE Author SET fee = id WHERE id > 1")
         #expect(try store.numbers(Author.sorted { $0.fee.ascending }) == [1, 2, 3])

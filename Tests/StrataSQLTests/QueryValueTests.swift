@@ -11,7 +11,7 @@ struct QueryValueTests {
         #expect(parts.condition == nil && parts.limit == nil && parts.offset == nil && parts.sorts.isEmpty)
     }
 
-    @Test("limit and offset each set only their own value, in a copy of the query")
+    @Test("`limit` and `offset` each set only their own value, in a copy of the query")
     func slices() {
         let all = Article.all
         #expect(all.limit(1)._$parts.limit == 1 && all.limit(1)._$parts.offset == nil)
@@ -45,14 +45,17 @@ struct QueryValueTests {
         #expect(compiled.tables == ["Article"])
     }
 
-    @Test("A predicate on one column compiles to one comparison", arguments: [("= ?1", 0), ("< ?1", 1), ("IS NULL", 2)])
+    @Test(
+        "A predicate on one column compiles to one comparison",
+        arguments: [("= ?1", 0), ("< ?1", 1), ("IS NULL", 2)]
+    )
     func keys(_ sign: String, _ which: Int) throws {
         let query = Article.where { which == 0 ? $0.views == 3 : which == 1 ? $0.views < 3 : $0.length == nil }
         let sql = try query.compile(.ids, using: try TestStore().sources).sql
         #expect(sql.contains(sign))
     }
 
-    @Test("or on an empty query takes over the other query's predicate and limit, and keeps the offset")
+    @Test("`or` on an empty query takes over the other query's predicate and limit, and keeps the offset")
     func orOnEmpty() throws {
         let store = try TestStore()
         try store.insert(Author.self, ["name": "a"])
@@ -64,7 +67,7 @@ struct QueryValueTests {
         #expect(Author.all.limit(1).offset(1).or(other)._$parts.offset == 1)
     }
 
-    @Test("or selects the objects that match either predicate")
+    @Test("`or` selects the objects that match either predicate")
     func or() throws {
         let store = try TestStore()
         for name in ["food", "bar", "baz"] { try store.insert(Author.self, ["name": name]) }
@@ -80,7 +83,7 @@ struct QueryValueTests {
         )
     }
 
-    @Test("Sorts append in order, with their options, and reordered replaces them")
+    @Test("Sorts append in order, with their options, and `reordered` replaces them")
     func sorts() throws {
         let sources = try TestStore().sources
         func order(_ query: Query<Article>) throws -> Substring {

@@ -76,7 +76,7 @@ struct RelationshipPredicateTests {
         )
     }
 
-    @Test("any, all, none, isEmpty and count work on to-many relationships")
+    @Test("`any`, `all`, `none`, `isEmpty` and `count` work on to-many relationships")
     func toMany() throws {
         #expect(try found { $0.comments.any { $0.text.contains("thanks") } } == [11])
         #expect(try found { $0.comments.all { $0.likes > 0 } } == [12, 13, 14])

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite("Closing pipelines and their stack", .timeLimit(.minutes(1))) struct ClosingTests {
-    @Test("close(grace:) lets handlers finish within the grace period and then returns their attempts")
+    @Test("`close(grace:)` lets handlers finish within the grace period and then returns their attempts")
     func closing() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A", "B"])
@@ -21,7 +21,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("resume() does not undo a close that waits for handlers")
+    @Test("`resume()` does not undo a close that waits for handlers")
     func resumedClose() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A", "B", "C"])

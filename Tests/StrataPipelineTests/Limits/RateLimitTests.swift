@@ -109,7 +109,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("drained() does not wait for a rate limit")
+    @Test("`drained()` does not wait for a rate limit")
     func drained() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let clock = VirtualClock()

@@ -109,7 +109,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("drained() of a stack waits for pipelines that queue work for each other and depend on each other")
+    @Test("`drained()` of a stack waits for pipelines that queue work for each other and depend on each other")
     func drained() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let names: [PipelineName] = ["ping", "pong"]

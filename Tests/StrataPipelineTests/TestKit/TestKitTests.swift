@@ -7,7 +7,7 @@ import Testing
 @Suite("Test kit for handlers", .timeLimit(.minutes(1))) struct TestKitTests {
     struct Stop: Error {}
 
-    @Test("enqueued() returns queued payloads by type and pipeline, saved or not")
+    @Test("`enqueued()` returns queued payloads by type and pipeline, saved or not")
     func enqueued() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A", "B"])
@@ -101,7 +101,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("drained() waits for operations queued on the way but not for held ones; perform returns the outcome")
+    @Test("`drained()` waits for operations queued on the way but not for held ones; `perform` returns the outcome")
     func drained() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let clock = VirtualClock()

@@ -9,7 +9,7 @@ struct RelationshipDiagnosticsTests {
     func wrongInverse(_ wrong: WrongDeclaration) { wrong.check() }
 
     @Test(
-        "Checks that fit are not diagnosed",
+        "A check that fits the type is not diagnosed",
         arguments: [
             "@Attribute(.notEmpty, .length(1...2)) var a: String?", "@Attribute(.notEmpty) var a: URL",
             "@Attribute(.range(0...1)) var a: Decimal", "@Attribute(.range(0...1)) var a: Swift.UInt64?",
