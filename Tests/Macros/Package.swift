@@ -2,8 +2,9 @@
 import CompilerPluginSupport
 import PackageDescription
 
-// The tests of the macros, in a package of their own. In one with the others, all that is tested would be built twice, for the machine that compiles and
-// for the one that runs: tests that link a macro are built for the former, and with them whatever else is tested.
+// The tests of the macros are in a separate package. In one package with the other tests, all tested code would be
+// built twice: for the machine that compiles, and for the machine that runs. Tests that link a macro are built for the
+// machine that compiles, and so is everything else that they test.
 let package = Package(
     name: "strata-macros",
     platforms: [.macOS(.v15)],

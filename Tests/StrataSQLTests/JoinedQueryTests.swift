@@ -34,7 +34,7 @@ struct JoinedQueryTests {
             try order(Article.published.merging(scope.sorted { $0.views.ascending }).sorted { $0.length.ascending })
                 == #"t0."title" DESC, t0."views", t0."length", t0."id""#
         )
-        // What a merged query replaces, it replaces in the next chain as well.
+        // A merged query replaces the same sorts in the next chain.
         #expect(try order(Article.byTitle.merging(Article.all.merging(scope))) == #"t0."title" DESC, t0."id""#)
         #expect(try order(Article.published.merging(Article.all.reordered { _ in [] })) == #"t0."id""#)
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Strata
 
-/// A model with optionals of every kind, for predicates made at random.
+/// A model with optionals of every kind, for random predicates.
 final class Sample: Model {
     struct Row: TestRow {
         typealias Object = Sample
@@ -71,11 +71,14 @@ struct SplitMix {
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 }
 
-@Suite("Predicates at random against plain Swift")
+@Suite("Random predicates compared with plain Swift")
 struct NullSemanticsTests {
     private typealias Term = (sql: Condition<Sample>, swift: (Plain) -> Bool)
 
-    @Test("every predicate means what it says in Swift", arguments: [1, 2, 3, 4, UInt64.random(in: 5...(.max))])
+    @Test(
+        "Every predicate selects the same objects as its Swift counterpart",
+        arguments: [1, 2, 3, 4, UInt64.random(in: 5...(.max))]
+    )
     func compare(_ seed: UInt64) throws {
         var random = SplitMix(state: seed)
         let store = try TestStore(models: [Sample.self])
@@ -148,7 +151,7 @@ struct NullSemanticsTests {
         case 13: return (columns.a.in([n, 1]), { $0.a == n || $0.a == 1 })
         case 14: return (columns.a.in([n, m]), { [n, m].contains($0.a) })
         case 15: return (columns.a.between(1...2), { $0.a.map { (1...2).contains($0) } ?? false })
-        // Foundation's `contains` denies that texts have the empty one, the standard library's does not.
+        // Foundation's `contains` returns false for an empty text; the standard library's returns true.
         case 16: return (columns.s.contains(text), { $0.s.map { text.isEmpty || $0.contains(text) } ?? false })
         case 17: return (columns.s.hasPrefix(text), { $0.s?.hasPrefix(text) ?? false })
         case 18: return (columns.t.hasSuffix(text), { $0.t.hasSuffix(text) })

@@ -30,7 +30,7 @@ struct ParenthesesTests {
             ),
         ]
         for (query, expected) in cases {
-            // The values of the parameters are their numbers.
+            // Each parameter's value equals its number.
             let found = try condition(query).replacing("?", with: "").replacing(#"t0."views""#, with: "v")
             #expect(found == expected)
         }

@@ -31,7 +31,7 @@ struct PredicateTests {
         try store.numbers(Article.where(condition))
     }
 
-    @Test("equality is Swift's: nil equals nil, and nil is not \"x\"")
+    @Test("Equality works as in Swift: nil equals nil, and nil is not equal to a value")
     func equality() throws {
         #expect(try numbers { $0.length == 1 } == [1])
         #expect(try numbers { $0.length != 1 } == [2, 3])
@@ -45,7 +45,7 @@ struct PredicateTests {
         #expect(try numbers { $0.kind != .essay } == [2, 3])
     }
 
-    @Test("a comparison with nil is false, and its negation true")
+    @Test("A comparison with nil is false, and its negation is true")
     func negation() throws {
         #expect(try numbers { $0.length > 1 } == [3])
         #expect(try numbers { !($0.length > 1) } == [1, 2])
@@ -56,7 +56,7 @@ struct PredicateTests {
         #expect(try numbers { !($0.views > 1) } == [1])
     }
 
-    @Test("ranges and lists")
+    @Test("Conditions on ranges and lists select the members")
     func ranges() throws {
         #expect(try numbers { $0.views.between(2...3) } == [2, 3])
         #expect(try numbers { $0.views.between(1..<2) } == [1])
@@ -70,7 +70,7 @@ struct PredicateTests {
         #expect(try numbers { $0.publishedAt < Date(timeIntervalSinceReferenceDate: 10) } == [2])
     }
 
-    @Test("columns against columns, arithmetic, lengths")
+    @Test("Conditions compare columns with columns, and use arithmetic and text functions")
     func columns() throws {
         #expect(try numbers { $0.views == $0.length } == [1, 3])
         #expect(try numbers { $0.views != $0.length } == [2])
@@ -84,7 +84,7 @@ struct PredicateTests {
         #expect(try numbers { $0.subtitle.uppercased() == "TWO" } == [2])
     }
 
-    @Test("lists of any size and type are bound, in few SQL texts", arguments: [1, 2, 3, 16, 17, 5000, 20_000])
+    @Test("A list may have any size and type", arguments: [1, 2, 3, 16, 17, 5000, 20_000])
     func lists(_ count: Int) throws {
         #expect(try numbers { $0.views.in((3..<(3 + count)).map { $0 }) } == [3])
         let texts = ["three"] + (1..<count).map { "text \($0) \" \\ \n ü" }
@@ -94,7 +94,7 @@ struct PredicateTests {
         #expect(try numbers { $0.publishedAt.in(dates.map { Date(timeIntervalSinceReferenceDate: $0) }) } == [2])
     }
 
-    @Test("the number of SQL texts for lists is bounded")
+    @Test("300 list sizes produce only six SQL texts")
     func listTexts() throws {
         let sources = store.sources
         let texts = try (1...300).map { count in
@@ -103,7 +103,7 @@ struct PredicateTests {
         #expect(Set(texts).count == 6)
     }
 
-    @Test("list values come back exactly: NULs, blobs, floating point")
+    @Test("List values are read back exactly, including NULs, blobs and floating-point numbers")
     func listText() throws {
         let values: [StoredValue] = [
             .text("a\0b"), .text(""), .blob(Data()), .blob(Data([0, 255, 16])), .real(0.1 + 0.2), .real(-.infinity),
@@ -115,10 +115,10 @@ struct PredicateTests {
         }
     }
 
-    @Test("a condition of 20,000 terms", arguments: [false, true])
+    @Test("A condition may have 20,000 terms", arguments: [false, true])
     func manyTerms(_ isNegated: Bool) throws {
         let condition = (1...20_000).reduce(Condition<Article>(false)) { $0 || Article.columns.views == -$1 }
-        // SQLite's own limit of parameters is 32,766 and more.
+        // SQLite's own limit is at least 32,766 parameters.
         let found = try numbers { isNegated ? !condition : condition || $0.views == 2 }
         #expect(found == (isNegated ? [1, 2, 3] : [2]))
     }
@@ -138,7 +138,7 @@ struct TextPredicateTests {
         try store.numbers(Article.where(condition)).map { Int($0) - 1 }
     }
 
-    @Test("contains, hasPrefix, hasSuffix are exact on bytes, NULs among them")
+    @Test("`contains`, `hasPrefix` and `hasSuffix` compare exact bytes, including NULs")
     func exact() throws {
         #expect(try found { $0.title.contains("pfel") } == [0, 1])
         #expect(try found { $0.title.contains("\0in") } == [3])
@@ -152,7 +152,7 @@ struct TextPredicateTests {
         #expect(try found { $0.title == "é" } == [6])
     }
 
-    @Test("QY15: options")
+    @Test("Text comparisons can ignore case and diacritics")
     func options() throws {
         #expect(try found { $0.title.contains("PFEL", .caseInsensitive) } == [0, 1, 2])
         #expect(try found { $0.title.hasPrefix("apf", .caseInsensitive) } == [1, 2])
@@ -165,7 +165,7 @@ struct TextPredicateTests {
         #expect(try found { $0.title.equals("apfel", []) } == [1])
     }
 
-    @Test("like")
+    @Test("`like` supports wildcards, escapes and the case option")
     func like() throws {
         #expect(try found { $0.title.like("%fel") } == [0, 1])
         #expect(try found { $0.title.like("_pfel") } == [0, 1])
@@ -176,14 +176,14 @@ struct TextPredicateTests {
         #expect(try found { $0.title.like("") } == [8])
     }
 
-    @Test("regular expressions")
+    @Test("Regular expressions match parts of a text")
     func regex() throws {
         #expect(try found { $0.title.matches("^[aÄ]pf") } == [0, 1])
         #expect(try found { $0.title.matches("(?i)MUS$") } == [2])
         #expect(try found { $0.title.matches("\\d+%") } == [4])
     }
 
-    @Test("hasPrefix uses the index")
+    @Test("`hasPrefix` uses the index")
     func index() throws {
         #expect(try store.plan(Article.where { $0.title.hasPrefix("ap") }).contains("USING INDEX article_title"))
         #expect(try store.plan(Article.where { $0.title == "ap" }).contains("USING INDEX article_title"))
@@ -193,7 +193,7 @@ struct TextPredicateTests {
     }
 
     @Test(
-        "the end of a prefix",
+        "The range of a prefix ends at the first text after all texts with that prefix",
         arguments: [
             ("foo", "fop"), ("a\u{10FFFF}", "b"), ("\u{D7FF}", "\u{E000}"), ("\u{7F}", "\u{80}"), ("\u{10FFFF}", nil),
             ("", nil),
@@ -201,7 +201,7 @@ struct TextPredicateTests {
     )
     func ends(_ prefix: String, _ end: String?) { #expect(TextFolding.end(ofPrefix: prefix) == end) }
 
-    @Test("like on texts with many repeats is not exponential")
+    @Test("`like` on texts with many repeats is not exponential")
     func likeIsFast() {
         let text = String(repeating: "a", count: 2000)
         #expect(!LikePattern.matches(String(repeating: "%a", count: 100) + "b", text))
@@ -216,7 +216,7 @@ struct InvalidQueryTests {
     }
 
     @Test(
-        "they throw when run, and do not trap",
+        "An invalid query throws an error and does not trap",
         arguments: [
             Article.all.limit(-1), Article.all.offset(-3), Article.where { $0.title.matches("(") },
             Article.where { $0.author.fee > Double.nan },
@@ -230,7 +230,7 @@ struct InvalidQueryTests {
         #expect(error?.code == .invalidQuery)
     }
 
-    @Test("predicates and calculations nested too deeply", arguments: [20, 5000])
+    @Test("Predicates and calculations throw only if they are nested too deeply", arguments: [20, 5000])
     func deep(_ depth: Int) throws {
         var condition = Article.columns.views == 0
         var number = Article.columns.views + 1
@@ -255,12 +255,12 @@ struct InvalidQueryTests {
         }
     }
 
-    @Test("a value that cannot be encoded")
+    @Test("A value that cannot be encoded is invalid")
     func unencodable() {
         if case .invalid = ValueNode(Unencodable.one) {} else { Issue.record("accepted") }
     }
 
-    @Test("ids of another store, negative first")
+    @Test("Ids of another store and a negative number of first objects throw errors")
     func others() throws {
         let sources = try TestStore().sources
         let foreign = ObjectID<Article>(number: 3, fingerprint: 8)

@@ -12,7 +12,7 @@ struct QueryResultTests {
         for name in ["eecummings", "Eliot", "dante"] { try store.insert(Author.self, ["name": name]) }
     }
 
-    @Test("TQ6: texts sort by their bytes, capitals first")
+    @Test("Texts sort by their bytes, so capitals come first")
     func binaryOrder() throws {
         #expect(try store.texts(Author.sorted { $0.name.ascending }, \.name) == ["Eliot", "dante", "eecummings"])
         #expect(
@@ -22,7 +22,7 @@ struct QueryResultTests {
         )
     }
 
-    @Test("TQ7, TQ8: limit and offset")
+    @Test("`limit` and `offset` select a slice of the sorted objects")
     func slices() throws {
         let sorted = Author.sorted { $0.name.ascending }
         #expect(try store.texts(sorted.limit(1), \.name) == ["Eliot"])
@@ -33,7 +33,7 @@ struct QueryResultTests {
         #expect(try store.count(sorted.limit(0)) == 0)
     }
 
-    @Test("a query, its SQL and its rows")
+    @Test("A query compiles to the expected SQL and returns the expected rows")
     func shown() throws {
         try store.run("UPDATE Author SET fee = 2.5 WHERE name = 'Eliot'")
         #expect(
@@ -55,10 +55,10 @@ struct QueryResultTests {
         )
     }
 
-    @Test("TQ9: where")
+    @Test("`where` selects the matching objects")
     func filter() throws { #expect(try store.texts(Author.where { $0.name == "dante" }, \.name) == ["dante"]) }
 
-    @Test("TQ10 to TQ13: first and last, one and two, in the order of the query")
+    @Test("`first` and `last` return one or two objects, in the order of the query")
     func ends() throws {
         let query = Author.sorted { $0.name.ascending }
         func names(_ shape: ResultShape, _ query: Query<Author>) throws -> [StoredValue] {
@@ -71,7 +71,7 @@ struct QueryResultTests {
         #expect(try names(.last(2), Author.all) == [.text("Eliot"), .text("dante")], "without a sort, of creation")
     }
 
-    @Test("TQ14, TQ15, TQ17: the order is kept; without a sort it is that of creation")
+    @Test("Without a sort, objects come in the order of their ids, which also breaks ties")
     func order() throws {
         try store.insert(Author.self, ["name": "early"], number: 900)
         try store.insert(Author.self, ["name": "between"], number: 800)
@@ -80,10 +80,10 @@ struct QueryResultTests {
         #expect(try store.numbers(Author.sorted { $0.fee.descending }) == [1, 2, 3, 800, 900], "ties by id")
     }
 
-    @Test("TQ16: last of nothing")
+    @Test("`last` of an empty result is empty")
     func nothing() throws { #expect(try store.rows(Article.all, .last(1)).isEmpty) }
 
-    @Test("U21: first, last and exists respect limit and offset")
+    @Test("`first`, `last` and `exists` respect `limit` and `offset`")
     func endsOfSlices() throws {
         for name in ["a", "b", "c", "d"] { try store.insert(Author.self, ["name": name]) }
         let query = Author.where { $0.name.length == 1 }.sorted { $0.name.ascending }
@@ -100,15 +100,15 @@ struct QueryResultTests {
         #expect(try store.integer(query.limit(0), .exists) == 0)
     }
 
-    @Test("U22: last of more than there are")
+    @Test("`last` returns all objects if it asks for more than there are")
     func lastOfMany() throws { #expect(try store.rows(Author.all, .last(10)).map(\.id.number) == [1, 2, 3]) }
 
-    @Test("where after limit filters first")
+    @Test("A `where` after a `limit` filters before the limit applies")
     func whereAfterLimit() throws {
         #expect(try store.texts(Author.all.limit(1).where { $0.name == "dante" }, \.name) == ["dante"])
     }
 
-    @Test("nil comes first ascending, last descending, or where it is told to")
+    @Test("`nil` comes first ascending and last descending, unless the sort says otherwise")
     func nils() throws {
         try store.run("UPDATE Author SET fee = id WHERE id > 1")
         #expect(try store.numbers(Author.sorted { $0.fee.ascending }) == [1, 2, 3])
@@ -119,7 +119,7 @@ struct QueryResultTests {
         #expect(try store.rows(Author.sorted { $0.fee.ascending.nilsLast }.limit(2), .last(1)).map(\.id.number) == [3])
     }
 
-    @Test("distinct values stand where they first occur, and the limit counts them")
+    @Test("Distinct values keep the order of their first occurrence, and the limit counts distinct values")
     func distinct() throws {
         try store.run("DELETE FROM Author")
         for name in ["b", "a", "b", "c", "a"] { try store.insert(Author.self, ["name": name]) }
@@ -142,7 +142,7 @@ struct AggregateTests {
         }
     }
 
-    @Test("CA1 to CA4: sum, average, minimum and maximum")
+    @Test("Aggregates compute the sum, average, minimum and maximum")
     func doubles() throws {
         #expect(try store.aggregate(.sum, Author.all, \.fee) == .real(6))
         #expect(try store.aggregate(.average, Author.all, \.fee) == .real(2))
@@ -150,10 +150,10 @@ struct AggregateTests {
         #expect(try store.aggregate(.maximum, Author.all, \.fee) == .real(3))
     }
 
-    @Test("CA5: integers")
+    @Test("The sum of integers is an integer")
     func integers() throws { #expect(try store.aggregate(.sum, Article.all, \.length) == .integer(10)) }
 
-    @Test("CA6: under a condition, a limit, distinct, and of nothing")
+    @Test("A sum respects conditions, limits and distinct, and is null for no rows")
     func narrowed() throws {
         #expect(try store.aggregate(.sum, Author.where { $0.name == "foo" }, \.fee) == .real(3))
         #expect(try store.aggregate(.sum, Author.sorted { $0.fee.descending }.limit(2), \.fee) == .real(5))
@@ -163,7 +163,7 @@ struct AggregateTests {
         #expect(try store.aggregate(.sum, Author.all.distinct(), \.fee) == .real(6))
     }
 
-    @Test("Decimal is summed exactly and compared as a number")
+    @Test("Decimal values are summed exactly and compared as numbers")
     func decimals() throws {
         try store.run("DELETE FROM Article")
         for price in ["0.1", "0.2", "10", "9.5", "-3"] {
@@ -184,7 +184,7 @@ struct AggregateTests {
         #expect(try store.values(Article.where { $0.price > 9 }.distinct(), \.price) == [.text("10"), .text("9.5")])
     }
 
-    @Test("UInt64 beyond Int64.max sorts, compares and adds up")
+    @Test("UInt64 values beyond Int64.max sort, compare and add up")
     func unsigned() throws {
         try store.run("DELETE FROM Article")
         for size in [UInt64.max - 1, 5, UInt64(Int64.max), UInt64(Int64.max) + 1] {

@@ -5,13 +5,13 @@ import Testing
 
 @Suite("Queries as values")
 struct QueryValueTests {
-    @Test("QY1: a new query has neither predicate nor limit nor offset")
+    @Test("A new query does not have a predicate, a limit, an offset or a sort")
     func new() {
         let parts = Article.all._$parts
         #expect(parts.condition == nil && parts.limit == nil && parts.offset == nil && parts.sorts.isEmpty)
     }
 
-    @Test("QY2, QY3, QY19: limit and offset set themselves only, in a new query")
+    @Test("`limit` and `offset` each set only their own value, in a copy of the query")
     func slices() {
         let all = Article.all
         #expect(all.limit(1)._$parts.limit == 1 && all.limit(1)._$parts.offset == nil)
@@ -19,7 +19,7 @@ struct QueryValueTests {
         #expect(all._$parts.limit == nil)
     }
 
-    @Test("QY4: merging takes over the other's limit and ANDs its predicate")
+    @Test("Merging takes over the other query's limit and combines the predicates with AND")
     func merging() throws {
         let store = try TestStore()
         let merged = Article.all.limit(1).offset(1).merging(Query<Article>().where { _ in Condition(false) }.limit(2))
@@ -32,7 +32,7 @@ struct QueryValueTests {
         #expect(compiled.bindings == [.integer(2), .integer(1)])
     }
 
-    @Test("QY5, QY6, QY7, PP4: several predicates are ANDed, in order")
+    @Test("Several predicates are combined with AND, in order")
     func and() throws {
         let query = Article.where { $0.title.hasPrefix("foo") }.where { $0.slug == "x" }.where { $0.views == 3 }
         let compiled = try query.compile(.ids, using: try TestStore().sources)
@@ -45,14 +45,17 @@ struct QueryValueTests {
         #expect(compiled.tables == ["Article"])
     }
 
-    @Test("QY8, PP1, PP2, PP3: a predicate on one key", arguments: [("= ?1", 0), ("< ?1", 1), ("IS NULL", 2)])
+    @Test(
+        "A predicate on one column compiles to one comparison",
+        arguments: [("= ?1", 0), ("< ?1", 1), ("IS NULL", 2)]
+    )
     func keys(_ sign: String, _ which: Int) throws {
         let query = Article.where { which == 0 ? $0.views == 3 : which == 1 ? $0.views < 3 : $0.length == nil }
         let sql = try query.compile(.ids, using: try TestStore().sources).sql
         #expect(sql.contains(sign))
     }
 
-    @Test("QY9, QY10: on an empty query, or and merging give the operand with limit and offset as in QY4")
+    @Test("`or` on an empty query takes over the other query's predicate and limit, and keeps the offset")
     func orOnEmpty() throws {
         let store = try TestStore()
         try store.insert(Author.self, ["name": "a"])
@@ -64,7 +67,7 @@ struct QueryValueTests {
         #expect(Author.all.limit(1).offset(1).or(other)._$parts.offset == 1)
     }
 
-    @Test("QY11, PP5: or")
+    @Test("`or` selects the objects that match either predicate")
     func or() throws {
         let store = try TestStore()
         for name in ["food", "bar", "baz"] { try store.insert(Author.self, ["name": name]) }
@@ -80,7 +83,7 @@ struct QueryValueTests {
         )
     }
 
-    @Test("QY12 to QY16: sorts, several, with options")
+    @Test("Sorts append in order, with their options, and `reordered` replaces them")
     func sorts() throws {
         let sources = try TestStore().sources
         func order(_ query: Query<Article>) throws -> Substring {
@@ -106,13 +109,13 @@ struct QueryValueTests {
         )
     }
 
-    @Test("TQ5: a query as text shows its SQL and values")
+    @Test("The text of a query shows its SQL and values")
     func description() {
         let text = "\(Article.where { $0.title == "x" && $0.comments.isEmpty })"
         #expect(text.contains("t0.\"title\" = ?1") && text.hasSuffix("['x']"))
     }
 
-    @Test("TQ18, U20: scopes chain on every query, also one that only sorts")
+    @Test("Scopes chain on every query, including a scope that only sorts")
     func scopes() throws {
         let query = Article.published.recent.byTitle
         #expect(query._$parts.limit == 2)
@@ -125,14 +128,14 @@ struct QueryValueTests {
         )
     }
 
-    @Test("TQ20: the same scope name on two models")
+    @Test("Two models may have scopes of the same name")
     func sameScopeName() throws {
         let sources = try TestStore().sources
         #expect(try Author.published.compile(.ids, using: sources).sql.contains("\"name\""))
         #expect(try Article.published.compile(.ids, using: sources).sql.contains("\"publishedAt\""))
     }
 
-    @Test("U19: a query is as before after others were derived from it")
+    @Test("A query does not change when other queries are derived from it")
     func reuse() throws {
         let base = Article.where { $0.views > 1 }
         let before = "\(base)"

@@ -34,7 +34,7 @@ struct RelationshipPredicateTests {
         try store.numbers(Article.where(condition))
     }
 
-    @Test("through to-one relationships; nil where they lead nowhere")
+    @Test("Conditions follow to-one relationships, which compare as nil if they have no object")
     func toOne() throws {
         #expect(try found { $0.author.name == "Ursula" } == [11, 12])
         #expect(try found { $0.author.name != "Ursula" } == [13, 14])
@@ -51,7 +51,7 @@ struct RelationshipPredicateTests {
         #expect(try found { $0.id > articles[2] } == [14])
     }
 
-    @Test("several levels, the derived side, named conditions")
+    @Test("Conditions follow several levels, the derived side and named conditions")
     func deep() throws {
         #expect(try store.numbers(Comment.where { $0.article.author.name == "Ursula" }) == [15, 16])
         #expect(
@@ -65,7 +65,7 @@ struct RelationshipPredicateTests {
         #expect(try store.numbers(Comment.where { !$0.article.isLong }) == [15, 16])
     }
 
-    @Test("one path is joined once, and a foreign key is compared without a join")
+    @Test("A path is joined once, and a foreign key is compared without a join")
     func joins() throws {
         let twice = try Article.where { $0.author.name == "x" || $0.author.fee > 1 }.sorted { $0.author.name.ascending }
             .compile(.ids, using: store.sources)
@@ -76,7 +76,7 @@ struct RelationshipPredicateTests {
         )
     }
 
-    @Test("any, all, none, isEmpty, count over to-many relationships")
+    @Test("`any`, `all`, `none`, `isEmpty` and `count` work on to-many relationships")
     func toMany() throws {
         #expect(try found { $0.comments.any { $0.text.contains("thanks") } } == [11])
         #expect(try found { $0.comments.all { $0.likes > 0 } } == [12, 13, 14])
@@ -93,7 +93,7 @@ struct RelationshipPredicateTests {
         #expect(try store.numbers(Author.where { $0.articles.contains(articles[2]) }) == [2])
     }
 
-    @Test("RQ6, RQ11: an ordered many-to-many relationship, from both sides")
+    @Test("An ordered many-to-many relationship can be queried from both sides")
     func manyToMany() throws {
         try store.insert(Writer.self, ["name": "w"], number: 30)
         try store.insert(Writer.self, ["name": "v"], number: 31)
@@ -118,7 +118,7 @@ struct RelationshipPredicateTests {
         )
     }
 
-    @Test("RQ1 to RQ5, CP6: the members of one object, and scopes on them")
+    @Test("A query for the members of one object combines with conditions and scopes")
     func members() throws {
         let written = Query<Article>(membersOf: Author.self, numbers: [1], relationship: "articles")
         #expect(try store.numbers(written) == [11, 12])
@@ -139,7 +139,7 @@ struct RelationshipPredicateTests {
         )
     }
 
-    @Test("a subquery may stand for a table, under an alias")
+    @Test("A subquery under an alias can replace a table")
     func subqueries() throws {
         var sources = store.sources
         sources.source = { table in

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("SQL functions")
 struct SQLFunctionsTests {
-    @Test("decimal texts are in the order of the numbers")
+    @Test("Decimal texts sort in the order of their numbers")
     func decimals() throws {
         let store = try TestStore()
         let ordered = [
@@ -22,7 +22,7 @@ struct SQLFunctionsTests {
     }
 
     @Test(
-        "other notations of a number are equal, and what is none comes last",
+        "Different notations of a number are equal, and a text that is not a number comes last",
         arguments: [
             ("1", "1.0", 0), ("-0", "0", 0), ("01.10", "1.1", 0), ("+2", "2", 0), ("x", "5", 1), ("5", "x", -1),
             ("", "5", 1), (".5", "0.5", 0),
@@ -36,7 +36,7 @@ struct SQLFunctionsTests {
         #expect(result == order)
     }
 
-    @Test("NULL gives NULL")
+    @Test("Every function returns NULL for NULL")
     func nulls() throws {
         let store = try TestStore()
         let calls = [
@@ -48,7 +48,7 @@ struct SQLFunctionsTests {
         for call in calls { #expect(try store.rows("SELECT \(call)", []) { $0.value(at: 0) } == [.null], "\(call)") }
     }
 
-    @Test("texts keep NULs and end nowhere else")
+    @Test("Text functions keep NULs and do not end at them")
     func texts() throws {
         let store = try TestStore()
         func one(_ call: String, _ text: String) throws -> StoredValue {
@@ -61,7 +61,7 @@ struct SQLFunctionsTests {
         #expect(try one("strata_fold(?, 1)", "STRASSE") == .text("strasse"))
     }
 
-    @Test("sums take what other programs may have stored")
+    @Test("Sums accept values that other programs may have stored")
     func sums() throws {
         let store = try TestStore()
         let sql =
@@ -70,12 +70,12 @@ struct SQLFunctionsTests {
         #expect(read[0] == .text("3.5"))
     }
 
-    @Test("a regular expression that fails reports it")
+    @Test("An invalid regular expression throws an error")
     func regexErrors() throws {
         let store = try TestStore()
         #expect(throws: StrataError.self) { try store.rows("SELECT strata_regex('(', 'a')", []) { _ in } }
     }
 
-    @Test("names are quoted")
+    @Test("Names are quoted, and their quotes are doubled")
     func names() { #expect("a\"b".quotedIdentifier == "\"a\"\"b\"") }
 }

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Strata
 
-/// The row of a hand-written model: values by the order of the schema.
+/// The row of a hand-written model, with values in the order of the schema.
 protocol TestRow: ModelRow {
     var values: [StoredValue] { get set }
     init(id: ObjectID<Object>, values: [StoredValue])

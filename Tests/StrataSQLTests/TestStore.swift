@@ -3,7 +3,7 @@ import Foundation
 
 @testable import Strata
 
-/// A database in memory with the tables of the test models, filled and asked by SQL.
+/// A database in memory with the tables of the test models, which tests fill and query with SQL.
 final class TestStore {
     let connection: OpaquePointer
     private var nextNumber: Int64 = 1
@@ -53,7 +53,7 @@ final class TestStore {
         }
     }
 
-    /// Inserts a row; columns that are not named are NULL. `number` stands for an id out of order.
+    /// Inserts a row; columns that are not named are NULL. `number` sets an id out of order.
     @discardableResult
     func insert<Object: Model>(
         _ type: Object.Type,
@@ -109,7 +109,7 @@ final class TestStore {
         return try rows(compiled.sql, compiled.bindings) { $0.read(ObjectID<Object>.self, at: 0).number }
     }
 
-    /// One column of the rows, as SQLite has it.
+    /// One column of the rows, as SQLite returns it.
     func values<Object: Model, Value: ColumnValue>(
         _ query: Query<Object>,
         _ column: (Object.Columns) -> Column<Object, Value>,
@@ -141,7 +141,7 @@ final class TestStore {
 
     func count<Object: Model>(_ query: Query<Object>) throws -> Int64 { try integer(query, .count) }
 
-    /// The SQL of a query, then its rows, a line each.
+    /// The SQL of a query and its rows, one row per line.
     func show<Object: Model>(_ query: Query<Object>) throws -> String where Object.Row: TestRow {
         let compiled = try query.compile(.objects, using: sources)
         let rows = try rows(query).map { row in

@@ -6,12 +6,12 @@ import StrataTesting
 import Synchronization
 import Testing
 
-@Suite("K10 P9 brokers: one handler for a family of queues", .timeLimit(.minutes(1))) struct BrokerTests {
+@Suite("Task brokers: one handler for a family of queues", .timeLimit(.minutes(1))) struct BrokerTests {
     private struct Line: OperationPayload {
         var text: String
     }
 
-    /// Notes what it is given, and fails what is told to.
+    /// Records the lines that it handles, and fails the lines in `poison`.
     private final class Speaker: TaskHandler {
         struct Stumble: Error {}
         let said = Mutex<[String]>([])
@@ -27,7 +27,7 @@ import Testing
             return .done
         }
 
-        /// What was said in a queue, in order.
+        /// The lines handled in a queue, in order.
         func said(in queue: PipelineName) -> [String] {
             said.withLock { $0.filter { $0.hasPrefix("\(queue): ") }.map { String($0.dropFirst("\(queue): ".count)) } }
         }
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("K3 K12 each queue in its order, side by side, also what was left from before")
+    @Test("A broker runs its queues concurrently, each in order, including operations queued before it opened")
     func side() async throws {
         let stack = try await Self.stack()
         let texts = (0..<25).map { "\($0)" }
@@ -82,7 +82,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("K8 L9 a poisoned queue keeps no other waiting, and goes on when its head is removed")
+    @Test("A failed head blocks only its own queue, which continues when the head is skipped")
     func poisoned() async throws {
         let stack = try await Self.stack()
         let speaker = Speaker(["poison"])
@@ -103,7 +103,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("what is full has its turn no more often than the others")
+    @Test("A broker with one slot serves its queues in rotation")
     func rotation() async throws {
         let stack = try await Self.stack()
         for queue in ["chat.a", "chat.b", "chat.c"] {
@@ -118,11 +118,11 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a queue that two would take is refused where it is in the store")
+    @Test("Opening a broker or pipeline fails if an existing queue would have two owners")
     func refused() async throws {
         let stack = try await Self.stack()
         let first = try await Self.open(stack, "first", "chat.", Speaker())
-        // Names are compared as a whole: these have nothing in common with "chat.".
+        // Prefixes are compared as a whole: "chats." and "chat." have no queue in common.
         let second = try await Self.open(stack, "second", "chats.", Speaker())
         first.suspend()
         try await Self.queue(["hello"], in: "chat.bob", stack)
@@ -144,7 +144,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("of a queue that comes up later and that two take the tasks are held, until one of them is closed")
+    @Test("Two brokers hold a later queue that both claim until one of them closes")
     func disputed() async throws {
         let stack = try await Self.stack()
         let (one, other) = (Speaker(), Speaker())
@@ -162,7 +162,7 @@ import Testing
         }
         #expect(one.said(in: "chat.bob").isEmpty && other.said(in: "chat.bob").isEmpty)
         #expect(try await stack.background { try $0.count(QueuedOperation.where { $0.status == .pending }) } == 1)
-        // What is held is not waited for.
+        // `drained()` does not wait for held queues.
         try await first.drained()
         await first.close()
         while other.said(in: "chat.bob").isEmpty { await second.settled() }
@@ -170,7 +170,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("what waits for a constraint is woken in all queues; what is empty is forgotten")
+    @Test("A satisfied constraint wakes operations in all queues, and a broker forgets empty queues")
     func constraint() async throws {
         let stack = try await Self.stack()
         let clock = VirtualClock()
@@ -200,13 +200,13 @@ import Testing
         clock.advance(by: .seconds(11))
         await broker.settled()
         #expect(try await stack.background { try $0.count(PipelineRecord.all) } == 0)
-        // And known again when it is needed.
+        // The broker records the queue again when it is needed.
         try await Self.queue(["hello"], in: "chat.a", stack)
         while speaker.said(in: "chat.a").isEmpty { await broker.settled() }
         try await stack.close()
     }
 
-    @Test("an empty queue of which there is a journal is forgotten with that")
+    @Test("A broker forgets an empty queue when its journal has expired")
     func journalled() async throws {
         let stack = try await Self.stack()
         let clock = VirtualClock(Date())
@@ -232,7 +232,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a broker without tasks rests while thousands of queues of others wait, and hears of its own")
+    @Test("A broker without operations stays idle while thousands of foreign queues wait, and still sees its own")
     func foreign() async throws {
         let stack = try await Self.stack()
         try await stack.background { context in
@@ -243,14 +243,14 @@ import Testing
         let mail = try await Self.open(stack, "mail", "mail.", speaker)
         let chat = try await Self.open(stack, "chat", "chat.", Speaker())
         chat.suspend()
-        // Nothing changes any more, so no turns are taken, and this comes back.
+        // Nothing changes any more, so the engine runs no passes and this call returns.
         await mail.settled()
         try await Self.queue(["hello"], in: "mail.bob", stack)
         while speaker.said(in: "mail.bob").isEmpty { await mail.settled() }
         try await stack.close()
     }
 
-    @Test("a pipeline that takes over a broker's queue is not forgotten with it")
+    @Test("A broker does not forget a queue that a pipeline has taken over")
     func record() async throws {
         let stack = try await Self.stack()
         let broker = try await Self.open(stack, "chat", "chat.", Speaker())
@@ -267,7 +267,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("P5 behind thousands that have to wait in one queue of a broker, the one that is ready runs at once")
+    @Test("A ready operation in a broker's queue starts at once despite thousands of waiting ones before it")
     func deep() async throws {
         let stack = try await Self.stack()
         let speaker = Speaker()
@@ -285,7 +285,7 @@ import Testing
             try context.commit()
         }
         broker.resume()
-        // The clock stands still: there is no beat that would have it look again.
+        // The clock stands still, so no heartbeat causes another look at the queue.
         while speaker.said(in: "chat.a").isEmpty { await broker.settled() }
         #expect(speaker.said(in: "chat.a") == ["now"])
         try await stack.close()

@@ -4,8 +4,8 @@ import StrataTesting
 import Synchronization
 import Testing
 
-@Suite("L5 closing pipelines and their stack", .timeLimit(.minutes(1))) struct ClosingTests {
-    @Test("L5 closing with a grace lets handlers end; without, attempts are given back")
+@Suite("Closing pipelines and their stack", .timeLimit(.minutes(1))) struct ClosingTests {
+    @Test("`close(grace:)` lets handlers finish within the grace period and then returns their attempts")
     func closing() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A", "B"])
@@ -21,7 +21,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("L5 resume() does not undo a close, and a cancelled close waits no longer")
+    @Test("`resume()` does not undo a close that waits for handlers")
     func resumedClose() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A", "B", "C"])
@@ -37,7 +37,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("L5 a close whose task is cancelled waits no longer")
+    @Test("A close stops waiting when its task is cancelled")
     func cancelledClose() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A"])
@@ -50,7 +50,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("a handler may close the pipeline that runs it")
+    @Test("A handler may close the pipeline that runs it")
     func closedByHandler() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let place = Mutex<Pipeline?>(nil)
@@ -71,7 +71,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("what is opened while the last one is closed runs, and is known to its stack")
+    @Test("A pipeline that opens while another one closes is registered with the stack")
     func openedWhileClosing() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         for _ in 0..<200 {
@@ -89,7 +89,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a handler cannot close its stack, and nothing is opened on one that is being closed")
+    @Test("A handler cannot close its stack, and a closed stack refuses to open a pipeline")
     func stackClosedByHandler() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let (codes, note) = AsyncStream.makeStream(of: StrataError.Code?.self)

@@ -3,8 +3,8 @@ import StrataPipeline
 import StrataTesting
 import Testing
 
-@Suite("P9 batches with a completion", .timeLimit(.minutes(1))) struct BatchTests {
-    /// The parts `A`, `B` and `C`, and `done` behind them, with their ids known to the stage.
+@Suite("Batches with a completion operation", .timeLimit(.minutes(1))) struct BatchTests {
+    /// A stage with a batch of the parts `A`, `B` and `C` and the completion `done`, and their ids in this order.
     private static func open(_ whenFailed: DependencyPolicy = .wait) async throws -> (
         Stage, [ObjectID<QueuedOperation>]
     ) {
@@ -29,7 +29,7 @@ import Testing
         try await stage.stack.background { try $0.find(completion)?.dependencies().count }
     }
 
-    @Test("the completion runs when all parts are done, and knows how many are left")
+    @Test("The completion runs when all parts have finished, and reports how many are left")
     func completion() async throws {
         let (stage, ids) = try await Self.open()
         #expect(stage.log.started == Array(ids.prefix(3)))
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(
-        "a part that has failed holds the completion back, or does not, as declared",
+        "The declared policy decides whether a failed part holds the completion back",
         arguments: DependencyPolicy.allCases
     )
     func failed(_ whenFailed: DependencyPolicy) async throws {
@@ -57,7 +57,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("a part that is added later is waited for; without parts the completion runs at once")
+    @Test("The completion waits for a part that is added later, and runs at once without parts")
     func later() async throws {
         let (stage, ids) = try await Self.open()
         try await stage.commit(["more"])

@@ -4,8 +4,8 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("P10 look-ups of dependencies are flat", .timeLimit(.minutes(1))) struct DependencyPlanTests {
-    @Test("one is found by both of its ends, however many depend on the same operation, or one on others")
+@Suite("Cost of dependency look-ups", .timeLimit(.minutes(1))) struct DependencyPlanTests {
+    @Test("A look-up of one dependency uses both of its ends, however many dependencies each end has")
     func pairs() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let plan = Mutex<[String]>([])

@@ -3,9 +3,9 @@ import StrataPipeline
 import StrataTesting
 import Testing
 
-@Suite("L10 what an operation does when one that it depends on has failed", .timeLimit(.minutes(1)))
+@Suite("Policies for operations whose prerequisite has failed", .timeLimit(.minutes(1)))
 struct DependencyPolicyTests {
-    /// A stage with `A`, and `B` that depends on it, of which `A` has failed.
+    /// A stage in which `A` has failed and `B` depends on `A`.
     private static func failed(_ policy: DependencyPolicy, whenFailed: FailurePolicy = .park) async throws -> Stage {
         let stage = try await Stage.open(whenFailed: whenFailed)
         try await stage.commit(["A", "B←A"])
@@ -23,7 +23,7 @@ struct DependencyPolicyTests {
         try await stage.edit(dependant) { try $0.addDependencies([prerequisite], whenFailed: policy) }
     }
 
-    @Test("it waits, and starts when somebody has skipped the other one")
+    @Test("With .wait, an operation starts only after the failed prerequisite is skipped")
     func waits() async throws {
         let stage = try await Self.failed(.wait)
         #expect(stage.takeStarts() == [])
@@ -32,7 +32,7 @@ struct DependencyPolicyTests {
         try await stage.close()
     }
 
-    @Test("it runs all the same", arguments: FailurePolicy.allCases)
+    @Test("With .run, an operation runs although its prerequisite has failed", arguments: FailurePolicy.allCases)
     func runs(_ whenFailed: FailurePolicy) async throws {
         let stage = try await Self.failed(.run, whenFailed: whenFailed)
         #expect(stage.takeStarts() == ["B"])
@@ -41,7 +41,7 @@ struct DependencyPolicyTests {
         try await stage.close()
     }
 
-    @Test("it fails as well, and says why", arguments: FailurePolicy.allCases)
+    @Test("With .fail, an operation fails as well and names the failed prerequisite", arguments: FailurePolicy.allCases)
     func fails(_ whenFailed: FailurePolicy) async throws {
         let stage = try await Self.failed(.fail, whenFailed: whenFailed)
         #expect(stage.takeStarts() == [])
@@ -62,7 +62,7 @@ struct DependencyPolicyTests {
     }
 
     @Test(
-        "a chain of a thousand fails with its head, and what hangs on it otherwise does not",
+        "A chain of a thousand operations fails with its head; dependants with other policies do not fail",
         arguments: [FailurePolicy.park, .drop]
     )
     func chain(_ whenFailed: FailurePolicy) async throws {
@@ -99,7 +99,7 @@ struct DependencyPolicyTests {
         try await stage.close()
     }
 
-    @Test("what is queued or changed when the other one has failed already follows its policy at once")
+    @Test("A dependency on an already failed operation follows its policy at once")
     func late() async throws {
         let stage = try await Self.failed(.wait)
         try await stage.commit(["C←A", "D←A", "E←A"])
@@ -109,7 +109,7 @@ struct DependencyPolicyTests {
         #expect(stage.takeStarts() == ["C"])
         #expect(try await stage.row("D")?.status == .failed)
         #expect(try await stage.row("E")?.status == .waiting)
-        // Whoever is retried looks again; the other one is not there yet.
+        // A retried operation checks its prerequisites again; `A` has not been retried yet.
         try await stage.edit("D") { $0.retry() }
         #expect(try await stage.row("D")?.status == .failed)
         try await stage.edit("A") { $0.retry() }
@@ -122,7 +122,7 @@ struct DependencyPolicyTests {
         try await stage.close()
     }
 
-    @Test("a dependency that is added twice is one, of the policy named last")
+    @Test("Adding a dependency twice keeps one dependency, with the policy named last")
     func twice() async throws {
         let stage = try await Stage.open()
         let count = try await stage.stack.background { context in
@@ -138,7 +138,7 @@ struct DependencyPolicyTests {
         try await stage.close()
     }
 
-    @Test("what is let go on by a failure that is found late starts at once, also in a pipeline that has had its look")
+    @Test("An operation that a late failure releases starts at once, even if its pipeline has already run its pass")
     func letGoLate() async throws {
         let stage = try await Stage.open()
         let other = try await Pipeline.open(stage.stack, named: "other", isSuspended: true, clock: stage.clock) {
@@ -163,7 +163,7 @@ struct DependencyPolicyTests {
     }
 
     @Test(
-        "those that are looked at together and let go on by the failure of one of them are not left behind",
+        "Dependants examined in the same pass as the operation that fails are not overlooked",
         arguments: [FailurePolicy.park, .drop]
     )
     func together(_ whenFailed: FailurePolicy) async throws {

@@ -5,10 +5,10 @@ import StrataPipeline
 import StrataTesting
 import Testing
 
-@Suite("L6 the clock of the machine is set back", .timeLimit(.minutes(1))) struct ClockTests {
+@Suite("The system clock is set back", .timeLimit(.minutes(1))) struct ClockTests {
     private static let back = -3 * 3600.0
 
-    @Test("a rate limit goes on from then")
+    @Test("A rate limit continues from the new time")
     func rateLimit() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let clock = VirtualClock()
@@ -28,7 +28,7 @@ import Testing
         }
         try await log.wait { ends($0) == 2 }
         clock.set(to: clock.now.addingTimeInterval(Self.back))
-        // At the latest by the second look: the first one sees where the clock is.
+        // The second pass at the latest starts an operation: the first pass reads the new time.
         for _ in 0..<2 {
             clock.advance(by: .seconds(10))
             await pipeline.settled()
@@ -42,7 +42,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("the pause of an attempt that fails behind that is as long as it was to be")
+    @Test("A pause requested after the clock is set back has its full length")
     func failedBehind() async throws {
         let stage = try await Stage.open(retry: .never)
         try await stage.commit(["A"])
@@ -59,7 +59,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("what was to be tried again after a pause is, and what waits for a time of day waits for that")
+    @Test("A retry pause ends as planned, while a hold until a time of day waits for that time")
     func pauses() async throws {
         let stage = try await Stage.open(retry: RetryPolicy(base: .seconds(60), cap: .seconds(60)))
         let due = stage.clock.now.addingTimeInterval(120)
@@ -68,7 +68,7 @@ import Testing
         try await stage.play([.resume("A")])
         try await stage.end("A", .failure(CocoaError(.fileNoSuchFile)))
         stage.clock.set(to: stage.clock.now.addingTimeInterval(Self.back))
-        // A worker looks each ten seconds.
+        // A worker checks the clock every ten seconds.
         for _ in 0..<7 {
             stage.clock.advance(by: .seconds(10))
             await stage.pipeline.settled()

@@ -7,10 +7,10 @@ import Testing
 @testable import StrataPipeline
 @testable import StrataTesting
 
-@Suite("P1 P2 operations belong to the commit that holds them", .timeLimit(.minutes(1))) struct DurabilityTests {
+@Suite("Operations and the commits that hold them", .timeLimit(.minutes(1))) struct DurabilityTests {
     struct Stop: Error {}
 
-    @Test("T1 what is rolled back or thrown away leaves no trace")
+    @Test("An operation that is rolled back or discarded leaves no trace")
     func rollback() async throws {
         let stage = try await Stage.open()
         stage.pipeline.resume()
@@ -31,7 +31,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("P1 what is saved to a parent does not start before that has committed it")
+    @Test("An operation saved to a parent context starts only after the parent commits")
     func saved() async throws {
         let stage = try await Stage.open()
         stage.pipeline.resume()
@@ -47,7 +47,10 @@ import Testing
         try await stage.close()
     }
 
-    @Test("T2 T3 what is skipped or completed in the commit that would queue it never is", arguments: [true, false])
+    @Test(
+        "An operation that is skipped or completed before its first commit is never queued",
+        arguments: [true, false]
+    )
     func decidedAtOnce(_ isSkipped: Bool) async throws {
         let stage = try await Stage.open()
         stage.pipeline.resume()
@@ -58,7 +61,7 @@ import Testing
             try context.commit()
             #expect(try context.count(QueuedOperation.all) == 0)
             #expect(try context.count(FinishedOperation.all) == 0)
-            // Nor is what it was to wait for.
+            // Its dependencies and holds are not stored either.
             #expect(try context.count(OperationDependency.all) == 0)
             #expect(try context.count(OperationHold.all) == 0)
         }
@@ -67,9 +70,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test(
-        "T5 T23 an operation is changed in its own commit, and later by one that is for that, which outlives a restart"
-    )
+    @Test("A later commit can change an operation, and the change survives a restart")
     func modify() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -78,7 +79,7 @@ import Testing
         try await first.edit("A") { try $0.setPayload(Named(name: "B")) }
         try await first.commit(["C"])
         try await first.edit("C") { $0.priority = 1 }
-        // What is changed in a context and not committed has no effect.
+        // A change that is not committed has no effect.
         let id = first.id("A")
         try await first.stack.background { try $0.find(id)?.priority = 9 }
         try await first.close()
@@ -86,14 +87,14 @@ import Testing
         second.learn(from: first)
         try await second.play([.resume("C", "A")])
         #expect(try await second.stack.background { try $0.find(id)?.payload(as: Named.self).name } == "B")
-        // It is what its handler is given.
+        // The handler receives the changed payload.
         try await second.end("B", id: id)
         try await second.play([.done("C")])
         #expect(try await second.result("A") == .completed)
         try await second.close()
     }
 
-    @Test("T6 the order of commits is kept over a restart")
+    @Test("A restart keeps the order of commits")
     func commitsAfterReopening() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -107,14 +108,14 @@ import Testing
         try await second.close()
     }
 
-    @Test("T7 what was active when its process ended is pending again, under the same id, and its crash is counted")
+    @Test("An operation of an ended process becomes pending under the same id, and its crash is counted")
     func abandoned() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
         let first = try await Stage.open(location)
         try await first.commit(["A"])
         try await first.play([.resume("A")])
-        // As if the process were gone: nothing speaks for the worker any more.
+        // Simulates an ended process: the worker sends no more heartbeats.
         first.pipeline.handle.engine.abandon()
         let second = try await Stage.open(location)
         second.learn(from: first)
@@ -123,7 +124,8 @@ import Testing
         #expect(try await second.row("A")?.attempts == 0)
         try await second.play([.resume("A"), .done("A")])
         #expect(second.log.started == first.log.started)
-        // Who has lost it finds that out by the commits of others, is cancelled, and has no say any more.
+        // The first engine learns of the loss from the other stack's commits. It cancels the attempt and ignores the
+        // result.
         try await first.log.waitForEnd(of: first.id("A"))
         #expect(first.log.events.contains { if case .lost = $0 { true } else { false } })
         #expect(try await second.result("A") == .completed)
@@ -131,7 +133,7 @@ import Testing
         try await first.close()
     }
 
-    @Test("T9 holds and attempts outlive a restart")
+    @Test("Holds and failed attempts survive a restart")
     func holds() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -146,14 +148,14 @@ import Testing
         second.learn(from: first)
         #expect(try await second.row("B")?.attempts == 1)
         #expect(try await second.row("B")?.failures.list.map(\.message) == ["Stop()"])
-        // The first pause is at most a second.
+        // The first pause is at most one second.
         try await second.play([
             .resume(), .pass(.seconds(2), "B"), .done("B"), .pass(.seconds(3590)), .pass(.seconds(10), "A"),
         ])
         try await second.close()
     }
 
-    @Test("T10 how often a pipeline is suspended is not kept")
+    @Test("The suspension count of a pipeline is not stored")
     func suspensions() async throws {
         let stage = try await Stage.open()
         #expect(stage.pipeline.suspensions == 1)
@@ -168,7 +170,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("T11 L2 the end of an operation and what its handler changes are one commit")
+    @Test("The end of an operation and its handler's changes are one commit")
     func together() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models + [Note.self], stack: .rootOnly)
         let fails = Atomic(true)
@@ -202,7 +204,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("T12 T13 done is done, whichever is said first", arguments: [true, false])
+    @Test("Completing an operation wins over skipping it, in either order", arguments: [true, false])
     func decidedTwice(_ skipsFirst: Bool) async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A"])
@@ -219,7 +221,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("T14 a pipeline takes over what is queued under a former name, in its order, after a restart")
+    @Test("A pipeline takes over operations queued under a previous name, in order, after a restart")
     func formerName() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -229,13 +231,13 @@ import Testing
         try await stage.close()
         let (ids, names) = try await Self.drained(location, formerNames: [.work])
         #expect(ids == [stage.id("A"), stage.id("B")] && names == ["renamed", "renamed"])
-        // Once more, with nothing left to take over.
+        // A second start has nothing left to take over.
         #expect(try await Self.drained(location, formerNames: [.work]).names == ["renamed", "renamed"])
     }
 
-    /// Has a pipeline run what there is, on a store that is opened for it.
+    /// Opens the store, runs all queued operations in a pipeline, and closes the store.
     ///
-    /// - Returns: what it has finished, in order, and where all that is finished was queued.
+    /// - Returns: the finished operations in order, and the pipeline names of all stored finished operations.
     private static func drained(
         _ location: StoreLocation,
         formerNames: [PipelineName]
@@ -257,9 +259,7 @@ import Testing
         return (log.finished, names)
     }
 
-    @Test(
-        "T15 what is queued for a pipeline that is declared no more goes to the default one, in its order, after a restart"
-    )
+    @Test("The default pipeline adopts operations of an undeclared pipeline, in order, after a restart")
     func undeclared() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -281,7 +281,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("T24 what one commit does to the queue is told at once, and nothing of it once more")
+    @Test("A commit's changes to the queue are reported at once and only once")
     func changes() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["B", "D"])
@@ -295,7 +295,7 @@ import Testing
             return inserted
         }
         await stage.pipeline.settled()
-        // Whatever there is to tell of the first commit comes before the second one.
+        // Any report about the first commit must come before the second commit.
         try await stage.commit(["E"])
         let told = try #require(try await changes.next())
         #expect(told.inserted == inserted && told.updated == [b] && told.deleted == [d])
@@ -304,7 +304,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("T25 where the first commit is emptied by hand, the next one starts")
+    @Test("When the last operation of a commit is skipped by hand, the next commit starts")
     func emptiedCommit() async throws {
         let stage = try await Stage.open(ordering: .commits)
         try await stage.commit(["A", "B"])
@@ -316,7 +316,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("D25 what is given back with nothing else ready starts again")
+    @Test("A returned operation starts again even if no other operation is ready")
     func givenBack() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A"])
@@ -328,9 +328,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test(
-        "T17 another ordering holds for new operations from the next restart on, and queued ones keep their order, also over one more"
-    )
+    @Test("A changed ordering applies to new operations; queued ones keep their order across restarts")
     func otherOrdering() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -357,7 +355,7 @@ import Testing
         try await last.close()
     }
 
-    @Test("T19 where all rows are deleted, the queue is empty and nothing starts")
+    @Test("A batch delete of all operations empties the queue, and only later operations start")
     func emptied() async throws {
         let stage = try await Stage.open(max: 1)
         try await stage.commit(["A", "B←A"])

@@ -6,8 +6,8 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("P1 L14 L15 what can be queued, and what is refused", .timeLimit(.minutes(1))) struct EnqueueTests {
-    @Test("what became of an operation is asked by the id that it had")
+@Suite("Enqueueing: accepted and refused operations", .timeLimit(.minutes(1))) struct EnqueueTests {
+    @Test("The result of an operation is found by the operation's id")
     func finished() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A", "B"])
@@ -20,7 +20,10 @@ import Testing
         try await stage.close()
     }
 
-    @Test("a hold is not named as those of pipelines, which may be released", arguments: ["start", "retry"])
+    @Test(
+        "A hold cannot take a pipeline's reserved name, but a hold of that name can be released",
+        arguments: ["start", "retry"]
+    )
     func reserved(_ name: String) async throws {
         let stage = try await Stage.open()
         try await stage.stack.background { context in
@@ -34,7 +37,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("of two that set the same hold at the same moment, the second one moves it")
+    @Test("If two contexts set the same hold concurrently, the later commit moves the hold")
     func sameHold() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A"])
@@ -58,9 +61,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test(
-        "L15 a payload that cannot be read parks its operation with the bytes kept; one of an earlier version is migrated"
-    )
+    @Test("An unreadable payload fails its operation and keeps the bytes; an older version is migrated")
     func payloads() async throws {
         struct Old: OperationPayload {
             static let operationType = "Sized"
@@ -103,7 +104,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a context that holds an operation can look at what has become of it, under the same number")
+    @Test("A context that holds an operation can fetch the finished operation, which has the same id")
     func finishedBesideQueued() async throws {
         struct Other: OperationPayload { var number: Int }
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
@@ -120,7 +121,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("T21 an operation of another payload type fails for good, with its bytes, and stops nobody")
+    @Test("An operation of another payload type fails permanently, keeps its bytes and blocks no other operation")
     func otherType() async throws {
         struct Other: OperationPayload { var number: Int }
         let stage = try await Stage.open(max: 1)
@@ -141,7 +142,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("D24 an id is queued once; a second time changes nothing")
+    @Test("An id is enqueued once; a second enqueue changes nothing or is refused")
     func twice() async throws {
         let stage = try await Stage.open()
         let id = try stage.stack.newID(for: QueuedOperation.self)
@@ -152,7 +153,7 @@ import Testing
                 try context.commit()
             }
         }
-        // Two contexts at the same time: the later one is refused.
+        // If two contexts use the id concurrently, the later commit is refused.
         let other = try stage.stack.newID(for: QueuedOperation.self)
         let later = try stage.stack.create(.private, named: "later")
         try await later.perform { _ = try $0.enqueue(Named(name: "D"), as: other, in: .work) }
@@ -167,7 +168,7 @@ import Testing
     }
 
     @Test(
-        "what is finished does not come back by an edit that came late, whatever the policy",
+        "A late edit does not bring back a finished operation, even with the merge policy .mine",
         arguments: [true, false]
     )
     func lateEdit(_ saves: Bool) async throws {
@@ -189,7 +190,10 @@ import Testing
         try await stage.close()
     }
 
-    @Test("a delete does not contradict what the engine has noted meanwhile", arguments: [true, false])
+    @Test(
+        "A delete does not conflict with status changes that the engine made in the meantime",
+        arguments: [true, false]
+    )
     func lateDelete(_ saves: Bool) async throws {
         let stage = try await Stage.open(max: 1)
         try await stage.commit(["A", "B←A"])
@@ -209,7 +213,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("to try again what no commit has queued yet has it done once")
+    @Test("Retrying an operation before its first commit runs it once")
     func retriedBefore() async throws {
         let stack = try await ContextStack.open(.inMemory, models: [Note.self] + Pipeline.models, stack: .rootOnly)
         let pipeline = try await Pipeline.open(stack, named: .work, clock: VirtualClock()) {
@@ -228,7 +232,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("L14 a key is queued once in a pipeline at a time")
+    @Test("A key is unique among a pipeline's queued operations")
     func keys() async throws {
         let stage = try await Stage.open()
         for isFirst in [true, false] {
@@ -255,7 +259,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("a payload that cannot be encoded is refused by the save")
+    @Test("The commit refuses a payload that cannot be encoded")
     func unencodable() async throws {
         struct Bad: OperationPayload { var number: Double }
         let stage = try await Stage.open()
@@ -267,7 +271,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("a stack without the models, a second pipeline of a name and a limit of none are refused")
+    @Test("A stack without the models, a second pipeline of the same name and a limit of zero are refused")
     func refusals() async throws {
         let bare = try await ContextStack.open(.inMemory, models: [Note.self], stack: .rootOnly)
         await #expect(throws: PipelineError.self) {
@@ -283,7 +287,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("what no operation could be done by is refused")
+    @Test("Opening a pipeline refuses options under which no operation could run")
     func bounds() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         func code(retry: RetryPolicy = .standard, timeout: Duration? = nil, crashLimit: Int = 5) async -> PipelineError

@@ -6,10 +6,14 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("P12 L2 L3 who has lost an operation has no say any more", .timeLimit(.minutes(1))) struct FencingTests {
-    /// A handler that does not heed its cancellation, and is done when it is told to be, with a note.
+@Suite(
+    "Fencing: a worker that has lost an operation cannot change its result",
+    .timeLimit(.minutes(1))
+)
+struct FencingTests {
+    /// A handler that ignores its cancellation and returns with a note when `finish()` is called.
     private final class Straggler: Sendable {
-        /// Says when nobody has it any more.
+        /// Reports the release of its last reference.
         private final class Ticket: Sendable {
             let gone: AsyncStream<Never>.Continuation
 
@@ -26,7 +30,7 @@ import Testing
             begun.continuation.finish()
             let goes = goes.stream
             await Task { for await _ in goes {} }.value
-            // The block is let go when it is known what comes of it, whether it is run or not.
+            // The engine releases the block once the result is decided, whether or not the block runs.
             let ticket = Ticket(gone.continuation)
             return .done { context in
                 withExtendedLifetime(ticket) { _ = context.insert(Note(text: "late")) }
@@ -35,7 +39,7 @@ import Testing
 
         func waitForStart() async { for await _ in begun.stream {} }
 
-        /// Lets it be done, and waits until it is known what comes of that.
+        /// Lets the handler return, and waits until its result is decided.
         func finish() async {
             goes.continuation.finish()
             for await _ in gone.stream {}
@@ -71,7 +75,10 @@ import Testing
         }
     }
 
-    @Test("done after its operation was taken over: nothing of it stays", arguments: [true, false])
+    @Test(
+        "A result that arrives after another worker took the operation over leaves no trace",
+        arguments: [true, false]
+    )
     func takenOver(isDoneBefore: Bool) async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -83,7 +90,7 @@ import Testing
         let log = EventLog(pipeline)
         let id = try await Self.enqueue(stack)
         await straggler.waitForStart()
-        // As if the process were gone: nothing speaks for the worker any more.
+        // Simulates an ended process: the worker sends no more heartbeats.
         pipeline.handle.engine.abandon()
         let otherStack = try await Self.open(location)
         let (goes, go) = AsyncStream.makeStream(of: Never.self)
@@ -117,12 +124,12 @@ import Testing
         try await stack.close()
     }
 
-    /// When a handler is done whose time was over before.
+    /// The moment at which a handler returns after its deadline.
     enum Moment: CaseIterable {
         case beforeNextAttempt, besideNextAttempt, behindNextAttempt
     }
 
-    @Test("done after its time was over: nothing of it stays", arguments: Moment.allCases)
+    @Test("A result that arrives after the deadline leaves no trace", arguments: Moment.allCases)
     func timedOut(_ moment: Moment) async throws {
         let stack = try await Self.open(.inMemory)
         let clock = VirtualClock()

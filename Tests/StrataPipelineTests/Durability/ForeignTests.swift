@@ -4,7 +4,7 @@ import StrataPipeline
 import StrataTesting
 import Testing
 
-@Suite("H28 P3 ids of another store are refused wherever an operation or item is named", .timeLimit(.minutes(1)))
+@Suite("Ids of another store are refused wherever an operation or item is named", .timeLimit(.minutes(1)))
 struct ForeignTests {
     private static func open() async throws -> ContextStack {
         try await ContextStack.open(
@@ -14,7 +14,7 @@ struct ForeignTests {
         )
     }
 
-    /// An operation, and a letter, of another store.
+    /// Commits an operation and a letter, and returns their ids.
     private static func foreign(_ stack: ContextStack) async throws -> (ObjectID<QueuedOperation>, ObjectID<Letter>) {
         try await stack.background { context in
             let letter = context.insert(Letter(text: "there"))
@@ -33,10 +33,10 @@ struct ForeignTests {
         #expect(error?.code == .foreignID, comment, sourceLocation: sourceLocation)
     }
 
-    @Test("operations") func operations() async throws {
+    @Test("Operations of another store are refused") func operations() async throws {
         let (stack, other) = try await (Self.open(), Self.open())
         let (id, _) = try await Self.foreign(other)
-        // One of the same number is there.
+        // This store has an operation of the same number.
         let own = try await Self.foreign(stack).0
         #expect(own.number == id.number && own != id)
         try await stack.background { context in
@@ -56,7 +56,7 @@ struct ForeignTests {
         for stack in [stack, other] { try await stack.close() }
     }
 
-    @Test("objects of another stack on the same file are not foreign, nor ids of the file that this one is a copy of")
+    @Test("Ids of the same store are accepted, including an id that is not used yet")
     func known() async throws {
         let stack = try await Self.open()
         let id = try await Self.foreign(stack).0
@@ -68,7 +68,7 @@ struct ForeignTests {
         try await stack.close()
     }
 
-    @Test("the items of payloads") func items() async throws {
+    @Test("Payload items of another store are refused") func items() async throws {
         let (stack, other) = try await (Self.open(), Self.open())
         let (_, id) = try await Self.foreign(other)
         let item = try await other.background { context in QueuedItem(try #require(try context.find(id))) }
@@ -78,7 +78,7 @@ struct ForeignTests {
         for stack in [stack, other] { try await stack.close() }
     }
 
-    /// Expects that each way to queue an item refuses one of another store.
+    /// Expects that every way to enqueue an item refuses one of another store.
     private static func refuse(
         _ item: QueuedItem<Letter>,
         in context: ObjectContext,
@@ -93,14 +93,14 @@ struct ForeignTests {
         let operation = context.enqueue(Named(name: "here"), in: .work)
         expectForeign("setPayload") { try operation.setPayload(item) }
         try context.commit()
-        // Where nothing can be thrown, the save refuses it.
+        // `enqueue` without a key cannot throw, so the save refuses the item.
         context.enqueue(item, in: .work)
         let error = #expect(throws: StrataError.self) { try context.commit() }
         #expect(error?.code == .validation && error?.description.contains("another store") == true)
         context.rollback()
     }
 
-    @Test("the operation that a fault is ordered for") func fault() async throws {
+    @Test("A fault injected for an operation of another store never fires") func fault() async throws {
         let (stack, other) = try await (Self.open(), Self.open())
         let (id, _) = try await Self.foreign(other)
         let own = try await Self.foreign(stack).0
@@ -114,7 +114,7 @@ struct ForeignTests {
 }
 
 extension ObjectContext {
-    /// An id that was handed out and not used yet.
+    /// An id that is allocated but not used yet.
     fileprivate func newID(for stack: ContextStack) throws -> ObjectID<QueuedOperation> {
         try stack.newID(for: QueuedOperation.self)
     }

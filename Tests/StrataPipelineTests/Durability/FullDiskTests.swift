@@ -7,7 +7,7 @@ import Testing
 @testable import StrataPipeline
 
 @Suite(
-    "P5 P10 full disks",
+    "Full disks",
     .enabled(if: SmallDisk.isAllowed, "needs the right to mount a file system"),
     .timeLimit(.minutes(1))
 )
@@ -16,11 +16,11 @@ struct FullDiskTests {
         var number: Int
     }
 
-    /// By how many bytes the room grows.
+    /// The number of bytes by which the free space grows in each round.
     private static let step = 4096
     private static let count = 60
 
-    @Test("Where the disk is full nothing is lost and nothing is done twice, and it goes on when there is room")
+    @Test("On a full disk no operation is lost or run twice, and work continues when space is free")
     func drain() async throws {
         let disk = try SmallDisk(size: "8m")
         let stack = try await ContextStack.open(
@@ -51,7 +51,7 @@ struct FullDiskTests {
             try disk.fill(leaving: failures * Self.step)
             let before = log.events.count { Self.isRefusal($0) }
             pipeline.resume()
-            // As long as there is room it works; then it tries again each second.
+            // The pipeline works while space is left. Then it tries again every second.
             while log.events.count(where: { Self.isRefusal($0) }) == before,
                 try await stack.background({ try $0.exists(QueuedOperation.all) })
             {
@@ -75,7 +75,7 @@ struct FullDiskTests {
         #expect(results == [OperationResult](repeating: .completed, count: Self.count))
         let finished = log.events.compactMap { if case .finished(let id, _) = $0 { id } else { nil } }
         #expect(Set(finished).count == Self.count && finished.count == Self.count)
-        // Also where there was no room for what a handler has changed.
+        // No handler ran twice, even if its changes did not fit on the disk.
         #expect(log.started.count == Self.count)
         try await stack.close()
     }

@@ -6,7 +6,7 @@ import StrataTesting
 import Synchronization
 import Testing
 
-@Suite("L14 what becomes of a second operation of one key", .timeLimit(.minutes(1))) struct KeyTests {
+@Suite("A second operation with the same key", .timeLimit(.minutes(1))) struct KeyTests {
     private static func queued(_ stack: ContextStack) async throws -> [String] {
         try await stack.background { context in
             try context.fetch(QueuedOperation.all).map { operation in
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test("it is kept, or replaced, as long as it is queued")
+    @Test("A second operation with the same key is dropped or replaces the queued one, depending on the policy")
     func policies() async throws {
         let stage = try await Stage.open()
         let ids = try await stage.stack.background { context in
@@ -28,7 +28,7 @@ import Testing
                 key: "k",
                 ifQueued: .keep
             )
-            // Of another pipeline it is another key.
+            // In another pipeline the same key is a different key.
             try context.enqueue(Named(name: "other"), in: "elsewhere", key: "k", ifQueued: .keep)
             try context.commit()
             let kept = try context.enqueue(Named(name: "B"), in: .work, priority: 7, key: "k", ifQueued: .keep)
@@ -57,7 +57,7 @@ import Testing
             let holds = try await stage.stack.background { try $0.fetch(OperationHold.all).map(\.until) }
             #expect(holds == [date].compactMap(\.self))
         }
-        // One that was to leave in the same commit stays.
+        // An operation that the same commit skips or completes stays if it is replaced.
         for isSkipped in [true, false] {
             try await stage.stack.background { context in
                 let queued = try context.find(ids[0])
@@ -70,7 +70,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("one that runs is cancelled, and done once more with what has replaced it")
+    @Test("A running operation that is replaced is cancelled and runs again with the new payload")
     func running() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let seen = Mutex<[String]>([])
@@ -94,7 +94,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("one that was claimed, or is done, between the look and the commit")
+    @Test("An operation that starts or finishes between the look-up of its key and the commit is noticed")
     func between() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let seen = Mutex<[String]>([])
@@ -117,7 +117,7 @@ import Testing
         try await pipeline.drained()
         #expect(seen.withLock { $0 } == ["A", "B"])
         #expect(try await Self.queued(stack) == [])
-        // What is kept is there in the end, or the commit says so.
+        // With `.keep`, either the operation is queued in the end or the commit reports a conflict.
         pipeline.suspend()
         try await stack.background { context in
             context.enqueue(Named(name: "C"), in: .work, key: "k")
@@ -144,7 +144,10 @@ import Testing
         try await stack.close()
     }
 
-    @Test("one that is replaced while it ends does not end", arguments: [nil, .keep, .replace] as [DuplicatePolicy?])
+    @Test(
+        "An operation that is replaced while it ends runs once more with the new payload",
+        arguments: [nil, .keep, .replace] as [DuplicatePolicy?]
+    )
     func replacedAtTheEnd(policy: DuplicatePolicy?) async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let seen = Mutex<[String]>([])
@@ -168,7 +171,7 @@ import Testing
             try context.commit()
         }
         try await pipeline.drained()
-        // By `.replace`, the block itself has it done once more with what it gives.
+        // With `.replace`, the block itself causes the second run, with its own payload.
         #expect(seen.withLock { $0 } == ["A", policy == .replace ? "C" : "B"])
         #expect(try await stack.background { try $0.count(QueuedOperation.all) } == 0)
         #expect(try await stack.background { try $0.fetch(FinishedOperation.all).map(\.key) } == ["k"])
@@ -176,7 +179,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a payload that could not be encoded is replaced by one that can")
+    @Test("A payload that cannot be encoded can be replaced by one that can")
     func unencodable() async throws {
         struct Bad: OperationPayload { var number: Double }
         let stage = try await Stage.open()
@@ -192,7 +195,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("an id that is taken lets go of no key")
+    @Test("An enqueue with an id that is taken does not release the key")
     func takenID() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let id = try stack.newID(for: QueuedOperation.self)
@@ -212,7 +215,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("one that has failed is done again with what has replaced it")
+    @Test("A failed operation runs again with the payload that replaces it")
     func failed() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let seen = Mutex<[String]>([])
@@ -235,7 +238,7 @@ import Testing
     }
 
     @Test(
-        "a key is free for what is queued by the end of its operation",
+        "The block that ends an operation can enqueue another operation with the same key",
         arguments: [nil, .keep, .replace] as [DuplicatePolicy?]
     )
     func next(policy: DuplicatePolicy?) async throws {
@@ -250,7 +253,7 @@ import Testing
                 } else {
                     context.enqueue(next, in: .work, key: "k")
                 }
-                // Of another pipeline the same key is free as well.
+                // The key is free in another pipeline as well.
                 context.enqueue(next, in: "elsewhere", key: "k \(number)")
             }
         }
@@ -269,7 +272,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("of many blocks that queue one key at the same time, one does")
+    @Test("When many blocks enqueue the same key concurrently, one operation is queued")
     func race() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let pipeline = try await Pipeline.open(stack, named: .work, retry: .never, isSuspended: true) {
@@ -289,7 +292,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("the error says which key, and whose")
+    @Test("The error names the duplicate key and its pipeline")
     func named() async throws {
         let stage = try await Stage.open()
         try await stage.stack.background { context in

@@ -5,14 +5,14 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("L14 P9 names are the application's, and one that cannot work is refused", .timeLimit(.minutes(1)))
+@Suite("Names chosen by the application, and refused names", .timeLimit(.minutes(1)))
 struct NameTests {
     private struct Handler: TaskHandler {
         func handle(_ attempt: Attempt<Named>) async throws -> Outcome { .done }
     }
 
     @Test(
-        "a key of any form leaves schedules alone, and a schedule leaves keys alone",
+        "Keys and schedules do not collide, whatever the key is",
         arguments: ["schedule tick", "tick", "start", "retry", ""]
     )
     func keys(_ key: String) async throws {
@@ -27,9 +27,9 @@ struct NameTests {
             await stage.pipeline.settled()
         }
         let rows = try await stage.stack.background { try $0.rows(QueuedOperation.all.sorted { $0.id.ascending }) }
-        // One of the schedule's, which is not left out and not queued twice.
+        // The schedule has one operation: it was neither left out nor queued twice.
         #expect(rows.map(\.key) == [key, nil] && rows.map(\.schedule) == [nil, "tick"])
-        // The key is taken by the application's alone.
+        // Only the application's operation takes the key.
         let error = await #expect(throws: StrataError.self) {
             try await stage.stack.background { context in
                 context.enqueue(Named(name: "other"), in: .work, key: key)
@@ -40,7 +40,7 @@ struct NameTests {
         try await stage.close()
     }
 
-    @Test("the empty name of a pipeline is refused wherever it is said")
+    @Test("An empty pipeline name is refused everywhere")
     func empty() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         var error = await #expect(throws: PipelineError.self) {
@@ -62,7 +62,7 @@ struct NameTests {
         try await stack.close()
     }
 
-    @Test("what an earlier version has queued under the empty name can be skipped, and taken over")
+    @Test("Operations that an earlier version queued under the empty name can be skipped or taken over")
     func earlier() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let ids = try await stack.background { context in
@@ -91,7 +91,7 @@ struct NameTests {
     }
 
     @Test(
-        "any other name is run by a pipeline and by a broker",
+        "A pipeline and a broker accept any name that is not empty",
         arguments: ["a\0b", "\u{10FFFF}", "'\"\\", " ", "\u{301}", String(repeating: "n", count: 100_000)],
         [false, true]
     )

@@ -5,8 +5,8 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("P2 how long finished operations are kept", .timeLimit(.minutes(1))) struct RetentionTests {
-    @Test("P2 finished operations go when they are too old or too many")
+@Suite("Retention of finished operations", .timeLimit(.minutes(1))) struct RetentionTests {
+    @Test("Finished operations are deleted when they are too old or too many")
     func pruning() async throws {
         let stage = try await Stage.open(retention: FinishedRetention(maximumAge: .seconds(100), maximumCount: 2))
         try await stage.commit(["A", "B", "C"])
@@ -25,9 +25,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test(
-        "P2 what one pipeline keeps for long is not let go by others, whether it is open or not; of one that is renamed nothing holds"
-    )
+    @Test("The longest retention applies, even of a closed pipeline; a renamed pipeline uses its new retention")
     func longestRetention() async throws {
         let stage = try await Stage.open(retention: FinishedRetention(maximumAge: .seconds(100)))
         func openAudit(_ name: PipelineName, formerly former: [PipelineName] = [], _ seconds: Int) async throws
@@ -59,7 +57,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("L16 however many are too many, they go by the next beat, those of one moment in the order of their ids")
+    @Test("One heartbeat removes all surplus results, in the order of their ids if they ended at the same time")
     func pruningOfMany() async throws {
         let stage = try await Stage.open(retention: FinishedRetention(maximumCount: 7))
         let names = (0..<(2 * OperationBook.archivePortion + 50)).map { "\($0)" }

@@ -6,8 +6,8 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("L7 L13 L16 the queue in its store", .timeLimit(.minutes(1))) struct StoreTests {
-    @Test("T26 what nobody declares is not taken over by a pipeline that is closed, and stays")
+@Suite("The queue in its store", .timeLimit(.minutes(1))) struct StoreTests {
+    @Test("A closed pipeline adopts no operations of undeclared pipelines")
     func closedDefault() async throws {
         let stage = try await Stage.open()
         try await stage.stack.background { context in
@@ -21,12 +21,12 @@ import Testing
         try await stage.close()
     }
 
-    @Test("L7 the order is that of commits, whatever the time of day was, and an id is used once")
+    @Test("Operations run in the order of commits, whatever the clock said, and an id is never reused")
     func sequence() async throws {
         let stage = try await Stage.open(ordering: .fifo)
         try await stage.commit(["A"])
         try await stage.commit(["B"])
-        // As if the second one had been queued while the clock was wrong.
+        // As if the second operation had been queued while the clock was wrong.
         let id = stage.id("B").number
         try stage.stack.transact(author: "test") { transaction in
             try transaction.run(
@@ -42,7 +42,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("L13 a store that others keep busy fails no operation")
+    @Test("A store that other connections keep busy does not fail an operation")
     func busy() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -54,7 +54,7 @@ import Testing
         async let end: Void = stage.end("A")
         try await stage.log.wait { events in events.contains { if case .storeFailed = $0 { true } else { false } } }
         writer.release()
-        // It is tried again each second, until the other one has let go.
+        // The engine tries again every second until the other stack has released its lock.
         while stage.log.finished.isEmpty {
             stage.clock.advance(by: .seconds(1))
             await stage.pipeline.settled()
@@ -66,7 +66,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("L13 nor one whose end has changes of the application's, whatever its attempts are")
+    @Test("A busy store does not fail an operation whose end has application changes, even on its last attempt")
     func busyBesideChanges() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -98,7 +98,7 @@ import Testing
         @Sendable func refusals(_ events: [PipelineEvent]) -> Int {
             events.count { if case .storeFailed = $0 { true } else { false } }
         }
-        // It is tried again each second, until the other one has let go.
+        // The engine tries again every second until the other stack has released its lock.
         for count in 1...2 {
             try await log.wait { refusals($0) == count }
             await clock.waitForAlarm(after: .seconds(1))
@@ -117,7 +117,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("L16 P10 no statement of a turn looks through a table")
+    @Test("No SQL statement of an engine pass scans a table")
     func plans() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A", "B←A"])
@@ -163,7 +163,8 @@ import Testing
             }
         }
         #expect(scans == [])
-        // Of what was just inserted it looks at nothing else, however much waits; and by what few operations have at nothing but those.
+        // Statements about newly inserted operations look only at those, however many operations wait. Statements about
+        // a rare property look only at the operations that have it.
         for (sql, index) in [
             (QueueSQL.selectUnfit, "INTEGER PRIMARY KEY"),
             (QueueSQL.selectConstrained, "INDEX QueuedOperation_constraint_with_constraint_index (constraint=?)"),

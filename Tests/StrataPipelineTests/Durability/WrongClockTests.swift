@@ -6,12 +6,12 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("L6 a clock that was ahead, and is set right while nothing runs", .timeLimit(.minutes(1))) struct WrongClockTests
+@Suite("A clock that was ahead is corrected while no pipeline is open", .timeLimit(.minutes(1))) struct WrongClockTests
 {
     private static let today = VirtualClock().now
     private static let ahead = today.addingTimeInterval(365 * 86_400)
 
-    /// A stage that has run a year ahead and was closed, opened again today.
+    /// A stage that ran one year ahead, was closed, and is opened again today.
     private static func corrected(
         _ folder: ScratchFolder,
         _ names: [Entry],
@@ -30,7 +30,7 @@ import Testing
         return right
     }
 
-    @Test("a pause before the next attempt is no longer than the policy says")
+    @Test("A retry pause is no longer than the retry policy allows")
     func pause() async throws {
         let folder = try ScratchFolder()
         let stage = try await Self.corrected(folder, ["A", "B"], .failure(CocoaError(.fileNoSuchFile)))
@@ -40,7 +40,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("one that the handler has asked for is as long as it was to be")
+    @Test("A pause that the handler requested keeps its length")
     func askedFor() async throws {
         let folder = try ScratchFolder()
         let stage = try await Self.corrected(folder, ["A", "B"], .success(.postpone(for: .seconds(7200))))
@@ -48,7 +48,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("a pause that was made by the right clock stays as it is")
+    @Test("A pause set by a correct clock stays unchanged")
     func rightPause() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A"])
@@ -63,7 +63,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("holds of the application, and the time before which nothing starts, are times of day and stay")
+    @Test("Application holds and start times are times of day and stay unchanged")
     func timesOfDay() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -81,7 +81,7 @@ import Testing
         try await right.close()
     }
 
-    @Test("finished operations and the journal are as old as if they had ended when the clock was set right")
+    @Test("Finished operations and the journal age from the moment at which the clock was corrected")
     func archive() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -122,7 +122,7 @@ import Testing
         try await right.close()
     }
 
-    @Test("a rate limit and a schedule go on from then")
+    @Test("A rate limit and a schedule continue from the corrected time")
     func others() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))

@@ -4,8 +4,8 @@ import StrataPipeline
 import StrataTesting
 import Testing
 
-@Suite("P8 constraints", .timeLimit(.minutes(1))) struct ConstraintTests {
-    /// A stage with an operation, "A", that waits for the network.
+@Suite("Constraints", .timeLimit(.minutes(1))) struct ConstraintTests {
+    /// A stage whose operation `A` waits for the network.
     private func waiting() async throws -> (network: ManualConstraint, stage: Stage) {
         let network = ManualConstraint(.network, isSatisfied: false)
         let stage = try await Stage.open(constraints: [network])
@@ -15,7 +15,7 @@ import Testing
         return (network, stage)
     }
 
-    @Test("a constraint that becomes satisfied wakes what waits for it, and costs no attempt")
+    @Test("A satisfied constraint wakes the operations that wait for it and costs no attempt")
     func constraint() async throws {
         let network = ManualConstraint(.network, isSatisfied: false)
         let stage = try await Stage.open(constraints: [network])
@@ -31,7 +31,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("P8 a constraint that was satisfied while the handler said otherwise: no wake-up is lost, and nothing spins")
+    @Test("A constraint that is satisfied before the handler returns .wait loses no wake-up and causes no busy loop")
     func lateConstraint() async throws {
         let network = ManualConstraint(.network, isSatisfied: false)
         let stage = try await Stage.open(constraints: [network])
@@ -45,7 +45,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("a constraint that is satisfied when the pipeline is opened wakes what has waited since before")
+    @Test("A constraint that is already satisfied when the pipeline opens wakes waiting operations")
     func constraintAtOpening() async throws {
         let (network, stage) = try await waiting()
         await stage.pipeline.close()
@@ -64,7 +64,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("P8 a constraint that comes up when the pipeline is open, and who observes it later instead")
+    @Test("A constraint can be added to an open pipeline, and a later observer replaces the first one")
     func laterConstraint() async throws {
         let stage = try await Stage.open()
         let (first, second) = (ManualConstraint("a", isSatisfied: false), ManualConstraint("a", isSatisfied: false))
@@ -84,7 +84,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("a constraint that is satisfied while the pipeline is suspended is noticed when it is resumed")
+    @Test("A constraint satisfied during a suspension takes effect on resume")
     func suspendedConstraint() async throws {
         let (network, stage) = try await waiting()
         stage.pipeline.suspend()

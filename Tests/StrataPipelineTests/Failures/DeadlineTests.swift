@@ -5,8 +5,8 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("K2 deadlines of attempts", .timeLimit(.minutes(1))) struct DeadlineTests {
-    @Test("K2 a handler that never returns has failed at its deadline, and what it says later does not count")
+@Suite("Deadlines of attempts", .timeLimit(.minutes(1))) struct DeadlineTests {
+    @Test("A handler that never returns fails at its deadline, and its later result does not count")
     func deadline() async throws {
         let stage = try await Stage.open(ordering: .fifo, retry: .never, whenFailed: .park, timeout: .seconds(60))
         try await stage.commit(["A", "B"])
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(
-        "K2 a handler that returns in the moment in which its deadline has come is too late, also with changes of its own",
+        "A handler that returns at its deadline is too late, with or without changes",
         arguments: [false, true]
     )
     func tooLate(isCommitting: Bool) async throws {
@@ -40,7 +40,8 @@ import Testing
             return isCommitting ? .done { $0.enqueue(Named(name: "mark"), in: "marks") } : .done
         }
         let log = EventLog(pipeline)
-        // Between the two that the deadline does, to tell of it and to end the attempt, the handler has all the time that it needs.
+        // The deadline first reports the stuck attempt and then ends it. Between the two steps the handler has enough
+        // time to return.
         let isOver = DispatchSemaphore(value: 0)
         pipeline.listen { event in
             switch event {

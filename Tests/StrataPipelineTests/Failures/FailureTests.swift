@@ -7,11 +7,10 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("P7 P8 P12 retries, constraints, deadlines, workers that are gone", .timeLimit(.minutes(1))) struct FailureTests
-{
+@Suite("Retries, holds and lost workers", .timeLimit(.minutes(1))) struct FailureTests {
     struct Stop: Error {}
 
-    @Test("a handler that throws a cancellation of its own making has failed, and is not started over and over")
+    @Test("A handler that throws its own CancellationError has failed and is not restarted in a loop")
     func ownCancellation() async throws {
         let stage = try await Stage.open(retry: .never)
         try await stage.commit(["A"])
@@ -21,7 +20,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("M11 the last attempt ends in a visible failed state; a retry by hand begins anew")
+    @Test("The last attempt leaves a visible failed operation, and a retry by hand resets its attempts")
     func attempts() async throws {
         let stage = try await Stage.open(retry: RetryPolicy(maxAttempts: 3))
         try await stage.commit(["A"])
@@ -42,7 +41,7 @@ import Testing
     }
 
     @Test(
-        "D8 a held operation of a greater priority lets others go first",
+        "A held operation of a higher priority lets other operations of its commit go first",
         arguments: [PipelineOrdering.flat, .commits]
     )
     func hold(_ ordering: PipelineOrdering) async throws {
@@ -54,7 +53,10 @@ import Testing
         try await stage.close()
     }
 
-    @Test("D8b the same in two commits", arguments: [PipelineOrdering.flat, .commits])
+    @Test(
+        "A held operation delays the next commit only if the pipeline is ordered by commits",
+        arguments: [PipelineOrdering.flat, .commits]
+    )
     func holdInTwoCommits(_ ordering: PipelineOrdering) async throws {
         let stage = try await Stage.open(ordering: ordering)
         try await stage.commit(["H:9"])
@@ -69,7 +71,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("D14 a dependency on what is queued later is honoured in a flat pipeline")
+    @Test("A flat pipeline honours a dependency on an operation that is queued later")
     func laterPrerequisite() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A←B"])
@@ -78,7 +80,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("a hold that is released, and a dependency that is removed, let the operation go on")
+    @Test("Releasing a hold or removing a dependency lets the operation start")
     func released() async throws {
         let stage = try await Stage.open(max: 1)
         try await stage.commit(["A:1", "B←A"])
@@ -95,13 +97,11 @@ import Testing
         try await stage.close()
     }
 
-    @Test(
-        "L4 what a worker has taken that no longer beats is put back after some beats of another; others are left alone"
-    )
+    @Test("A worker reclaims the operations of a silent worker, but only after several heartbeats")
     func silentWorker() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A"])
-        // A worker of another machine, which has claimed an operation and then fell silent.
+        // A worker of another machine has claimed an operation and then falls silent.
         try stage.stack.transact(author: "test") { transaction in
             let book = OperationBook(transaction: transaction, now: stage.clock.now) { _ in
                 OperationBook.Rules(ordering: .flat, whenFailed: .park)
@@ -124,12 +124,12 @@ import Testing
         try await stage.close()
     }
 
-    @Test("L4 a worker of an earlier start of this machine is known to be no more as soon as the store is opened")
+    @Test("A worker from an earlier boot of this machine counts as dead; one of another machine or container does not")
     func earlierStart() async throws {
         let own = "1b2c pid:[4026531836] 0123456789abcdef0123456789abcdef"
         let isEarlier = { WorkerIdentity.isEarlierStart($0, of: own) }
         #expect(isEarlier("9f8e pid:[4026532444] 0123456789abcdef0123456789abcdef"))
-        // Another container, another machine, and what an earlier version has written.
+        // Another container, another machine, and the format of an earlier version.
         #expect(!isEarlier("1b2c pid:[4026532444] 0123456789abcdef0123456789abcdef"))
         #expect(!isEarlier("9f8e pid:[4026531836] ffffffffffffffffffffffffffffffff"))
         #expect(!isEarlier("9f8e pid:[4026531836]") && !isEarlier("elsewhere"))
@@ -139,9 +139,7 @@ import Testing
         #expect(worker.isDead)
     }
 
-    @Test(
-        "L4 workers elsewhere that run nothing are forgotten at last; one that lives is known again when it takes something"
-    )
+    @Test("Idle workers elsewhere are forgotten eventually; a forgotten live worker registers again when it claims")
     func idleWorkers() async throws {
         let stage = try await Stage.open()
         try stage.stack.transact(author: "test") { transaction in
@@ -158,7 +156,7 @@ import Testing
         #expect(try await known() == 2)
         await beat(1)
         #expect(try await known() == 1)
-        // Somebody elsewhere has forgotten this one.
+        // A process elsewhere has forgotten this worker.
         try await stage.stack.background { _ = try $0.batchDelete(PipelineWorker.all) }
         try await stage.commit(["A"])
         try await stage.play([.resume("A")])
@@ -170,7 +168,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("L4 an operation whose processes keep ending counts as failed, and those fail that are to fail with it")
+    @Test("An operation whose processes keep crashing fails, and so do dependants with the policy .fail")
     func quarantine() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A", "B"])
@@ -181,7 +179,7 @@ import Testing
         #expect(row.status == .failed && row.crashes == 5 && row.attempts == 0 && row.failures.list.count == 1)
         #expect(try await stage.row("B")?.status == .failed)
         try await stage.play([.resume()])
-        // By hand it begins anew: one more crash is the first one.
+        // A retry by hand resets the count: one more crash would be the first one.
         try await stage.edit("A") { $0.retry() }
         #expect(stage.takeStarts() == ["A"])
         #expect(try await stage.row("A")?.crashes == 0)
@@ -189,7 +187,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("an id that another context has used and that is done with is refused by the commit")
+    @Test("A commit refuses an id that another context has already used and finished")
     func usedID() async throws {
         let stage = try await Stage.open()
         let id = try stage.stack.newID(for: QueuedOperation.self)
@@ -206,7 +204,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("a lower limit holds as soon as handlers end")
+    @Test("A lower concurrency limit applies as running handlers end")
     func lowerLimit() async throws {
         let stage = try await Stage.open(max: 3)
         try await stage.commit(["a", "b", "c", "d", "e"])
@@ -216,13 +214,13 @@ import Testing
         try await stage.close()
     }
 
-    @Test("K5 the running operation is deleted: the next one starts when its handler has ended")
+    @Test("If a running operation is deleted, the next one starts when its handler has ended")
     func deletedWhileRunning() async throws {
         let stage = try await Stage.open(ordering: .fifo)
         try await stage.commit(["A", "B"])
         try await stage.play([.resume("A")])
         let id = stage.id("A")
-        // A batch, which asks nobody; a context would be told that it runs by now.
+        // A batch delete does not check for conflicts; a context would find out that the operation is running.
         try await stage.stack.background { context in
             _ = try context.batchDelete(QueuedOperation.where { $0.id == id })
         }
@@ -240,7 +238,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("another failure policy holds from the next opening on")
+    @Test("A new failure policy applies from the next opening")
     func otherPolicy() async throws {
         let stage = try await Stage.open(ordering: .fifo, retry: .never, whenFailed: .block)
         try await stage.commit(["A", "B"])
@@ -259,14 +257,14 @@ import Testing
         let log = EventLog(again)
         again.resume()
         try await log.waitForEnd(of: stage.id("B"))
-        // The old handle is of something that is closed, and does nothing to this one.
+        // The handle of the closed pipeline does not affect the new one.
         #expect(stage.pipeline.suspend() == 0 && again.suspensions == 0)
         await stage.pipeline.close()
         #expect(again.maxConcurrent == 8)
         try await stage.close()
     }
 
-    @Test("holds and dependencies that a batch deletes are waited for no more")
+    @Test("Operations stop waiting for holds and dependencies that a batch deletes")
     func batchReleased() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A", "B←A", "C"])
@@ -284,7 +282,7 @@ import Testing
     }
 
     @Test(
-        "what a batch deletes from lanes that have an order lets the next ones go on, and has no others looked at",
+        "A batch delete in ordered lanes lets the next operations start and does not re-examine other lanes",
         arguments: [PipelineOrdering.fifo, .lifo, .commits]
     )
     func batchOrdered(_ ordering: PipelineOrdering) async throws {
@@ -300,7 +298,7 @@ import Testing
             attempt.payload.name == "head" ? .wait(.person) : .done
         }
         let lanes = ["", "a", "b"]
-        // The heads first, or in `lifo` what they are not to overtake.
+        // The heads are queued first, or last for `lifo`, so that each head is the first of its lane.
         let names = ordering == .lifo ? ["2", "1", "head"] : ["head", "1", "2"]
         pipeline.suspend()
         for name in names {
@@ -318,7 +316,8 @@ import Testing
         let waiting = QueuedOperation.where { $0.status == .waiting }
         let stuck = try await stack.background { try $0.count(waiting) }
         #expect(stuck == 6)
-        // One lane goes on, by what it has; the heads of the others, and what is behind them, stay as they are.
+        // One lane continues with its next operation. The heads of the other lanes, and the operations after them, do
+        // not change.
         pipeline.suspend()
         try await stack.background { context in
             _ = try context.batchDelete(QueuedOperation.where { $0.lane == "a" && $0.status == .held })
@@ -336,7 +335,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("what somebody has asked for while an operation ran is done after its process has ended")
+    @Test("A skip requested while an operation runs takes effect after its process has ended")
     func requestAndCrash() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A", "B←A"])
@@ -355,7 +354,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("progress is shown by the operation")
+    @Test("An operation shows its progress")
     func progress() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let (halves, half) = AsyncStream.makeStream(of: Void.self)
@@ -377,7 +376,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("an operation that is moved while it runs lets its followers go where they are")
+    @Test("An operation moved to another pipeline while it runs lets the next operations of its lane start there")
     func moved() async throws {
         let folder = try ScratchFolder()
         let stage = try await Stage.open(.sqlite(folder.file("s.sqlite")), ordering: .fifo)

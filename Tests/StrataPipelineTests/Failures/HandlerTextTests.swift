@@ -5,18 +5,18 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("P7 what a handler says has a limit in bytes", .timeLimit(.minutes(1))) struct HandlerTextTests {
+@Suite("Size limit of texts from handlers", .timeLimit(.minutes(1))) struct HandlerTextTests {
     private struct Said: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// A long text of one character, of many, and of many bytes each.
+    /// Long texts: one character, many characters, and many characters of several bytes each.
     private static let texts = [
         "e" + String(repeating: "\u{301}", count: 100_000), String(repeating: "x", count: 100_000),
         "x" + String(repeating: "\u{1F600}", count: 100_000), String(repeating: "\0", count: 100_000),
     ]
 
-    @Test("of a longer text as much is kept as there is room for, and no half of a character")
+    @Test("A longer text is cut to the limit without splitting a Unicode scalar")
     func kept() {
         for text in Self.texts {
             let kept = HandlerText.kept(text)
@@ -30,7 +30,7 @@ import Testing
         #expect(HandlerText.kept("") == "")
     }
 
-    @Test("in the row and in the event, however it is said", arguments: texts.indices)
+    @Test("The limit holds in rows and events, whichever way the handler reports the text", arguments: texts.indices)
     func everyWay(_ index: Int) async throws {
         let text = Self.texts[index]
         let stage = try await Stage.open(retry: RetryPolicy(maxAttempts: 2))
@@ -51,7 +51,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("what the engine says of many operations has the same limit")
+    @Test("Messages that the engine writes have the same limit")
     func ring() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A"])
@@ -62,7 +62,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("a constraint whose name is as long as may be is waited for")
+    @Test("An operation can wait for a constraint whose name has the maximum length")
     func longestConstraint() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A"])

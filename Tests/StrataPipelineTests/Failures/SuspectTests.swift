@@ -10,8 +10,8 @@ private struct Chore: OperationPayload {
     var number: Int
 }
 
-@Suite("L4 what ran when its process ended is started one at a time", .timeLimit(.minutes(1))) struct SuspectTests {
-    @Test("of eight that ran when one of them killed its process, in each process anew, that one alone fails")
+@Suite("Operations suspected of crashing their process", .timeLimit(.minutes(1))) struct SuspectTests {
+    @Test("Of eight operations that run when one of them kills its process, only that one fails")
     func poison() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("s.sqlite")
@@ -22,7 +22,7 @@ private struct Chore: OperationPayload {
         }
         var lines = try await Child("poison", url.path, "8").end()
         #expect(lines.sorted() == (0..<8).map { "started \($0)" })
-        // Each time by the one that is to blame.
+        // The operation to blame ends the process each time.
         var kills = 1
         while kills < 20 {
             lines = try await Child("poison", url.path, "0").end()
@@ -40,7 +40,7 @@ private struct Chore: OperationPayload {
         try await stack.close()
     }
 
-    /// A stage whose process has ended while operations ran.
+    /// A stage whose process ended while operations ran.
     private static func crashed(_ folder: ScratchFolder, _ names: String...) async throws -> Stage {
         let first = try await Stage.open(.sqlite(folder.file("s.sqlite")))
         try await first.commit(names.map { Entry(stringLiteral: $0) })
@@ -50,9 +50,9 @@ private struct Chore: OperationPayload {
         return try await Self.dead(first, folder)
     }
 
-    /// The process of a stage ends, and another one opens what it has left.
+    /// Ends the process of a stage, and opens the remaining store in another stage.
     private static func dead(_ former: Stage, _ folder: ScratchFolder, crashLimit: Int = 5) async throws -> Stage {
-        // Nothing speaks for the worker any more.
+        // The worker sends no more heartbeats.
         former.pipeline.handle.engine.abandon()
         let stage = try await Stage.open(
             .sqlite(folder.file("s.sqlite")),
@@ -64,9 +64,7 @@ private struct Chore: OperationPayload {
         return stage
     }
 
-    @Test(
-        "none of several counts a crash; each is started alone, before all that is new, which goes on beside one that has run for 30 seconds"
-    )
+    @Test("Suspects count no crash and start alone; new operations wait for each of them for at most 30 seconds")
     func several() async throws {
         let folder = try ScratchFolder()
         let stage = try await Self.crashed(folder, "A", "B")
@@ -82,7 +80,7 @@ private struct Chore: OperationPayload {
         try await stage.close()
     }
 
-    @Test("an attempt that ends in any way but a crash ends the suspicion", arguments: [true, false])
+    @Test("An attempt that ends without a crash clears the suspicion", arguments: [true, false])
     func ended(_ isThrown: Bool) async throws {
         let folder = try ScratchFolder()
         let stage = try await Self.crashed(folder, "A", "B")
@@ -94,7 +92,7 @@ private struct Chore: OperationPayload {
         try await stage.close()
     }
 
-    @Test("what has just begun is waited for, 30 seconds at most; meanwhile nothing is started")
+    @Test("A suspect waits at most 30 seconds for running operations to end, and nothing else starts meanwhile")
     func drains() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["C"])
@@ -107,9 +105,7 @@ private struct Chore: OperationPayload {
         try await stage.close()
     }
 
-    @Test(
-        "a second end of the process beside others doubles the time, and the one that was started last is tried first"
-    )
+    @Test("A second crash doubles the waiting time, and the suspect that started last is tried first")
     func doubled() async throws {
         let folder = try ScratchFolder()
         let first = try await Self.crashed(folder, "A", "B")
@@ -123,7 +119,7 @@ private struct Chore: OperationPayload {
         try await second.close()
     }
 
-    @Test("one that ends its process when it has run for five minutes is alone at last, and fails; no other one does")
+    @Test("An operation that crashes its process after five minutes ends up alone and fails; no other one fails")
     func late() async throws {
         let folder = try ScratchFolder()
         var stage = try await Stage.open(.sqlite(folder.file("s.sqlite")), crashLimit: 2)
@@ -135,7 +131,7 @@ private struct Chore: OperationPayload {
             await stage.pipeline.settled()
             var (running, minutes) = ([String](), 0)
             while minutes < 5 {
-                // Something else is always there to be run, and ends within a minute.
+                // Another operation is always ready, and ends within a minute.
                 for name in running where name != "A" { try await stage.end(name) }
                 running.removeAll { $0 != "A" }
                 others += 1
@@ -157,7 +153,7 @@ private struct Chore: OperationPayload {
         try await stage.close()
     }
 
-    @Test("stacks of one process, and pipelines of one stack, wait for each other's")
+    @Test("Stacks of one process and pipelines of one stack wait for each other's suspects")
     func oneProcess() async throws {
         let folder = try ScratchFolder()
         let one = try await Self.crashed(folder, "A", "B")
@@ -184,7 +180,7 @@ private struct Chore: OperationPayload {
         try await one.close()
     }
 
-    @Test("a queue of a broker's waits like a pipeline, and is done")
+    @Test("A broker's queue waits for suspects like a pipeline, and then runs")
     func broker() async throws {
         struct Sender: TaskHandler {
             let begin: AsyncStream<String>.Continuation
@@ -219,7 +215,7 @@ private struct Chore: OperationPayload {
         try await stack.close()
     }
 
-    @Test("a queue with nothing suspected in it is run as before, and so is one that is suspended with what is")
+    @Test("Suspects in a suspended pipeline do not hold back other queues")
     func othersGoOn() async throws {
         let folder = try ScratchFolder()
         let stage = try await Self.crashed(folder, "A", "B")
@@ -231,7 +227,7 @@ private struct Chore: OperationPayload {
             for name in ["C", "D"] { context.enqueue(Named(name: name), in: "other") }
             try context.commit()
         }
-        // Those that are suspected cannot run: their pipeline is suspended.
+        // The suspects cannot run because their pipeline is suspended.
         try await log.wait { events in events.count { if case .finished = $0 { true } else { false } } == 2 }
         #expect(stage.takeStarts() == [])
         try await stage.play([.resume("A"), .done("A", "B"), .done("B")])

@@ -4,11 +4,11 @@ import StrataPipeline
 import StrataTesting
 import Testing
 
-@Suite("L15 what cannot be read", .timeLimit(.minutes(1))) struct UnreadableTests {
+@Suite("Unreadable operations and schedules", .timeLimit(.minutes(1))) struct UnreadableTests {
     private struct Other: OperationPayload { var number: Int }
 
     @Test(
-        "a row that is none a program has written fails, and keeps no other one waiting",
+        "A malformed row fails and does not hold back other operations",
         arguments: [PipelineOrdering.flat, .fifo]
     )
     func row(_ ordering: PipelineOrdering) async throws {
@@ -18,7 +18,7 @@ import Testing
             try context.commit()
             return all.map(\.id)
         }
-        // More than are looked at at once, and the first of their lanes.
+        // More rows than one pass examines, each the first of its lane.
         try stack.transact(author: "test") { transaction in
             try transaction.run(
                 "UPDATE \"QueuedOperation\" SET \"payload\" = 'text and no bytes' WHERE \"id\" <= ?",
@@ -43,7 +43,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a schedule that is none this program knows is left to others, and the others are done")
+    @Test("A schedule that this version cannot read is left alone, and other schedules run")
     func schedule() async throws {
         let clock = VirtualClock()
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
@@ -64,7 +64,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a handler that cannot read the payload of another operation is tried again")
+    @Test("A handler that cannot read another operation's payload is retried")
     func ofAnother() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let pipeline = try await Pipeline.open(stack, named: .work, clock: VirtualClock()) { (_: Attempt<Named>) in
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(
-        "in order it keeps its place, as whatever has failed, and parked it does not",
+        "In order, an unreadable operation blocks its lane with .block and lets it continue with .park",
         arguments: [FailurePolicy.block, .park]
     )
     func inOrder(_ policy: FailurePolicy) async throws {

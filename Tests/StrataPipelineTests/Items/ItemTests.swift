@@ -7,14 +7,14 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("P1 an object of the application is itself what is queued", .timeLimit(.minutes(2))) struct ItemTests {
+@Suite("Model objects as queued items", .timeLimit(.minutes(2))) struct ItemTests {
     private static let models: [any Model.Type] = [Letter.self, Folder.self] + Pipeline.models
 
     private static func open(_ location: StoreLocation = .inMemory) async throws -> ContextStack {
         try await ContextStack.open(location, models: models, stack: .rootOnly)
     }
 
-    /// How many operations, links and letters there are.
+    /// The numbers of operations, links and letters.
     private static func counts(_ stack: ContextStack) async throws -> [Int] {
         try await stack.background { context in
             [
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("it is queued with its commit or not at all, and is handled as it is when its turn comes")
+    @Test("An object is queued by its commit or not at all, and the handler sees its current state")
     func handled() async throws {
         let stack = try await Self.open()
         let seen = Mutex<[String]>([])
@@ -59,7 +59,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("who deletes it takes its operations off the queue in the same commit", arguments: Way.allCases)
+    @Test("Deleting an object removes its operations from the queue in the same commit", arguments: Way.allCases)
     func deleted(way: Way) async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -94,7 +94,7 @@ import Testing
         try await stack.close()
     }
 
-    /// Who deletes.
+    /// The ways to delete.
     enum Way: CaseIterable {
         case context, child, cascade, batch, otherStack
 
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("its handler is cancelled where it runs, and the next one starts behind that")
+    @Test("Deleting an object cancels its running handler, and the next operation starts when the handler has ended")
     func deletedWhileRunning() async throws {
         let stack = try await Self.open()
         let running = Mutex<[String]>([])
@@ -155,7 +155,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a handler may delete it as it is done")
+    @Test("A handler may delete its object when it is done")
     func deletedByHandler() async throws {
         let stack = try await Self.open()
         let pipeline = try await Pipeline.open(stack, named: .work) { (attempt: Attempt<QueuedItem<Letter>>) in
@@ -173,7 +173,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("done is done where it is deleted meanwhile")
+    @Test("An operation completes although its object was deleted while the handler ran")
     func deletedBeforeDone() async throws {
         let stack = try await Self.open()
         let isCalled = Mutex(false)
@@ -194,7 +194,10 @@ import Testing
         try await stack.close()
     }
 
-    @Test("one that was deleted or rolled back before its commit is left out by that", arguments: [false, true])
+    @Test(
+        "An operation is skipped if its object is deleted or rolled back before the commit",
+        arguments: [false, true]
+    )
     func deletedBeforeCommit(isRolledBack: Bool) async throws {
         let stack = try await Self.open()
         let pipeline = try await Pipeline.open(stack, named: .work, isSuspended: true) {
@@ -215,7 +218,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("one that a parent has inserted is committed with its operation", arguments: [false, true])
+    @Test("An object inserted in a parent context is committed with its operation", arguments: [false, true])
     func ofParent(isSaved: Bool) async throws {
         let stack = try await ContextStack.open(.inMemory, models: Self.models)
         let handled = Mutex<[String]>([])
@@ -244,7 +247,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("operations that a handler's changes leave out are told of")
+    @Test("Operations that a handler's changes remove are reported")
     func leftOutByHandler() async throws {
         let stack = try await Self.open()
         let other = try await Pipeline.open(stack, named: "other", isSuspended: true) {
@@ -268,7 +271,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("its payload ties an operation to it, by whichever way it is queued, and another payload does not")
+    @Test("A payload ties its operation to the object in every way of enqueueing; another payload does not")
     func byPayload() async throws {
         let stack = try await Self.open()
         let newID = try stack.newID(for: QueuedOperation.self)
@@ -292,7 +295,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("one without an id is refused, and loses nothing")
+    @Test("An object without an id is refused, and no data is lost")
     func withoutID() async throws {
         let stack = try await Self.open()
         try await stack.background { context in
@@ -308,7 +311,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("nothing is left of an operation that is taken back or deleted, and the object stays")
+    @Test("A skipped or deleted operation leaves no rows, and its object stays")
     func takenBack() async throws {
         let stack = try await Self.open()
         try await stack.background { context in
@@ -329,7 +332,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("it may be queued again, and several times, unless a key says otherwise")
+    @Test("An object can be queued again and several times, unless a key forbids it")
     func again() async throws {
         let stack = try await Self.open()
         let seen = Mutex<[ObjectID<QueuedOperation>]>([])
@@ -364,7 +367,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("one of another context is refused by the commit, and nothing is queued")
+    @Test("The commit refuses an object of another context and queues nothing")
     func ofAnotherContext() async throws {
         let stack = try await Self.open()
         let (one, two) = (try stack.create(.private), try stack.create(.private))
@@ -381,7 +384,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a broker handles it too, and what is queued as something else fails")
+    @Test("A broker handles objects too, and an operation with another payload fails")
     func broker() async throws {
         let stack = try await Self.open()
         struct Sender: TaskHandler {
@@ -407,7 +410,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a stack without the model of the items is refused")
+    @Test("Opening refuses a stack that does not have the model of the items")
     func unknownModel() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let error = await #expect(throws: PipelineError.self) {
@@ -417,7 +420,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a finished operation leads to its object")
+    @Test("A finished operation leads to its object")
     func finished() async throws {
         let stack = try await Self.open()
         let pipeline = try await Pipeline.open(stack, named: .work) { (_: Attempt<QueuedItem<Letter>>) in .done }
@@ -439,7 +442,7 @@ import Testing
     }
 }
 
-/// Carries an object to where it must not be used.
+/// Carries an object to a context in which it must not be used.
 private struct UnsafeLetter: @unchecked Sendable {
     let letter: Letter
 
@@ -447,7 +450,7 @@ private struct UnsafeLetter: @unchecked Sendable {
 }
 
 extension EventLog {
-    /// What has become of an operation, in words.
+    /// The results of an operation, as text.
     fileprivate func ends(of id: ObjectID<QueuedOperation>) -> [String] {
         events.filter { $0.isEnd(of: id) }.map(\.description)
     }

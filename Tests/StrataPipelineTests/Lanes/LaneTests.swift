@@ -7,10 +7,10 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("P4 P5 P7 lanes and what blocks them", .timeLimit(.minutes(1))) struct LaneTests {
+@Suite("Lanes and blocked lanes", .timeLimit(.minutes(1))) struct LaneTests {
     struct Stop: Error {}
 
-    @Test("K1 a retry after no time comes soon, and what is behind it follows")
+    @Test("A retry without a delay starts soon, and the next operation follows")
     func retryAtOnce() async throws {
         let stage = try await Stage.open(ordering: .fifo)
         try await stage.commit(["A", "B"])
@@ -21,7 +21,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("K3 what is left over starts by itself when its pipeline is opened")
+    @Test("Operations left from before start when their pipeline opens")
     func leftOver() async throws {
         let stage = try await Stage.open()
         await stage.pipeline.close()
@@ -38,7 +38,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("K4 what sorts earlier is added while another runs: that finishes, then the earlier one, never two at once")
+    @Test("An operation that sorts earlier starts when the running one ends; two never run at once")
     func earlier() async throws {
         let stage = try await Stage.open(ordering: .fifo)
         try await stage.commit(["A", "B"])
@@ -49,7 +49,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("K5 the operation that runs is skipped: its handler is cancelled, the next one starts when it has ended")
+    @Test("Skipping the running operation cancels its handler; the next one starts when the handler has ended")
     func skippedWhileRunning() async throws {
         let stage = try await Stage.open(ordering: .fifo)
         try await stage.commit(["A", "B"])
@@ -63,7 +63,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("K6 the operation that runs is given another payload: that runs when it is tried again")
+    @Test("A running operation that gets a new payload runs with it when it is retried")
     func replacedWhileRunning() async throws {
         let stage = try await Stage.open(ordering: .fifo)
         try await stage.commit(["A"])
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(
-        "K6 the same where the attempt does not heed its cancellation and is done: what it has committed stays",
+        "If the replaced attempt ignores its cancellation and finishes, its committed changes stay",
         arguments: [PipelineOrdering.flat, .commits],
         [true, false]
     )
@@ -124,7 +124,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("K7 retried by hand during a pause: the pause is over, and its end starts nothing")
+    @Test("Retrying by hand ends a pause, and the end of the pause starts nothing")
     func retriedInPause() async throws {
         let stage = try await Stage.open(ordering: .fifo)
         try await stage.commit(["A"])
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(
-        "K8 a head that waits for a person blocks its lane only, and one call retries, skips or completes it",
+        "A head that waits for a person blocks only its lane, and one call retries, skips or completes it",
         arguments: [
             OperationRequest.retry, .skip, .complete,
         ]
@@ -167,7 +167,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("K9 ten thousand commits and ends at the same moment, in random order: one start for each attempt, in order")
+    @Test("Ten thousand concurrent commits and ends in random order start each operation once and in order")
     func atOnce() async throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         var dice = Dice(seed: seed)
@@ -184,7 +184,7 @@ import Testing
         let all = (0..<lanes).flatMap { [Int](repeating: $0, count: perLane) }.shuffled(using: &dice)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<tasks {
-                // A lane is one task's, so that its order is known.
+                // Each lane belongs to one task, so its order is known.
                 var rest = all.filter { $0 % tasks == task }[...]
                 var sizes: [Int] = []
                 while sizes.reduce(0, +) < rest.count { sizes.append(dice.number(1..<20)) }
@@ -217,7 +217,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("K11 ten operations in one lane, of ten commits, in their order")
+    @Test("Ten operations of ten commits in one lane run in order")
     func tenInOrder() async throws {
         let stage = try await Stage.open(ordering: .fifo)
         for number in 0..<10 { try await stage.commit([Entry(stringLiteral: "\(number)")]) }
@@ -227,7 +227,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("K12 five lanes of 5 to 25 operations, each in its order, side by side")
+    @Test("Five lanes of 5 to 25 operations run concurrently, each in order")
     func fiveLanes() async throws {
         let stage = try await Stage.open(ordering: .fifo)
         let names = (1...5).flatMap { lane in (0..<lane * 5).map { "\(lane) \($0)" } }
@@ -245,7 +245,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("K13 a handler queues work for another queue in the commit of its own end, where it runs once")
+    @Test("A handler's final commit can enqueue an operation in another queue, where it runs once")
     func handsOn() async throws {
         let stage = try await Stage.open()
         let other = try await Pipeline.open(stage.stack, named: "other", clock: stage.clock) {
@@ -267,7 +267,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("K14 the first of two pauses: it is tried again behind its pause, and then the second has its turn")
+    @Test("A paused head is retried after its pause, and then the second operation runs")
     func pausedHead() async throws {
         let stage = try await Stage.open(ordering: .fifo)
         try await stage.commit(["A", "B"])
@@ -277,7 +277,7 @@ import Testing
         try await stage.close()
     }
 
-    /// How an operation is taken off its queue by hand.
+    /// The ways to take an operation off its queue by hand.
     enum Removal: CaseIterable {
         case skip, delete
 
@@ -289,7 +289,7 @@ import Testing
         }
     }
 
-    @Test("K15 the first of two pauses, and is taken off: the second has its turn at once", arguments: Removal.allCases)
+    @Test("Removing a paused head starts the second operation at once", arguments: Removal.allCases)
     func removedHead(_ removal: Removal) async throws {
         let stage = try await Stage.open(ordering: .fifo)
         try await stage.commit(["A", "B"])
@@ -299,13 +299,13 @@ import Testing
         #expect(stage.takeStarts() == ["B"])
         #expect(try await stage.result("A") == (removal == .skip ? .skipped : nil))
         try await stage.play([.pass(.seconds(61)), .done("B")])
-        // Nor is its pause left.
+        // The pause is gone as well.
         #expect(try await stage.stack.background { try $0.count(OperationHold.all) } == 0)
         try await stage.close()
     }
 
     @Test(
-        "K16 the only operation, paused, is taken off and queued again under its key: it begins with no attempts",
+        "A paused operation that is removed and queued again under its key starts with no attempts",
         arguments: Removal.allCases
     )
     func again(_ removal: Removal) async throws {
@@ -331,14 +331,14 @@ import Testing
         #expect(try await stage.stack.background { try $0.find(second)?.attempts } == 1)
         try await stage.end("A", id: second)
         #expect(try await stage.stack.background { try $0.finishedOperation(second)?.result } == .completed)
-        // The pause of the first one starts nothing.
+        // The pause of the first operation starts nothing.
         stage.clock.advance(by: .seconds(120))
         await stage.pipeline.settled()
         #expect(stage.log.started.count == 2)
         try await stage.close()
     }
 
-    @Test("K17 last in, first out")
+    @Test("A lifo lane runs the last operation first")
     func lifo() async throws {
         let stage = try await Stage.open(ordering: .lifo)
         try await stage.commit(["A", "B"])
@@ -350,7 +350,7 @@ import Testing
     }
 
     @Test(
-        "L8 what has failed for good blocks its lane, is parked, or dropped",
+        "A permanently failed operation blocks its lane, is parked or is dropped, depending on the policy",
         arguments: [
             FailurePolicy.block, .park, .drop,
         ]
@@ -381,7 +381,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("L9 ten thousand lanes of which one is stuck: all others go on")
+    @Test("Of ten thousand lanes, one stuck lane does not hold back the others")
     func poisoned() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let pipeline = try await Pipeline.open(stack, named: .work, ordering: .fifo, clock: VirtualClock()) {

@@ -5,10 +5,10 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("gates that a whole pipeline waits at", .timeLimit(.minutes(1))) struct GateTests {
+@Suite("Gates that hold a whole pipeline", .timeLimit(.minutes(1))) struct GateTests {
     private let server = ManualConstraint("server", isSatisfied: true)
 
-    /// Queues `count` operations by one commit.
+    /// Queues `count` operations in one commit.
     private func queue(_ count: Int, in stack: ContextStack, keys: String? = nil) async throws {
         try await stack.background { context in
             for number in 0..<count {
@@ -52,7 +52,7 @@ import Testing
         await stage.pipeline.settled()
         #expect(try await stage.result("A") == .completed)
         #expect(stage.takeStarts() == [])
-        // Operations that are queued meanwhile wait as well.
+        // Operations that are queued in the meantime wait as well.
         try await stage.commit(["C"])
         #expect(stage.takeStarts() == [])
         server.set(true)
@@ -76,7 +76,7 @@ import Testing
             try context.fetch(QueuedOperation.where { $0.status == .active }).compactMap(\.key).sorted()
         }
         #expect(status == ["elsewhere/0", "elsewhere/1"])
-        // One that comes later, and one that is held until a moment.
+        // One operation comes later, and one is held until a moment.
         try await stage.stack.background { context in
             context.enqueue(Named(name: "late"), in: .work, key: "elsewhere/late")
             context.enqueue(
@@ -131,7 +131,7 @@ import Testing
             group.addTask { for _ in 0..<40 { try await queue(5, in: stack) } }
             try await group.waitForAll()
         }
-        // The last one has opened it.
+        // The last step has opened the gate.
         #expect(server.isSatisfied)
         for _ in 0..<20_000 {
             if try await stack.background({ try $0.count(QueuedOperation.all) }) == 0 { break }
@@ -161,7 +161,7 @@ import Testing
         try await other.drained()
         try await closed.drained()
         #expect(try await stack.background { try $0.count(QueuedOperation.all) } == 3)
-        // As another process has it, whose gate is open.
+        // Simulates another process, whose gate is open.
         let second = try await ContextStack.open(file, models: Pipeline.models, stack: .rootOnly)
         let open = try await Pipeline.open(second, named: .work) { (_: Attempt<Named>) in .done }
         try await open.drained()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("L11 so many of one lane at once", .timeLimit(.minutes(1))) struct LaneLimitTests {
+@Suite("Concurrency limit per lane", .timeLimit(.minutes(1))) struct LaneLimitTests {
     private struct Stop: Error {}
 
     /// The lane of `a1` is `a`.
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("L11 the best of a full lane starts when another one has ended, and other lanes go on")
+    @Test("The best waiting operation of a full lane starts when a running one ends, and other lanes continue")
     func order() async throws {
         let stage = try await Stage.open(maxPerLane: 2)
         try await Self.commit(stage, "a1", "a2", "a3:5", "a4", "b1")
@@ -33,14 +33,14 @@ import Testing
         #expect(try await Self.blockers(stage, "a2") == [.fullLane(limit: 2)])
         #expect(try await stage.row("a2")?.status == .waiting)
         try await Self.commit(stage, "a5:1")
-        // Of those that wait, the better one, though it has come later; and one that becomes better than all of them.
+        // The best waiting operation starts, even if it came later or has just become the best.
         try await stage.play([.done("a1", "a5")])
         try await stage.edit("a4") { $0.priority = 9 }
         try await stage.play([.done("b1"), .done("a5", "a4"), .done("a3", "a2"), .done("a2"), .done("a4")])
         try await stage.close()
     }
 
-    @Test("L11 a place that one cannot take is another one's")
+    @Test("A slot that one operation cannot take goes to the next one")
     func places() async throws {
         let stage = try await Stage.open(maxPerLane: 1, retry: RetryPolicy(maxAttempts: 2, base: .zero))
         try await Self.commit(stage, "a1", "a2", "a3", "a4", "a5", "a6")
@@ -50,7 +50,7 @@ import Testing
         let other = stage.id("a5")
         try await stage.edit("a3") { try $0.addDependencies([other]) }
         try await stage.play([.done("a1", "a4")])
-        // One that is tried again lets the next one have its place meanwhile, and so does one that has failed.
+        // An operation that is retried, or has failed, gives its slot to the next one.
         try await stage.end("a4", .failure(Stop()))
         #expect(stage.takeStarts() == ["a5"])
         try await stage.end("a5", .success(.fail("broken")))
@@ -62,14 +62,14 @@ import Testing
         try await stage.close()
     }
 
-    @Test("L11 a place that one cannot take is another one's before what is worse starts in other lanes")
+    @Test("A slot that an operation cannot take goes to its lane before worse operations of other lanes start")
     func placeBeforeWorse() async throws {
         let stage = try await Stage.open(max: 2, maxPerLane: 1)
         try await Self.commit(stage, "a1")
         try await stage.play([.resume("a1")])
         try await Self.commit(stage, "a2:9←b1", "a3:8")
         #expect(try await stage.row("a3")?.awaitsPlace == true)
-        // The place is a2's when a1 ends; before its turn comes, what it depends on is queued.
+        // `a2` gets the slot when `a1` ends. Before `a2` starts, its prerequisite is queued.
         try await stage.play([.suspend(), .done("a1"), .limit(1)])
         try await Self.commit(stage, "b1")
         #expect(try await stage.row("a2")?.status == .pending)
@@ -78,7 +78,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("L11 those that are left out, or put back by hand, take no place with them")
+    @Test("Skipped and deleted operations keep no slot")
     func edits() async throws {
         let stage = try await Stage.open(maxPerLane: 1)
         try await Self.commit(stage, "a1", "a2", "a3", "a4")
@@ -87,7 +87,8 @@ import Testing
         try await stage.log.waitForEnd(of: stage.id("a1"))
         #expect(stage.takeStarts() == ["a3"])
         let id = stage.id("a3")
-        // The row of the one that runs is deleted: its handler is told to end, and the next has its place when it has.
+        // The row of the running operation is deleted, so the engine cancels its handler. When the handler ends, the
+        // next operation gets its slot.
         try await stage.stack.background { context in
             context.delete(try #require(try context.find(id)))
             try context.commit()
@@ -99,7 +100,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("L9 L11 a full lane with thousands in it keeps no other one waiting")
+    @Test("A full lane with thousands of operations does not hold back other lanes")
     func manyInOneLane() async throws {
         let stage = try await Stage.open(maxPerLane: 3)
         try await stage.stack.background { context in
@@ -116,7 +117,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("L11 P12 the limit is that of all processes together, and who is no more takes no place")
+    @Test("All processes share the lane limit, and an ended process keeps no slot")
     func processes() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -133,18 +134,18 @@ import Testing
         await second.pipeline.settled()
         #expect(second.takeStarts() == ["a3"])
         second.pipeline.suspend()
-        // As if the process were gone.
+        // Simulates an ended process.
         first.pipeline.handle.engine.abandon()
         let third = try await Stage.open(location, maxPerLane: 2)
         third.learn(from: first)
-        // It may have ended its process, so it is not started right after a3.
+        // `a2` may have ended its process, so it does not start right after `a3`.
         try await third.play([.resume(), .pass(.seconds(30), "a2")])
         try await third.play([.done("a2", "a4"), .done("a4")])
         try await second.end("a3")
         for stage in [first, second, third] { try await stage.close() }
     }
 
-    @Test("L11 what waits for a place has it also where others say another limit, or none")
+    @Test("An operation that waits for a slot gets it even if another process declares another limit or none")
     func disagreement() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -154,7 +155,7 @@ import Testing
         second.learn(from: first)
         try await first.play([.resume("a1"), .done("a1", "a2")])
         #expect(try await first.row("a3")?.status == .waiting)
-        // What is deleted by hand goes by what the store was told last.
+        // A delete by hand follows the limit that was stored last.
         let id = first.id("a2")
         try await first.stack.background { context in
             context.delete(try #require(try context.find(id)))
@@ -172,7 +173,7 @@ import Testing
         for stage in [first, second] { try await stage.close() }
     }
 
-    @Test("L4 L11 what its processes keep ending with lets the next one have its place once it counts as failed")
+    @Test("An operation that keeps crashing its processes gives up its slot once it counts as failed")
     func quarantine() async throws {
         let stage = try await Stage.open(maxPerLane: 1)
         try await Self.commit(stage, "a1", "a2")
@@ -184,9 +185,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test(
-        "L11 what waits for a place and is deleted has its turn when that is undone, also where the place is free by then"
-    )
+    @Test("Undoing the delete of an operation that waits for a slot lets it run, even if the slot is free already")
     func undone() async throws {
         for isFree in [false, true] {
             let stage = try await Stage.open(maxPerLane: 1)
@@ -217,7 +216,7 @@ import Testing
         }
     }
 
-    @Test("C15 L11 a commit says that an operation waits for a place, and that it does no more")
+    @Test("A commit reports when an operation waits for a slot and when it no longer does")
     func changes() async throws {
         let stage = try await Stage.open(maxPerLane: 1)
         try await Self.commit(stage, "a1", "a2")
@@ -238,7 +237,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("L9 L11 a handler that lingers behind its operation keeps its own lane waiting, and no other one")
+    @Test("A handler that outlives its operation holds back its own lane only")
     func lingering() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let (goes, go) = AsyncStream.makeStream(of: Never.self)
@@ -269,7 +268,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("L11 another limit holds for what waits already")
+    @Test("A changed limit applies to operations that already wait")
     func change() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -287,7 +286,7 @@ import Testing
         try await third.close()
     }
 
-    @Test("L11 a lower limit, and a pipeline's new name, hold for what runs no more and what waits")
+    @Test("A lower limit and a new pipeline name apply to interrupted and waiting operations")
     func renamed() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -313,7 +312,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("L11 a broker's limit is that of each of its queues")
+    @Test("A broker's lane limit applies to each of its queues")
     func queues() async throws {
         struct Line: OperationPayload {}
         final class Waiter: TaskHandler {
@@ -348,7 +347,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("L11 a limit that says nothing, or contradicts the ordering, is refused")
+    @Test("An invalid limit or one that contradicts the ordering is refused")
     func refused() async throws {
         for (ordering, limit) in [(PipelineOrdering.flat, 0), (.fifo, 2), (.lifo, 1), (.commits, 2)] {
             let error = await #expect(throws: PipelineError.self) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataPipeline
 
-/// Options of which one is at an end of its range.
+/// Options with one value at an end of its range.
 private struct Options: Sendable, CustomTestStringConvertible {
     var name: String
     var maxConcurrent: Int? = 8
@@ -19,7 +19,7 @@ private struct Options: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// The longest and the shortest that there are.
+    /// The longest and the shortest representable durations.
     static let longest = Duration.seconds(Int64.max) * 18
     static let shortest = Duration.seconds(Int64.min) * 18
     static let integers = [Int.min, -1, 0, 1, Int.max - 1, Int.max]
@@ -50,7 +50,7 @@ private struct Options: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite("P6 every option takes or refuses its whole range when a pipeline or broker is opened", .timeLimit(.minutes(2)))
+@Suite("Option values that pipelines and brokers accept or refuse", .timeLimit(.minutes(2)))
 struct OptionTests {
     private struct Refusal: Error {}
 
@@ -58,13 +58,13 @@ struct OptionTests {
         func handle(_ attempt: Attempt<Named>) async throws -> Outcome { try OptionTests.handle(attempt) }
     }
 
-    /// Each operation fails once, and is to pause then.
+    /// Each operation fails once and then pauses.
     private static func handle(_ attempt: Attempt<Named>) throws -> Outcome {
         if attempt.number == 1 { throw Refusal() }
         return .done
     }
 
-    @Test("by itself", arguments: Options.all, [false, true])
+    @Test("Each extreme value of one option is refused or works", arguments: Options.all, [false, true])
     private func option(_ options: Options, isBroker: Bool) async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let clock = VirtualClock()
@@ -72,7 +72,7 @@ struct OptionTests {
         do {
             runner = try await Self.open(stack, options, isBroker, clock)
         } catch let error as PipelineError where error.code == .invalidArgument {
-            // Refused, and nothing is left of it: the same name can be opened.
+            // The refusal leaves nothing open: the same name can be opened.
             _ = try await Self.open(stack, Options(name: "standard"), isBroker, clock)
             return try await stack.close()
         }
@@ -134,7 +134,7 @@ struct OptionTests {
         )
     }
 
-    @Test("what no limit is meant by runs everything, by the clock of the machine")
+    @Test("A pipeline without effective limits runs all operations on the system clock")
     func unlimited() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let pipeline = try await Pipeline.open(
@@ -156,7 +156,11 @@ struct OptionTests {
         try await stack.close()
     }
 
-    @Test("what a handler asks for as well", arguments: Options.durations, [false, true])
+    @Test(
+        "Every delay that a handler requests is accepted and stays within the range of dates",
+        arguments: Options.durations,
+        [false, true]
+    )
     func outcomes(_ pause: Duration, isPostponed: Bool) async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A"])

@@ -5,7 +5,7 @@ import StrataPipeline
 import StrataTesting
 import Testing
 
-@Suite("L11 P6 rate limits", .timeLimit(.minutes(1))) struct RateLimitTests {
+@Suite("Rate limits", .timeLimit(.minutes(1))) struct RateLimitTests {
     private static func open(_ stack: ContextStack, _ name: PipelineName, _ limit: RateLimit, _ clock: VirtualClock)
         async throws -> (Pipeline, EventLog)
     {
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    /// Waits until everything that was started has ended and been written.
+    /// Waits until every started operation has ended and its end is stored.
     private static func count(_ log: EventLog, _ pipeline: Pipeline) async throws -> Int {
         await pipeline.settled()
         let started = log.started.count
@@ -30,9 +30,7 @@ import Testing
         return log.started.count
     }
 
-    @Test(
-        "no more are started than the limit allows, and none fewer; a rest lets as many start at once as there are tokens"
-    )
+    @Test("A pipeline starts exactly as many operations as the limit allows, and after a rest the full count at once")
     func limit() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let clock = VirtualClock()
@@ -47,7 +45,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("the limit is that of all who run the pipeline, and outlives them; other pipelines have their own")
+    @Test("All runners of a pipeline share its rate limit, which survives them; other pipelines have their own")
     func shared() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -80,7 +78,7 @@ import Testing
         func handle(_ attempt: Attempt<Named>) async throws -> Outcome { .done }
     }
 
-    @Test("brokers of one handler have a limit each, by their names: of two of one name the second is refused")
+    @Test("Brokers with one handler have separate rate limits by name; a second broker of the same name is refused")
     func brokers() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let clock = VirtualClock()
@@ -111,7 +109,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("drained() does not wait for a rate limit")
+    @Test("`drained()` does not wait for a rate limit")
     func drained() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let clock = VirtualClock()
@@ -126,7 +124,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a limit is at least one attempt, and a millisecond")
+    @Test("A rate limit allows at least one attempt and lasts at least one millisecond")
     func bounds() {
         #expect(RateLimit(0, per: .zero) == RateLimit(1, per: .milliseconds(1)))
         #expect(RateLimit(60, per: .seconds(60)).count == 60)

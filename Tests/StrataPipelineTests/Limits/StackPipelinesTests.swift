@@ -5,8 +5,8 @@ import StrataTesting
 import Synchronization
 import Testing
 
-@Suite("P6 L11 what holds for all pipelines of a stack together", .timeLimit(.minutes(1))) struct StackPipelinesTests {
-    /// Handlers that wait until they are let go, and say who they are.
+@Suite("Limits and suspension of all pipelines of a stack", .timeLimit(.minutes(1))) struct StackPipelinesTests {
+    /// Handlers that wait until they are released, and record their names.
     private final class Gate: Sendable {
         private let state = Mutex((running: [String](), most: 0, waiting: [CheckedContinuation<Void, Never>]()))
 
@@ -23,7 +23,7 @@ import Testing
             }
         }
 
-        /// Lets the first go.
+        /// Releases the first waiting handler.
         func open() {
             state.withLock { state in
                 state.running.removeFirst()
@@ -52,7 +52,7 @@ import Testing
         while try await !condition() { try await Task.sleep(for: .milliseconds(1)) }
     }
 
-    @Test("P6 L11 a limit for all is kept, and each of them has its turn")
+    @Test("Pipelines share the stack's limit, and each of them gets its share")
     func limit() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         try stack.pipelines.setMaxConcurrent(2)
@@ -67,7 +67,7 @@ import Testing
             gate.open()
         }
         #expect(gate.most == 2)
-        // Nobody is left out for long: among any six there are all three.
+        // No pipeline waits long: any six starts in a row include all three pipelines.
         for start in 0...4 { #expect(Set(order[start..<(start + 6)]).count == 3, "\(order)") }
         try stack.pipelines.setMaxConcurrent(nil)
         while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 {
@@ -76,7 +76,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("P6 they are suspended and resumed together, counted, beside what is said to each; also before one is open")
+    @Test("All pipelines are suspended and resumed together, beside each one's own count, even before they open")
     func suspension() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         #expect(stack.pipelines.suspend() == 1)
@@ -94,7 +94,7 @@ import Testing
         #expect(stack.pipelines.resume() == 0)
         try await Self.wait { gate.running.count == 2 }
         #expect(Set(gate.running) == ["a", "c"])
-        // Those that run go on.
+        // Running handlers continue.
         stack.pipelines.suspend()
         gate.open()
         gate.open()
@@ -109,7 +109,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("drained() of all waits also where they make work for each other, and wait for each other")
+    @Test("`drained()` of a stack waits for pipelines that queue work for each other and depend on each other")
     func drained() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let names: [PipelineName] = ["ping", "pong"]

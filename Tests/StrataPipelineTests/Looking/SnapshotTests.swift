@@ -4,7 +4,7 @@ import StrataPipeline
 import StrataTesting
 import Testing
 
-@Suite("L10 L8 P11 what is queued, and why it waits", .timeLimit(.minutes(1))) struct SnapshotTests {
+@Suite("Queue snapshots and wait reasons", .timeLimit(.minutes(1))) struct SnapshotTests {
     private static func blockers(_ stage: Stage, _ name: String) async throws -> [Blocker] {
         let id = stage.id(name)
         return try await stage.stack.background { context in
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test("an operation says what keeps it")
+    @Test("An operation reports what it waits for")
     func blocked() async throws {
         let network = ManualConstraint(.network, isSatisfied: false)
         let stage = try await Stage.open(constraints: [network])
@@ -35,7 +35,10 @@ import Testing
         try await stage.close()
     }
 
-    @Test("one that waits for its turn says whose turn it is", arguments: [PipelineOrdering.fifo, .lifo, .commits])
+    @Test(
+        "An operation that waits for its lane names the operation ahead of it",
+        arguments: [PipelineOrdering.fifo, .lifo, .commits]
+    )
     func turn(_ ordering: PipelineOrdering) async throws {
         let stage = try await Stage.open(ordering: ordering)
         try await stage.commit(["A"])
@@ -49,7 +52,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("what is parked does not wait behind the head of a lane, nor do those of its commit beside it")
+    @Test("Neither parked operations nor those of the head's own commit count as waiting in a blocked lane")
     func waiting() async throws {
         for ordering in [PipelineOrdering.fifo, .commits] {
             let stage = try await Stage.open(ordering: ordering, whenFailed: .park)
@@ -71,9 +74,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test(
-        "K8 a lane whose head waits for an operation elsewhere that does not go on is one as well, and one that goes on is none"
-    )
+    @Test("A lane whose head depends on a blocked operation elsewhere is blocked; a progressing lane is not")
     func blockedElsewhere() async throws {
         let stage = try await Stage.open(ordering: .fifo)
         try await stage.commit(["a1", "b1←a1", "b2", "c1", "d1←c1"], lane: { String($0.first!) })
@@ -92,7 +93,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("it says in words what is queued, and in a line each which lanes are blocked and why")
+    @Test("A snapshot describes the queue in words, with one line for each blocked lane and its reason")
     func words() async throws {
         let stage = try await Stage.open(
             ordering: .fifo,
@@ -117,7 +118,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("a snapshot counts, and names the lanes that are stuck and why")
+    @Test("A snapshot counts operations and names blocked lanes with their reasons")
     func snapshot() async throws {
         let stage = try await Stage.open(ordering: .fifo)
         try await stage.commit(["a1", "a2", "a3", "b1", "b2", "c1"], lane: { String($0.first!) })

@@ -5,9 +5,9 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("L17 one table says from which status an operation may go to which", .timeLimit(.minutes(1)))
+@Suite("Allowed status transitions and their journal", .timeLimit(.minutes(1)))
 struct TransitionTests {
-    @Test("L17 the database refuses what the table does not have, and lets the rest pass")
+    @Test("The database refuses every transition that is not in the table, and allows the others")
     func table() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A"])
@@ -28,7 +28,7 @@ struct TransitionTests {
 
     private struct Undo: Error {}
 
-    /// Has an operation go from one status to another, and takes that back.
+    /// Moves an operation from one status to another, and rolls that back.
     private static func go(
         from old: OperationStatus,
         to new: OperationStatus,
@@ -37,7 +37,7 @@ struct TransitionTests {
     ) throws {
         do {
             try stack.transact(author: "test") { transaction in
-                // There is a way from pending to each of them.
+                // Every status can be reached from pending.
                 if old == .waiting || old == .held || old == .active || old == .failed {
                     try set(old, number, transaction)
                 }
@@ -55,7 +55,7 @@ struct TransitionTests {
     }
 
     @Test(
-        "L17 nor that an operation has a worker and is not active, or is active without one, or goes back behind an epoch",
+        "The database refuses an inconsistent worker and status, an epoch that decreases, and an unknown status",
         arguments: [
             "\"worker\" = 1", "\"status\" = 3", "\"status\" = 3, \"worker\" = 1, \"epoch\" = -1", "\"status\" = 7",
         ]
@@ -71,7 +71,7 @@ struct TransitionTests {
     }
 
     @Test(
-        "L17 nor does anything like that come in by an insert",
+        "An import refuses rows with an inconsistent status",
         arguments: [
             #"{"worker":1}"#, #"{"status":3}"#, #"{"awaitsPlace":true}"#, #"{"status":4,"worker":1}"#,
             #"{"status":3,"worker":1,"awaitsPlace":true}"#,
@@ -84,13 +84,13 @@ struct TransitionTests {
         let error = await #expect(throws: PipelineError.self) { try await stage.stack.importLines([line, torn]) }
         #expect(error?.code == .invalidArgument)
         #expect(try await stage.stack.background { try $0.count(QueuedOperation.all) } == 1)
-        // It was that and nothing else.
+        // Only the inconsistent row caused the refusal.
         try await stage.stack.importLines([line])
         #expect(try await stage.stack.background { try $0.count(QueuedOperation.all) } == 2)
         try await stage.close()
     }
 
-    /// The line that an operation is exported as, and the same of another one with other values.
+    /// The exported line of an operation, and the line of another operation with other values.
     private static func line(
         of stack: ContextStack,
         setting values: String
@@ -103,7 +103,7 @@ struct TransitionTests {
         return (line, String(decoding: try JSONSerialization.data(withJSONObject: torn), as: UTF8.self))
     }
 
-    @Test("L17 every step is in the journal of a pipeline that keeps one, and of no other one")
+    @Test("The journal of a pipeline records every transition, and a pipeline without a journal records none")
     func journal() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let clock = VirtualClock()
@@ -116,7 +116,7 @@ struct TransitionTests {
             try context.commit()
             return [first.id.number, second.id.number, third.id.number]
         }
-        // What was queued before there was a journal is in it from its next step on.
+        // An operation queued before the journal existed appears in it from its next transition.
         let pipeline = try await Pipeline.open(
             stack,
             named: .work,
@@ -155,7 +155,7 @@ struct TransitionTests {
         #expect(path(ids[2]) == ["held", "deleted"])
         #expect(path(late) == ["pending", "active", "completed"])
         #expect(steps.allSatisfy { $0.pipeline == .work })
-        // They go when they are old.
+        // Old entries are deleted.
         clock.advance(by: .seconds(8 * 24 * 3600))
         await pipeline.settled()
         let oldest = clock.now.addingTimeInterval(-7 * 24 * 3600)
@@ -165,12 +165,12 @@ struct TransitionTests {
                 try context.count(OperationTransition.where { $0.at > oldest })
             )
         }
-        // What follows from a commit has the time of the machine.
+        // Transitions that follow from a commit have the time of the system clock.
         #expect(left == young && left < steps.count)
         try await stack.close()
     }
 
-    @Test("an operation whose delete is undone begins anew, also where it was running")
+    @Test("An operation whose delete is undone starts again, even if it was running")
     func undone() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A"])
@@ -182,7 +182,7 @@ struct TransitionTests {
             context.delete(try #require(try context.find(row.id)))
             try context.commit()
         }
-        // The first attempt hears that it has lost it.
+        // The first attempt learns that it has lost the operation.
         try await stage.log.waitForEnd(of: row.id)
         try await form.perform { context in
             try context.undo()

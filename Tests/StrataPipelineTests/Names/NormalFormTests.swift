@@ -6,14 +6,14 @@ import StrataTesting
 import Synchronization
 import Testing
 
-/// Swift takes `é` as one scalar and as a letter with an accent for equal. The store does not, so the two are two names.
+/// Swift considers `é` as one scalar and as a letter with an accent equal. The store does not, so these are two names.
 @Suite("Names in two normal forms are two names", .timeLimit(.minutes(1)))
 struct NormalFormTests {
     static let composed = "caf\u{e9}"
     static let decomposed = "cafe\u{301}"
     static let both = [composed, decomposed]
 
-    /// What handlers were given, in order.
+    /// The texts that handlers received, in order.
     private final class Notes: Sendable {
         private let texts = Mutex<[UTF8Text]>([])
 
@@ -21,7 +21,7 @@ struct NormalFormTests {
         var sorted: [UTF8Text] { texts.withLock { $0 }.sorted() }
     }
 
-    /// Lets as many handlers go on as have met here.
+    /// Holds handlers until the given number of them have joined.
     private final class Meeting: Sendable {
         private let state: Mutex<(missing: Int, waiting: [CheckedContinuation<Void, Never>])>
 
@@ -43,7 +43,7 @@ struct NormalFormTests {
         try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
     }
 
-    @Test("lanes with a limit run side by side, and no operation is left over")
+    @Test("Lanes with a limit run concurrently, and no operation is left over")
     func lanes() async throws {
         let stack = try await Self.stack()
         let meeting = Meeting(of: 2)
@@ -63,7 +63,7 @@ struct NormalFormTests {
         try await stack.close()
     }
 
-    @Test("an operation whose lane is full says so, and one of the other form is not waiting")
+    @Test("An operation in a full lane reports it, and one in the lane of the other form does not wait")
     func blockers() async throws {
         let stage = try await Stage.open(maxPerLane: 1)
         try await stage.commit(["A", "B", "C"]) { $0 == "C" ? Self.decomposed : Self.composed }
@@ -76,7 +76,7 @@ struct NormalFormTests {
         try await stage.close()
     }
 
-    @Test("serial lanes do not wait for each other", arguments: [PipelineOrdering.fifo, .lifo, .commits])
+    @Test("Serial lanes do not wait for each other", arguments: [PipelineOrdering.fifo, .lifo, .commits])
     func orderings(_ ordering: PipelineOrdering) async throws {
         let stack = try await Self.stack()
         let meeting = Meeting(of: 2)
@@ -92,7 +92,7 @@ struct NormalFormTests {
         try await stack.close()
     }
 
-    @Test("pipelines run their own operations only")
+    @Test("Pipelines run their own operations only")
     func pipelines() async throws {
         let stack = try await Self.stack()
         let notes = [Notes(), Notes()]
@@ -127,7 +127,7 @@ struct NormalFormTests {
         }
     }
 
-    @Test("a broker takes the queues of both forms in turn, and another one takes one form only")
+    @Test("Two brokers each take the queue of one form")
     func brokers() async throws {
         let stack = try await Self.stack()
         let (notes, other) = (Notes(), Notes())
@@ -153,7 +153,7 @@ struct NormalFormTests {
         try await stack.close()
     }
 
-    @Test("a broker with one slot goes through queues of both forms")
+    @Test("A broker with one slot runs queues of both forms")
     func oneSlot() async throws {
         let stack = try await Self.stack()
         let notes = Notes()
@@ -173,7 +173,7 @@ struct NormalFormTests {
         try await stack.close()
     }
 
-    @Test("a constraint of one form does not wake what waits for the other")
+    @Test("A constraint of one form does not wake operations that wait for the other form")
     func constraints() async throws {
         let constraints = Self.both.map { ManualConstraint(Constraint(rawValue: $0), isSatisfied: false) }
         #expect(constraints[0].constraint != constraints[1].constraint)
@@ -194,7 +194,7 @@ struct NormalFormTests {
         try await stage.close()
     }
 
-    @Test("schedules of both forms come, each by itself")
+    @Test("Schedules of both forms run, each separately")
     func schedules() async throws {
         let clock = VirtualClock()
         let stack = try await Self.stack()
@@ -222,7 +222,7 @@ struct NormalFormTests {
         try await stack.close()
     }
 
-    @Test("keys of both forms are two keys", arguments: [DuplicatePolicy.keep, .replace])
+    @Test("Keys of both forms are two keys", arguments: [DuplicatePolicy.keep, .replace])
     func keys(_ policy: DuplicatePolicy) async throws {
         let stack = try await Self.stack()
         let ids = try await stack.background { context in
@@ -244,7 +244,7 @@ struct NormalFormTests {
         try await stack.close()
     }
 
-    @Test("the key of an operation that ends is released for the same form only")
+    @Test("An operation that ends releases its key in its own form only")
     func releasedKeys() async throws {
         let stack = try await Self.stack()
         let notes = Notes()
@@ -264,7 +264,7 @@ struct NormalFormTests {
         try await stack.close()
     }
 
-    @Test("operations in random queues and lanes, under random keys, are all run", arguments: [false, true])
+    @Test("Operations in random queues and lanes with random keys all run", arguments: [false, true])
     func random(isBroker: Bool) async throws {
         let seed = UInt64.random(in: 1...UInt64.max)
         var generator = Dice(seed: seed)

@@ -6,14 +6,14 @@ import StrataTesting
 import Testing
 
 @Suite("Operations that join an earlier commit", .timeLimit(.minutes(1))) struct JoinTests {
-    @Test("have their turn with it, before what was queued since")
+    @Test("A joined operation runs with its commit, before operations queued later")
     func turn() async throws {
         for ordering in [PipelineOrdering.commits, .fifo, .flat] {
             let stage = try await Stage.open(ordering: ordering, max: 1)
             try await stage.commit(["A", "B"])
             try await stage.commit(["C"])
             try await stage.commit(["D"], joining: "B")
-            // Also by way of another one that has joined.
+            // An operation can also join through another joined one.
             try await stage.commit(["E"], joining: "D")
             try await stage.play([
                 .resume("A"), .done("A", "B"), .done("B", "D"), .done("D", "E"), .done("E", "C"), .done("C"),
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("in `commits` the next commit waits for them, also where they have come while the others ran")
+    @Test("With .commits, the next commit waits for joined operations, even if they came while the others ran")
     func late() async throws {
         let stage = try await Stage.open(ordering: .commits)
         try await stage.commit(["A"])
@@ -34,7 +34,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("take over the key of the order, and stand behind what they have joined when the store is opened again")
+    @Test("A joined operation takes over the sort key and still follows its commit after the store reopens")
     func sortKey() async throws {
         let folder = try ScratchFolder()
         let stage = try await Stage.open(.sqlite(folder.file("s.sqlite")), ordering: .fifo)
@@ -51,7 +51,7 @@ import Testing
         try await again.close()
     }
 
-    @Test("have joined also where they were committed in the meantime")
+    @Test("A join holds even if the operation was committed in the meantime")
     func committedMeanwhile() async throws {
         let stage = try await Stage.open(ordering: .fifo)
         try await stage.commit(["A"])
@@ -75,7 +75,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("that would wait for what waits for them are refused")
+    @Test("A join that would create a dependency cycle is refused")
     func ring() async throws {
         let stage = try await Stage.open(ordering: .commits)
         try await stage.commit(["A"])
@@ -86,9 +86,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test(
-        "an operation that is queued already, or is queued elsewhere, does not join; one that nobody has queued yet gives nothing to join"
-    )
+    @Test("A queued operation or one of another pipeline cannot join; joining an uncommitted one has no effect")
     func refused() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A", "B"])

@@ -6,13 +6,13 @@ import Testing
 
 @testable import StrataPipeline
 
-/// Also T18, as far as that is known: the change the other way.
+/// Covers changes to `.flat` and, the other way, from `.fifo` and `.flat` to `.commits`.
 @Suite(
-    "T17 T18 P4 what is queued keeps its order when its pipeline is declared with another one",
+    "Queued operations keep their order when the pipeline's ordering changes",
     .timeLimit(.minutes(1))
 )
 struct OrderChangeTests {
-    /// A pipeline with an operation in each of these commits, closed, and opened with another ordering.
+    /// A pipeline with these commits that was closed and opened with another ordering.
     private static func changed(
         _ folder: ScratchFolder,
         from former: PipelineOrdering,
@@ -29,9 +29,7 @@ struct OrderChangeTests {
         return second
     }
 
-    @Test(
-        "from commits to flat: one commit before the next, those of one side by side, and what comes later beside all"
-    )
+    @Test("From .commits to .flat, queued commits stay one after the other, and new operations run beside them")
     func commitsToFlat() async throws {
         let folder = try ScratchFolder()
         let stage = try await Self.changed(folder, from: .commits, to: .flat, ["A", "B"], ["C"], ["D", "E"])
@@ -43,7 +41,7 @@ struct OrderChangeTests {
         try await stage.close()
     }
 
-    @Test("also after one more restart, and if the change is taken back")
+    @Test("The order survives another restart and a change back")
     func again() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -58,7 +56,7 @@ struct OrderChangeTests {
         try await stage.close()
     }
 
-    @Test("from fifo and lifo: one after the other as before", arguments: [PipelineOrdering.fifo, .lifo])
+    @Test("From .fifo and .lifo, operations stay one after the other", arguments: [PipelineOrdering.fifo, .lifo])
     func exclusive(_ former: PipelineOrdering) async throws {
         let folder = try ScratchFolder()
         let stage = try await Self.changed(folder, from: former, to: .flat, ["A", "B"], ["C"])
@@ -72,9 +70,7 @@ struct OrderChangeTests {
         try await stage.close()
     }
 
-    @Test(
-        "from fifo to commits: those of one commit stay one after the other; from flat to commits, one commit before the next"
-    )
+    @Test("From .fifo to .commits, operations stay sequential; from .flat, one commit runs before the next")
     func toCommits() async throws {
         let folder = try ScratchFolder()
         let stage = try await Self.changed(folder, from: .fifo, to: .commits, ["A", "B"], ["C"])
@@ -86,7 +82,7 @@ struct OrderChangeTests {
         try await flat.close()
     }
 
-    @Test("lanes do not wait for each other")
+    @Test("Lanes do not wait for each other")
     func lanes() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -102,7 +98,7 @@ struct OrderChangeTests {
     }
 
     @Test(
-        "one that has failed keeps the others waiting only if that is declared",
+        "A failed operation holds back the others only if the policy says so",
         arguments: [FailurePolicy.block, .park]
     )
     func failed(_ policy: FailurePolicy) async throws {
@@ -129,7 +125,7 @@ struct OrderChangeTests {
         try await stage.close()
     }
 
-    @Test("so does what is taken over from a former name")
+    @Test("Operations taken over from a previous name keep their order")
     func formerName() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -152,7 +148,7 @@ struct OrderChangeTests {
         try await stack.close()
     }
 
-    @Test("of commits of many operations as well, by few dependencies")
+    @Test("Commits of many operations keep their order with few dependencies")
     func many() async throws {
         let stage = try await Stage.open(ordering: .commits)
         try await stage.stack.background { context in

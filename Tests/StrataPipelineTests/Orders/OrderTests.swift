@@ -4,7 +4,8 @@ import StrataPipeline
 import StrataTesting
 import Testing
 
-/// A row of the table of dequeue orders: what is committed while the pipeline is suspended, and what then starts what.
+/// A row of the table of dequeue orders: the commits made while the pipeline is suspended, and the steps with the
+/// starts that each step causes.
 struct OrderRow: CustomTestStringConvertible, Sendable {
     let id: String
     let commits: [[Entry]]
@@ -88,8 +89,8 @@ struct OrderRow: CustomTestStringConvertible, Sendable {
     ]
 }
 
-@Suite("P4 P5 dequeue order") struct OrderTests {
-    @Test("in a flat pipeline", .timeLimit(.minutes(1)), arguments: OrderRow.all)
+@Suite("Dequeue order") struct OrderTests {
+    @Test("A flat pipeline starts operations in the expected order", .timeLimit(.minutes(1)), arguments: OrderRow.all)
     func flat(_ row: OrderRow) async throws {
         let stage = try await Stage.open(max: row.max)
         for commit in row.commits { try await stage.commit(commit) }
@@ -97,7 +98,11 @@ struct OrderRow: CustomTestStringConvertible, Sendable {
         try await stage.close()
     }
 
-    @Test("in a pipeline that goes commit by commit", .timeLimit(.minutes(1)), arguments: OrderRow.all)
+    @Test(
+        "A pipeline ordered by commits starts operations in the expected order",
+        .timeLimit(.minutes(1)),
+        arguments: OrderRow.all
+    )
     func commits(_ row: OrderRow) async throws {
         let stage = try await Stage.open(ordering: .commits, max: row.max)
         for commit in row.commits { try await stage.commit(commit) }

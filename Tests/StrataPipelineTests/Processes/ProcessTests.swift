@@ -9,15 +9,16 @@ private struct Chore: OperationPayload {
     var number: Int
 }
 
-@Suite("P12 L1 L2 L3 several processes drain one pipeline, and are killed") struct ProcessTests {
+@Suite("Several processes drain one pipeline and are killed") struct ProcessTests {
     private static let lanes = 6
     private static let perLane = 200
-    /// How many processes are killed, and how many of these are to have run an operation then.
+    /// The maximum number of killed processes, and the minimum number of those that must have run an operation when
+    /// killed.
     private static let maximumKills = 20
     private static let minimumLosses = 10
 
     @Test(
-        "every operation ends once, with its mark, and is counted once in a row of all of them, and lanes keep their order",
+        "Every operation ends and is counted exactly once although processes are killed, and lanes keep their order",
         .timeLimit(.minutes(5)),
         arguments: [2, 4]
     )
@@ -47,7 +48,7 @@ private struct Chore: OperationPayload {
             try await Task.sleep(for: .milliseconds(Int.random(in: 10...50)))
             let place = Int.random(in: 0..<workers.count)
             let victim = workers[place].id
-            // Spread over the whole of the queue.
+            // The kills are spread over the whole queue.
             let isDue =
                 total - left >= killed.count * total / (Self.maximumKills + 1) && killed.count < Self.maximumKills
             guard isDue, try diary.entries().contains(where: { $0.process == victim }) else { continue }
@@ -69,7 +70,7 @@ private struct Chore: OperationPayload {
         #expect(left.isEmpty, "\(comment): \(left.map { "\($0.id) \($0.status)" })")
         #expect(marks.count == total && Set(marks).count == marks.count, comment)
         #expect(finished.count == total && finished.allSatisfy { $0.result == .completed }, comment)
-        // A process that was killed has used no attempt.
+        // A killed process uses no attempt.
         #expect(finished.allSatisfy { $0.attempts == 1 }, comment)
         let counted = try await stack.background { try $0.column(Counter.all, \.last) }
         #expect(counted == [total], comment)
@@ -78,7 +79,7 @@ private struct Chore: OperationPayload {
         try await stack.close()
     }
 
-    /// Whether a process is said to run an operation.
+    /// Whether the store says that a process runs an operation.
     private static func isHolding(_ process: Int32, _ context: ObjectContext) throws -> Bool {
         let workers = try context.rows(PipelineWorker.where { $0.process == Int(process) }).map(\.id.number)
         return try context.rows(QueuedOperation.where { $0.status == .active }).contains { row in
@@ -86,8 +87,8 @@ private struct Chore: OperationPayload {
         }
     }
 
-    /// Checks that the operations of a lane have begun one by one in their order, each when the handler of the one before had ended, and once
-    /// more only if the process that ran it was dead by then: it was killed, and writes nothing any more.
+    /// Checks that the operations of a lane began in order, each after the handler of the previous one had ended. An
+    /// operation may begin again only if the process that ran it was killed before and writes nothing more.
     private static func check(_ entries: [DiaryEntry], lane: String, _ killed: Set<Int32>, _ comment: Comment) {
         let last = Dictionary(entries.enumerated().map { ($1.process, $0) }) { $1 }
         var former: DiaryEntry?
@@ -109,7 +110,7 @@ private struct Chore: OperationPayload {
     }
 
     @Test(
-        "T8 killed after its handler has returned and before that is in the store: delivered again, under the same id",
+        "An operation runs again under its id if its process is killed before the handler's result is stored",
         .timeLimit(.minutes(1))
     )
     func handled() async throws {
@@ -123,7 +124,7 @@ private struct Chore: OperationPayload {
         }
         let worker = try Child("handle", url.path)
         #expect(try await worker.next() == "started \(id.number)")
-        // Whoever writes keeps the end of the operation from being written.
+        // The held writer prevents the end of the operation from being stored.
         let writer = await HeldWriter(stack)
         #expect(try await worker.next() == "handled")
         try await Task.sleep(for: .milliseconds(50))

@@ -4,15 +4,20 @@ import Strata
 import StrataPipeline
 import Testing
 
-/// Every change of a file that SQLite makes is a step, and so is every lock that it takes or leaves: what a process has done to a
-/// store can be told apart at these only. A process is killed before each of them, and another one follows it.
+/// A step is each change of a file by SQLite, and each lock that SQLite takes or releases. Other processes can
+/// distinguish the states of a store only at these steps. The test kills a process before a step, and another process
+/// continues.
 ///
-/// By default as many of the steps as fit into some seconds are tried, others each time; `STRATA_STEPS=all` tries all.
-@Suite("L1 L2 L3 L4 T7 T8 T11 killed between any two steps") struct StepTests {
+/// By default the test tries a selection of steps that fits into some seconds, a different one each time;
+/// `STRATA_STEPS=all` tries all.
+@Suite("A process is killed between any two steps") struct StepTests {
     private static let isComplete = ProcessInfo.processInfo.environment["STRATA_STEPS"] == "all"
     private static let portion = 40
 
-    @Test("of enqueue, claim, a handler's commit, retry and completion", .timeLimit(.minutes(20)))
+    @Test(
+        "A kill during enqueueing, claiming, a handler's commit, a retry or a completion loses nothing",
+        .timeLimit(.minutes(20))
+    )
     func steps() async throws {
         let folder = try ScratchFolder()
         let count = try await callsOfWholeRun(folder.file("whole.sqlite"))
@@ -22,11 +27,11 @@ import Testing
         }
     }
 
-    @Test("of opening and rescue", .timeLimit(.minutes(20)))
+    @Test("A kill during the opening or the rescue after an earlier kill loses nothing", .timeLimit(.minutes(20)))
     func rescue() async throws {
         let folder = try ScratchFolder()
         let origin = folder.file("origin.sqlite")
-        // One that dies while all of its handlers may be running.
+        // A process that dies while all of its handlers may be running.
         let whole = try await callsOfWholeRun(folder.file("whole.sqlite"))
         var call = whole / 3
         var active = 0
@@ -50,23 +55,23 @@ import Testing
 
     // MARK: Runs
 
-    /// Kills one before a call, and has another one follow it.
+    /// Kills a process before a call, and runs another process after it.
     private func kill(before call: Int, _ url: URL, _ comment: Comment) async throws {
         let killed = try await run(url, killBefore: call)
         try await inspect(url, after: killed, comment)
-        // Threads may have come in another order, and the call after the last one.
+        // Threads may run in another order, so the call may come after the last one.
         let next = try await run(url, killBefore: 0)
         #expect(next.last?.hasPrefix("done") == true, "\(comment): \(next)")
         try await check(url, comment)
         Self.remove(url)
     }
 
-    /// Runs it until it is killed, or done. Gives what it has acknowledged.
+    /// Runs a process until it is killed or done. Returns the lines that it has acknowledged.
     private func run(_ url: URL, killBefore call: Int) async throws -> [String] {
         try await Child("steps", url.path, "\(call)").end()
     }
 
-    /// How many calls there are if nothing happens.
+    /// The number of calls of a run without a kill.
     private func callsOfWholeRun(_ url: URL) async throws -> Int {
         let lines = try await run(url, killBefore: 0)
         let last = try #require(lines.last, "nothing came of it")
@@ -108,7 +113,8 @@ import Testing
 
     // MARK: Checks
 
-    /// What a killed process has left: of each commit all or nothing, and what it has told of.
+    /// Checks the state after a kill: each commit is stored completely or not at all, and everything acknowledged is
+    /// stored.
     private func inspect(_ url: URL, after lines: [String], _ comment: Comment) async throws {
         let (operations, finished, marks, torn) = try await Self.withStack(url) { context in
             (
@@ -120,7 +126,7 @@ import Testing
                 )
             )
         }
-        // What is claimed belongs to somebody, and nothing else does.
+        // A claimed operation has a worker, and no other operation has one.
         #expect(torn == [0], "\(comment)")
         let queued = try operations.map { try number($0.payload) } + finished.map { try number($0.payload) }
         for commit in 1...3 {
@@ -133,7 +139,7 @@ import Testing
             let id = try #require(Int64(line.split(separator: " ")[1]))
             #expect(finished.contains { $0.id.number == id }, "\(line), \(comment)")
         }
-        // A handler's changes and the end of its operation come together.
+        // A handler's changes and the end of its operation are in one commit.
         for operation in operations {
             let number = try number(operation.payload)
             #expect(!marks.contains(Int64(number)), "operation \(number), \(comment)")
@@ -144,7 +150,7 @@ import Testing
         }
     }
 
-    /// What is there at last: each operation has ended once, as it was to, and nothing is left of it elsewhere.
+    /// Checks the final state: each operation has ended once with the expected result, and no other rows are left.
     private func check(_ url: URL, _ comment: Comment) async throws {
         let (left, finished, marks, integrity) = try await Self.withStack(url) { context in
             (

@@ -4,7 +4,7 @@ import Strata
 @testable import StrataPipeline
 
 extension History {
-    /// What the store and the model do not agree about.
+    /// The first difference between the store and the model.
     func difference() async throws -> String? {
         let (rows, finished, holds, ties, found) = try await stage.stack.background { context in
             (
@@ -56,7 +56,8 @@ extension History {
 
     // MARK: Draining
 
-    /// Has everything end: first what can by itself, then what waits for something that has failed. Gives what does not.
+    /// Ends everything: first the operations that can end, then those that wait for a failed operation. Returns the
+    /// ones that do not end.
     mutating func drain() async throws -> String? {
         while !model.queued.isEmpty {
             var action = easing
@@ -77,7 +78,7 @@ extension History {
         return left == [0, 0, 0, 0] ? nil : "\(left) rows are left of an empty queue"
     }
 
-    /// What lets something go on that has not failed.
+    /// An action that lets an operation continue that has not failed.
     private var easing: Action? {
         if model.suspensions > 0 { return .resume }
         if let running = model.running.map(\.name).min() { return .end(running, .done) }

@@ -2,11 +2,11 @@ import StrataPipeline
 import StoreModels
 
 extension History {
-    /// Something that may happen now; nil where the dice ask for what is not there.
+    /// A random action that is possible now; nil if the dice pick an object that does not exist.
     func draw(_ dice: inout Dice) -> Action? {
         let name = dice.pick(model.queued.keys.sorted())
         let running = dice.pick(model.running.map(\.name).sorted())
-        // Most of what can happen happens while something runs.
+        // Most actions are possible only while operations run.
         if model.suspensions > 0, dice.chance(30) { return .resume }
         switch dice.number(0..<26) {
         case 0..<5: return .commit(drafts(&dice))
@@ -36,7 +36,8 @@ extension History {
     private func drafts(_ dice: inout Dice) -> [Draft] {
         (1...dice.number(1..<4)).map { place in
             let number = lastName + place
-            // Some are queued, some are yet to be, this one itself among them. Many of these are rings.
+            // Some prerequisites are queued, others are not queued yet, and one may be the operation itself. Many of
+            // these form cycles.
             let known = model.queued.keys.sorted() + (number..<(number + 3)).map { "op\($0)" }
             var prerequisites: Set<String> = []
             while dice.number(0..<3) == 0 { prerequisites.insert(dice.pick(known)!) }

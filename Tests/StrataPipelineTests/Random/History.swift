@@ -5,18 +5,18 @@ import StrataTesting
 
 @testable import StrataPipeline
 
-/// A pipeline and the model of one, to which the same happens.
+/// A pipeline and its reference model, to which the same actions are applied.
 struct History {
     struct Stop: Error {}
 
-    /// How the pipeline is declared, and where it is kept.
+    /// The configuration of the pipeline and its location.
     struct Rules {
         let ordering: PipelineOrdering
         let whenFailed: FailurePolicy
         let limit: Int
         let limitPerLane: Int?
         let crashLimit: Int
-        /// What is in memory cannot be opened again.
+        /// A store in memory cannot be opened again.
         let isOnFile: Bool
 
         init(_ dice: inout Dice) {
@@ -29,7 +29,7 @@ struct History {
         }
     }
 
-    /// An operation that is to be queued.
+    /// An operation to enqueue.
     struct Draft {
         let name: String
         let lane: String
@@ -38,11 +38,11 @@ struct History {
         let hasLetter: Bool
     }
 
-    /// What a handler comes to.
+    /// The result of a handler.
     enum End {
         case done, thrown, waiting, failing, retrying
         case doneWithChanges
-        /// The changes are refused by the block itself, or by the store.
+        /// The block itself refuses the changes, or the store does.
         case doneInVain(byBlock: Bool)
     }
 
@@ -56,11 +56,11 @@ struct History {
         case deleteLetter(String)
         case suspend, resume, network
         case pass(Int)
-        /// A process elsewhere claims so many and ends before they do.
+        /// A process elsewhere claims this number of operations and ends before they do.
         case crashElsewhere(Int)
-        /// The process ends, and what it has left is opened again.
+        /// The process ends, and the remaining store is opened again.
         case crash
-        /// All is closed and opened again.
+        /// Everything is closed and opened again.
         case reopen
     }
 
@@ -69,7 +69,7 @@ struct History {
     private(set) var lastName = 0
     private(set) var stage: Stage
     private(set) var letters: Set<String> = []
-    /// How many stamps there are: each end with changes brings one with it, and no other one of this name.
+    /// The number of stamps: each end with changes inserts exactly one, with a name that no other stamp has.
     private(set) var stamps = 1
     private let network = ManualConstraint(.network, isSatisfied: false)
     let start: Date
@@ -83,7 +83,7 @@ struct History {
         folder = rules.isOnFile ? try ScratchFolder() : nil
         stage = try await Self.open(rules, folder, network, VirtualClock())
         start = stage.clock.now
-        // Those of one commit are in the order of their ids.
+        // Operations of one commit are in the order of their ids.
         try stage.reserve((1...Self.maximumNames).lazy.map { "op\($0)" })
         try await stage.stack.background { context in
             context.insert(Stamp(name: "there"))
@@ -115,7 +115,7 @@ struct History {
 
     // MARK: Steps
 
-    /// Has something happen to both, if it can. Gives what they do not agree about then.
+    /// Performs an action on both, if possible. Returns the first difference afterwards.
     mutating func step(_ action: Action) async throws -> String? {
         guard try await perform(action) else { return "what happened is not what was to happen" }
         await stage.pipeline.settled()
@@ -166,7 +166,7 @@ struct History {
             return try stage.crashElsewhere(claiming: count, bookRules) == claimed
         case .crash:
             model.crash(model.running.map(\.name))
-            // Nothing speaks for the worker any more.
+            // The worker sends no more heartbeats.
             stage.pipeline.handle.engine.abandon()
             let former = stage
             try await openAgain()
@@ -195,7 +195,7 @@ struct History {
         stage.learn(from: former)
     }
 
-    /// - Returns: whether it was refused if operations would wait for each other, and only then.
+    /// - Returns: true if the pipeline and the model agree on whether a cycle refuses the commit.
     private mutating func commit(_ drafts: [Draft]) async throws -> Bool {
         lastName += drafts.count
         let isQueued = model.commit(drafts)
@@ -223,7 +223,7 @@ struct History {
             model.finish(name, .completed)
             try await stage.end(name)
         case .doneWithChanges:
-            // In a commit that the next claims share.
+            // The end is in a commit that the next claims share.
             model.finish(name, .completed)
             stamps += 1
             try await stage.end(name, .success(.done { $0.insert(Stamp(name: name)) }))
@@ -267,7 +267,7 @@ struct History {
             case .retry: operation.retry()
             }
         }
-        // Its handler is cancelled first.
+        // The engine cancels the handler first.
         if isRunning { try await stage.log.waitForEnd(of: stage.id(name), count: ends + 1) }
     }
 }

@@ -1,6 +1,6 @@
 import StrataPipeline
 
-/// What a pipeline should do, on a page: the reference for random histories.
+/// The expected behaviour of a pipeline, on one page: the reference for random histories.
 struct ModelQueue {
     struct Operation {
         let name: String
@@ -9,14 +9,14 @@ struct ModelQueue {
         let lane: String
         var priority: Int
         let prerequisites: Set<String>
-        /// Until when it waits, by the names of its holds.
+        /// The end times of the operation's holds, by name.
         var holds: [String: Int] = [:]
         var isConstrained = false
         var isFailed = false
         var isRunning = false
         var attempts = 0
         var crashes = 0
-        /// How often its process has ended while it ran beside others.
+        /// How many times the operation's process ended while the operation ran beside others.
         var suspicion = 0
         var startedAt = 0
         var failures = 0
@@ -84,7 +84,8 @@ struct ModelQueue {
         queued[name]?.suspicion = 0
     }
 
-    /// Those that ran in a process that ends: one of which it is known that it was the reason, or several of which it is not.
+    /// Ends the process of these operations. A single operation is known to be the reason; among several the reason is
+    /// unknown.
     mutating func crash(_ names: [String]) {
         for name in names {
             let suspicion = queued[name]!.suspicion
@@ -112,7 +113,7 @@ struct ModelQueue {
         (-left.priority, left.commit, left.number) < (-right.priority, right.commit, right.number)
     }
 
-    /// Those whose turn in their lane is before an operation's.
+    /// The operations that come before an operation in its lane.
     private func before(_ operation: Operation) -> [Operation] {
         queued.values.filter { other in
             guard other.lane == operation.lane else { return false }
@@ -127,7 +128,7 @@ struct ModelQueue {
 
     private func blocks(_ operation: Operation) -> Bool { rules.whenFailed == .block || !operation.isFailed }
 
-    /// Whether it is an operation's turn in its lane.
+    /// Whether an operation is the next one in its lane.
     private func isFirst(_ operation: Operation) -> Bool {
         let running = running.count { $0.lane == operation.lane }
         return switch rules.ordering {
@@ -146,7 +147,7 @@ struct ModelQueue {
             && !hasToWait(operation)
     }
 
-    /// Has so many taken that are ready, and gives the names in their order. One that has lost its process is taken alone.
+    /// Takes at most this number of ready operations, and returns their names in order. A suspect is taken alone.
     mutating func claim(_ limit: Int) -> [String] {
         if let suspect = readySuspect {
             take(suspect)
@@ -166,7 +167,7 @@ struct ModelQueue {
         queued[name]?.startedAt = now
     }
 
-    /// Of those that have lost their process and are ready, the one that was started last.
+    /// The ready suspect that started last. A suspect is an operation whose process has ended.
     private var readySuspect: String? {
         queued.values.filter { $0.suspicion > 0 && isReady($0) }.min { left, right in
             left.startedAt != right.startedAt ? left.startedAt > right.startedAt : isBefore(left, right)
@@ -175,16 +176,17 @@ struct ModelQueue {
 
     private var freeSlots: Int { suspensions > 0 ? 0 : rules.limit - running.count }
 
-    /// Whether nothing is started, though there is a place, since one that has lost its process is to run alone for a while.
+    /// Whether nothing starts although a slot is free, because a suspect must run alone for a while.
     private var isWithheld: Bool {
         let new = running.filter { now - $0.startedAt < 30 << max($0.suspicion - 1, 0) }
         return new.contains { $0.suspicion > 0 } || !new.isEmpty && readySuspect != nil
     }
 
-    /// Starts what may be started, and gives the names in their order.
+    /// Starts all operations that may start, and returns their names in order.
     mutating func start() -> [String] { freeSlots > 0 && !isWithheld ? claim(freeSlots) : [] }
 
-    /// How an operation may stand in the store: whether it has to wait is found when its turn comes.
+    /// The statuses that an operation may have in the store. The engine finds out that an operation must wait only when
+    /// the operation is next.
     func statuses(of operation: Operation) -> Set<OperationStatus> {
         if operation.isRunning { return [.active] }
         if operation.isFailed { return [.failed] }
@@ -193,14 +195,14 @@ struct ModelQueue {
         let isUnseen = freeSlots == 0 || isWithheld
         if isUnseen { statuses.insert(.pending) }
         if !operation.holds.isEmpty { statuses.insert(.held) }
-        // A better one may be meant to have the place that is free in its lane.
+        // A better operation may be about to take the free slot of the lane.
         if hasToWait(operation) || isUnseen && rules.limitPerLane != nil { statuses.insert(.waiting) }
         return statuses
     }
 
     // MARK: Waiting
 
-    /// Whether an operation would wait for itself, once all of them wait for their turns.
+    /// Whether an operation would wait for itself through lanes and prerequisites.
     private func isInRing(_ name: String) -> Bool {
         var (seen, pending): (Set<String>, [String]) = ([], [name])
         while let next = pending.popLast() {
@@ -214,7 +216,7 @@ struct ModelQueue {
         return false
     }
 
-    /// Those that do not end by themselves: what has failed, and what waits for that.
+    /// Operations that do not end by themselves: failed operations and those that wait for them.
     var stuck: Set<String> {
         var stuck = Set(queued.values.filter(\.isFailed).map(\.name))
         var count = 0

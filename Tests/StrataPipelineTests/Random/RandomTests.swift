@@ -4,18 +4,19 @@ import StrataPipeline
 import Synchronization
 import Testing
 
-/// Random histories of a pipeline against a reference model: after each step the same operations have been started, in the same
-/// order, and the store says of each what the model says; and at last everything ends.
+/// Compares random histories of a pipeline with a reference model. After each step, the same operations have started in
+/// the same order, and the store agrees with the model about each operation. In the end every operation ends.
 ///
-/// `STRATA_PIPELINE_RUNS` says how many, 300 without it and 2,000 where `CI` is set; `STRATA_SEED` which one is the first.
-@Suite("6.7 random histories of pipelines") struct RandomTests {
+/// `STRATA_PIPELINE_RUNS` sets the number of histories (300 by default, 2,000 if `CI` is set), and `STRATA_SEED` the
+/// first seed.
+@Suite("Random histories of pipelines") struct RandomTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let runs =
         environment["STRATA_PIPELINE_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 300 : 2000)
-    /// How many are played at once.
+    /// The number of histories played at once.
     private static let lanes = 4
 
-    /// Those whose histories are to be played.
+    /// The seeds of the histories to play.
     private final class Seeds: Sendable {
         private let left: Mutex<Range<UInt64>>
 
@@ -26,13 +27,13 @@ import Testing
         func stop() { left.withLock { $0 = 0..<0 } }
     }
 
-    @Test("as the model says", .timeLimit(.minutes(20)))
+    @Test("A pipeline and its store agree with the model after each step", .timeLimit(.minutes(20)))
     func histories() async throws {
         let first = Self.environment["STRATA_SEED"].flatMap { UInt64($0) } ?? .random(in: 0..<1_000_000_000)
-        // Said first, for the history that does not come to an end.
+        // Printed first, for a history that does not end.
         print("random histories of pipelines, seeds \(first) to \(first + UInt64(Self.runs) - 1)")
         let seeds = Seeds(first..<(first + UInt64(Self.runs)))
-        // Most of the time of one goes by in waiting.
+        // A history spends most of its time waiting.
         await withTaskGroup { group in
             for _ in 0..<Self.lanes {
                 group.addTask {
@@ -46,7 +47,7 @@ import Testing
         }
     }
 
-    /// Plays the history of a seed. Gives what did not agree, and by what little.
+    /// Plays the history of a seed. Returns the difference, and a short list of actions that shows it.
     private static func history(_ seed: UInt64) async -> String? {
         var dice = Dice(seed: seed)
         let rules = History.Rules(&dice)
@@ -66,7 +67,7 @@ import Testing
         return "\(reason), with \(rules), by \(fewer.map { "\n\($0)" }.joined())"
     }
 
-    /// Plays a history, and drains it. Gives what did not agree.
+    /// Plays a history and drains it. Returns the first difference.
     private static func play(_ rules: History.Rules, next: (History) -> History.Action?) async -> String? {
         do {
             var history = try await History(rules)
@@ -81,7 +82,7 @@ import Testing
         }
     }
 
-    /// Leaves out of a history whatever it fails without.
+    /// Removes all actions from a history that its failure does not need.
     private static func minimised(
         _ rules: History.Rules,
         _ actions: [History.Action],

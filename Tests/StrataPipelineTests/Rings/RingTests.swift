@@ -4,8 +4,8 @@ import StrataPipeline
 import StrataTesting
 import Testing
 
-@Suite("P3 operations never wait for each other", .timeLimit(.minutes(1))) struct RingTests {
-    @Test("Y1 an operation cannot depend on itself")
+@Suite("Dependency cycles", .timeLimit(.minutes(1))) struct RingTests {
+    @Test("An operation cannot depend on itself")
     func itself() async throws {
         let stage = try await Stage.open()
         try await stage.stack.background { context in
@@ -17,7 +17,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("Y2 in one commit the second dependency throws, and the transaction can go on")
+    @Test("A dependency that closes a cycle throws in its commit, and the transaction can continue")
     func two() async throws {
         let stage = try await Stage.open()
         try await stage.stack.background { context in
@@ -34,7 +34,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("Y3 a dependency on what is queued later closes a ring when that depends on it")
+    @Test("An operation that is queued later cannot close a cycle with an earlier dependency on it")
     func future() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A←B"])
@@ -42,7 +42,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("Y4 the same by a change of an operation that is queued")
+    @Test("A change of a queued operation cannot close a cycle")
     func modified() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A", "B←A"])
@@ -52,7 +52,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("two contexts that do not know of each other: the later commit throws, and queues nothing")
+    @Test("If two contexts close a cycle together, the later commit throws and changes nothing")
     func concurrent() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A", "B"])
@@ -70,7 +70,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("Y6 two thousand operations in layers, each with two dependencies: the check is not exponential")
+    @Test("The cycle check of two thousand operations in layers is not exponential")
     func layered() async throws {
         let stage = try await Stage.open()
         try await stage.stack.background { context in
@@ -93,9 +93,9 @@ import Testing
     }
 
     @Test(
-        "D14 P3 a ring that is closed by the order of a lane is refused by the commit that closes it",
+        "A commit that closes a cycle through the order of a lane is refused",
         arguments: [
-            // What is queued, and in which lanes; the last commit closes the ring.
+            // The commits, and the operations of the second lane. The last commit closes the cycle.
             (PipelineOrdering.commits, [["A←B"], ["B"]], ""), (.commits, [["A", "X←B"], ["M"], ["B"]], ""),
             (.fifo, [["A←B"], ["B"]], ""), (.fifo, [["A←B", "B"]], ""),
             (.fifo, [["A", "B"], ["C", "D←E"], ["E"]], ""),
@@ -117,14 +117,14 @@ import Testing
         try await stage.close()
     }
 
-    @Test("P3 what comes before in a lane may be depended on, as may what is in another one; and all of it runs")
+    @Test("Dependencies on earlier operations of a lane and on other lanes are allowed, and all operations run")
     func noRing() async throws {
         let stage = try await Stage.open(ordering: .fifo)
         let lane: @Sendable (String) -> String = { "BD".contains($0) ? "other" : "" }
         try await stage.commit(["A", "B←A", "C←B", "D←C"], lane: lane)
         try await stage.play([.resume("A"), .done("A", "B"), .done("B", "C"), .done("C", "D"), .done("D")])
         try await stage.close()
-        // All of a commit run side by side.
+        // All operations of a commit run concurrently.
         let commits = try await Stage.open(ordering: .commits)
         try await commits.commit(["A←B", "B"])
         try await commits.commit(["C←A"])
@@ -132,7 +132,7 @@ import Testing
         try await commits.close()
     }
 
-    @Test("P3 a ring that another order closes over what is queued: one of it fails, and the rest runs")
+    @Test("If a new ordering closes a cycle among queued operations, one of them fails and the others run")
     func reopened() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         try await stack.background { context in
@@ -153,11 +153,11 @@ import Testing
         try await stack.close()
     }
 
-    @Test("P3 rings that a move to a pipeline with an order closes, several at once, are broken, each in one place")
+    @Test("Cycles closed by a move to an ordered pipeline are each broken in one place")
     func moved() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         try await stack.background { context in
-            // S waits for A, which is in a ring with B; so are C and D.
+            // S waits for A. A and B form a cycle, and so do C and D.
             let all = zip("SABCD", ["x", "y", "y", "z", "z"]).map { name, lane in
                 context.enqueue(Named(name: "\(name)"), in: "former", lane: lane)
             }
@@ -183,7 +183,7 @@ import Testing
         }
         let failed = left.filter { $0.1 == .failed }.map(\.0).sorted()
         #expect(failed == ["A", "C"] && left.count == 3, "\(left)")
-        // What waits for one that has failed waits on, and what is retried is done.
+        // An operation that waits for a failed one keeps waiting. Retried operations finish.
         try await stack.background { context in
             try context.retryFailed(in: .work)
             try context.commit()
@@ -193,7 +193,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("P3 a place in the lane that would close a ring is refused as well")
+    @Test("A sort key that would close a cycle is refused")
     func sorted() async throws {
         let stage = try await Stage.open(ordering: .fifo)
         try await stage.commit(["B"])
@@ -205,7 +205,7 @@ import Testing
         try await stage.close()
     }
 
-    /// Makes an operation depend on another one behind the back of everybody who would refuse that.
+    /// Makes an operation depend on another one, past all checks that would refuse it.
     private func tie(_ dependant: String, to prerequisite: String, _ ids: [String: Int64], in stack: ContextStack)
         throws
     {
@@ -219,7 +219,7 @@ import Testing
     }
 
     @Test(
-        "P3 a ring that is in the file: one of it fails, whoever opens it, until somebody mends it, and what waits for none of it runs",
+        "One operation of a stored cycle fails until the cycle is removed, and independent operations run",
         arguments: [PipelineOrdering.flat, .fifo],
         [0, 1000]
     )
@@ -231,7 +231,7 @@ import Testing
                 (_: Attempt<Named>) in .done
             }
         }
-        /// Lets so many beats go by.
+        /// Lets this number of heartbeats pass.
         func beat(_ pipeline: Pipeline, _ count: Int) async throws {
             for _ in 0..<count {
                 clock.advance(by: .seconds(10))
@@ -242,7 +242,8 @@ import Testing
             try await stack.background { try $0.rows(QueuedOperation.where { $0.status == .failed }) }
         }
         await (try await open()).close()
-        // S waits for A, which is in a ring with B and C; others, which are come by first, wait for one that is held, in a chain.
+        // S waits for A, which forms a cycle with B and C. Other operations, which the engine examines first, wait in a
+        // chain for a held one.
         let ids = try await stack.background { context in
             var last: QueuedOperation?
             for number in 0..<before {
@@ -267,15 +268,16 @@ import Testing
         let first = try await failed()
         #expect(first.count == 1 && ["A", "B", "C"].contains { ids[$0] == first[0].id.number })
         #expect(first.first?.failures.list.first?.message.contains("wait for each other") == true)
-        // The spare one and the free one.
+        // The spare operation and the free one.
         #expect(try await stack.background { try $0.count(FinishedOperation.all) } == 2)
         await pipeline.close()
 
-        // What has failed is in no one's way but of those that wait for it: nothing more fails at the next opening.
+        // A failed operation holds back only the operations that wait for it, so nothing more fails at the next
+        // opening.
         let again = try await open()
         try await beat(again, 2 * beats)
         #expect(try await failed().map(\.id) == first.map(\.id))
-        // To try it again closes the ring.
+        // Retrying closes the cycle again.
         try await stack.background { context in
             try context.retryFailed(in: .work)
             try context.commit()
@@ -294,7 +296,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("the error names the first operations of a long ring, and how many there are")
+    @Test("The error names the first operations of a long cycle and the total number of operations")
     func longRing() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         try await stack.background { context in

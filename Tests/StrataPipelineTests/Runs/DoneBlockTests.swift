@@ -7,13 +7,13 @@ import StrataTesting
 import Synchronization
 import Testing
 
-/// What handlers count in.
+/// A counter for handlers.
 @Model final class Tally {
     var name: String
     var count: Int = 0
 }
 
-@Suite("P7 L2 what is changed with the end of an operation", .timeLimit(.minutes(2))) struct DoneBlockTests {
+@Suite("Changes committed with the end of an operation", .timeLimit(.minutes(2))) struct DoneBlockTests {
     private struct Run: OperationPayload {
         var number: Int
     }
@@ -25,7 +25,7 @@ import Testing
         try await Pipeline.open(stack, named: .work, retry: .never, isSuspended: true, handler: handler)
     }
 
-    /// Commits what a block of another task's changes, whatever this thread is in.
+    /// Commits the changes of a block in another task, whatever block the calling thread runs.
     private static func meanwhile(_ stack: ContextStack, _ body: @escaping @Sendable (ObjectContext) throws -> Void) {
         let done = DispatchSemaphore(value: 0)
         Task.detached {
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("Whoever reads and adds, or looks and inserts, does so with what those before have left")
+    @Test("A block that reads and adds, or looks up and inserts, sees the changes of earlier blocks")
     func counted() async throws {
         let stack = try await Self.stack()
         let sent = Atomic(0)
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(
-        "Where others change what it has read, the block is run again, and not the handler",
+        "If others change the data that a block has read, the block runs again but the handler does not",
         arguments: [true, false]
     )
     func again(isOtherProcess: Bool) async throws {
@@ -117,7 +117,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("It neither commits by itself nor runs a batch: all of it is in one commit with the end")
+    @Test("A block can neither commit nor run a batch: its changes are one commit with the end")
     func oneCommit() async throws {
         let stack = try await Self.stack()
         try await stack.background { context in
@@ -146,7 +146,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("What is done is written down, also where it is skipped while its block is run again")
+    @Test("A finished operation is stored as done, even if it is skipped while its block runs again")
     func skippedMeanwhile() async throws {
         let stack = try await Self.stack()
         try await stack.background { context in
@@ -162,7 +162,7 @@ import Testing
                         try context.find(attempt.id)?.skip()
                         try context.first(Tally.all)?.count += 1
                     }
-                    // As long as it takes until it is cancelled.
+                    // Waits until the task is cancelled.
                     while !Task.isCancelled { usleep(1000) }
                 }
                 tally?.count += 1
@@ -177,7 +177,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("A handler that was in time is in time, however long its block waits")
+    @Test("A handler that returns in time counts as in time, however long its block takes")
     func timeout() async throws {
         let stack = try await Self.stack()
         let clock = VirtualClock()
@@ -202,7 +202,10 @@ import Testing
         try await stack.close()
     }
 
-    @Test("Blocks that wait when the pipeline is closed come to their ends", arguments: [true, false])
+    @Test(
+        "Closing a pipeline lets its waiting blocks finish; closing the stack leaves no partial result",
+        arguments: [true, false]
+    )
     func closing(isStack: Bool) async throws {
         let folder = try ScratchFolder()
         let stack = try await Self.stack(.sqlite(folder.file("s.sqlite")))

@@ -7,11 +7,11 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("P6 turns and handlers share threads", .timeLimit(.minutes(2))) struct EngineExecutorTests {
-    /// More than there are threads for handlers.
+@Suite("Engine passes and handlers share threads", .timeLimit(.minutes(2))) struct EngineExecutorTests {
+    /// More handlers than there are threads for them.
     private static let many = ProcessInfo.processInfo.activeProcessorCount + 2
 
-    @Test("handlers that block all threads hold up no turn, and what has not begun is given back by a close")
+    @Test("Handlers that block all threads delay no engine pass, and a close returns attempts that have not begun")
     func blocked() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let isLetGo = DispatchSemaphore(value: 0)
@@ -47,7 +47,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("an attempt that times out before a thread is free for it never begins")
+    @Test("An attempt that times out before a thread is free never begins")
     func timedOut() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let isLetGo = DispatchSemaphore(value: 0)
@@ -81,7 +81,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("an attempt that is not wanted any more does not wait for a thread")
+    @Test("An attempt that is skipped does not wait for a thread")
     func skipped() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let isLetGo = DispatchSemaphore(value: 0)
@@ -115,7 +115,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("no wake-up is lost, by a clock that stands still", arguments: [1, 2, 3, 8])
+    @Test("No wake-up is lost while the clock stands still", arguments: [1, 2, 3, 8])
     func wakeUps(handlers: Int) async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let pipeline = try await Pipeline.open(
@@ -131,7 +131,7 @@ import Testing
         try await stack.background { context in
             for number in 0..<count {
                 context.enqueue(Named(name: "\(number)"), in: .work)
-                // Now and then somebody else asks for a turn.
+                // From time to time another commit asks for a pass.
                 if number % 10 == 0 { try context.commit() }
             }
             try context.commit()
@@ -143,7 +143,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("handlers that are busy hold up none that has not begun")
+    @Test("Busy handlers do not delay handlers that have not begun")
     func allBegin() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let meeting = Meeting(of: Self.many)
@@ -167,7 +167,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("turns that ask for turns hold up no handler")
+    @Test("Passes that request further passes do not delay handlers")
     func turnsWithoutEnd() async throws {
         let executor = EngineExecutor()
         let meeting = Meeting(of: ProcessInfo.processInfo.activeProcessorCount)
@@ -188,7 +188,7 @@ import Testing
         #expect(meeting.isComplete)
     }
 
-    @Test("no thread is lost in waiting for more to do")
+    @Test("No thread is lost while it waits for more work")
     func threads() async throws {
         let executor = EngineExecutor()
         await withTaskGroup { group in
@@ -196,7 +196,7 @@ import Testing
                 group.addTask(executorPreference: executor) {
                     for round in 0..<3000 {
                         executor.ask(isPatient: true) {}
-                        // It goes on when somebody else says so, sooner or later than the turn.
+                        // The task continues when the timer fires, before or after the pass.
                         await withCheckedContinuation { continuation in
                             DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(round % 5 * 60)) {
                                 continuation.resume()
@@ -220,7 +220,7 @@ import Testing
         #expect(haveMet)
     }
 
-    @Test("handlers that were quick so far and block now hold up no others")
+    @Test("Handlers that block after quick ones do not delay other handlers")
     func quickBefore() async throws {
         let executor = EngineExecutor()
         let count = ProcessInfo.processInfo.activeProcessorCount
@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test("no turn is lost, and none is taken beside another one or beside a guest", arguments: [false, true])
+    @Test("No pass is lost, and no pass runs beside another pass or a guest", arguments: [false, true])
     func turns(isPatient: Bool) async throws {
         let executor = EngineExecutor()
         let log = TurnLog()
@@ -262,7 +262,7 @@ import Testing
     }
 }
 
-/// Some who wait for each other, for a time.
+/// Participants that wait for each other for a limited time.
 private final class Meeting: Sendable {
     let size: Int
     private let present = Atomic(0)
@@ -274,14 +274,14 @@ private final class Meeting: Sendable {
     var isComplete: Bool { missing == 0 }
     var isAwaited: Bool { !isComplete && ContinuousClock.now < end }
 
-    /// Who comes when nobody waits any more is not counted.
+    /// Counts a participant, unless the others have stopped waiting.
     func join() { if ContinuousClock.now < end { present.add(1, ordering: .acquiringAndReleasing) } }
 
-    /// Holds the thread up.
+    /// Blocks the thread.
     func wait() { while isAwaited { Thread.sleep(forTimeInterval: 0.001) } }
 }
 
-/// Turns each of which asks for the next one.
+/// Passes that each request the next one.
 private final class EndlessTurns: Sendable {
     private let executor: EngineExecutor
     private let isOver: @Sendable () -> Bool
@@ -294,19 +294,19 @@ private final class EndlessTurns: Sendable {
     func take() { if !isOver() { executor.ask { self.take() } } }
 }
 
-/// What turns see of those who ask for them.
+/// Records which requests the passes have seen.
 private final class TurnLog: Sendable {
     private let asked = Atomic(0)
     private let isBusy = Atomic(false)
     private let state = Mutex((seen: 0, overlaps: 0))
 
     var seen: Int { state.withLock { $0.seen } }
-    /// How often one was taken beside another.
+    /// How many passes ran beside another one.
     var overlaps: Int { state.withLock { $0.overlaps } }
 
     func ask() -> Int { asked.add(1, ordering: .acquiringAndReleasing).newValue }
 
-    /// Takes a turn, which sees all who have asked before.
+    /// Runs a pass, which sees all earlier requests.
     func take() {
         let isAlone = !isBusy.exchange(true, ordering: .acquiringAndReleasing)
         let count = asked.load(ordering: .acquiring)
@@ -319,6 +319,6 @@ private final class TurnLog: Sendable {
 }
 
 extension DispatchSemaphore {
-    /// Waits, and blocks the thread of a task, as nobody should.
+    /// Waits and blocks the thread of a task, which code outside tests must not do.
     fileprivate func block() { wait() }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("P10 what handlers end at once is one commit, and what is claimed next is with it", .timeLimit(.minutes(1)))
+@Suite("Grouping of ends and claims in one commit", .timeLimit(.minutes(1)))
 struct GroupingTests {
     private struct Run: OperationPayload {
         var number: Int
@@ -22,7 +22,7 @@ struct GroupingTests {
         }
     }
 
-    @Test("a thousand operations, 64 at once, take far fewer commits")
+    @Test("A thousand operations, 64 at once, take at most 250 commits")
     func many() async throws {
         let stack = try await Self.stack()
         let pipeline = try await Pipeline.open(
@@ -48,7 +48,7 @@ struct GroupingTests {
     }
 
     @Test(
-        "one alone takes a commit to begin and one to end, and waits for nobody, whether others run or not",
+        "A single operation takes one commit to begin and one to end without waiting, whether or not others run",
         arguments: [0, 63]
     )
     func alone(others: Int) async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StrataPipeline
 
-/// What is inserted when somebody lets it.
+/// A model whose insert waits for the test's permission.
 @Model final class Patient {
     static let gate = DispatchSemaphore(value: 0)
     var name: String
@@ -15,7 +15,7 @@ import Testing
     func willInsert(in context: ObjectContext) throws { Self.gate.wait() }
 }
 
-@Suite("P10 what is changed, what ends and what is claimed next are one commit", .timeLimit(.minutes(1)))
+@Suite("Changes, ends and claims in one commit", .timeLimit(.minutes(1)))
 struct JointTurnTests {
     private struct Run: OperationPayload {
         var number: Int
@@ -32,7 +32,7 @@ struct JointTurnTests {
         }
     }
 
-    @Test("One after the other they take a transaction each, which is two commits in the history")
+    @Test("Sequential operations take one transaction each, which the history counts as two commits")
     func commits() async throws {
         let stack = try await Self.stack()
         let pipeline = try await Pipeline.open(stack, named: .work, ordering: .fifo, isSuspended: true) {
@@ -43,7 +43,7 @@ struct JointTurnTests {
         let before = try stack.commitCount()
         pipeline.resume()
         try await pipeline.drained()
-        // A turn of its own for each would be three.
+        // A separate pass for each operation would make three.
         let commits = try stack.commitCount() - before
         #expect((200..<230).contains(commits), "\(commits) commits")
         let counts = try await stack.background { context in
@@ -53,7 +53,7 @@ struct JointTurnTests {
         try await stack.close()
     }
 
-    @Test("A commit that is refused takes nothing with it but the changes of its own handler")
+    @Test("A refused commit discards only the changes of its handler")
     func refused() async throws {
         let stack = try await Self.stack()
         try await stack.background { context in
@@ -64,7 +64,7 @@ struct JointTurnTests {
             (attempt: Attempt<Run>) in
             let number = attempt.payload.number
             if number % 3 == 2 { return .done }
-            // Every other one of these has the name of one that is there.
+            // Every second one of these has the name of an existing stamp.
             return .done { $0.insert(Stamp(name: number % 3 == 0 ? "\(number)" : "there")) }
         }
         let log = EventLog(pipeline)
@@ -81,7 +81,7 @@ struct JointTurnTests {
         let names = ["there"] + (0..<100).map { "\($0 * 3)" }
         #expect(Set(stamps) == Set(names) && stamps.count == 101)
         #expect(done == 200 && failed == 100)
-        // Each is told of once.
+        // Each end is reported once.
         try await log.wait { $0.count == 600 }
         let ends = log.events.compactMap { event -> ObjectID<QueuedOperation>? in
             switch event {
@@ -93,7 +93,7 @@ struct JointTurnTests {
         try await stack.close()
     }
 
-    @Test("What the hooks of models do before the commit holds up nobody else's turn")
+    @Test("Slow model hooks before a commit delay no other operations")
     func slowHook() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models + [Patient.self], stack: .rootOnly)
         let pipeline = try await Pipeline.open(stack, named: .work, isSuspended: true) { (attempt: Attempt<Run>) in
@@ -101,7 +101,7 @@ struct JointTurnTests {
         }
         try await Self.enqueue(20, stack)
         pipeline.resume()
-        // The first waits for the ends of all others.
+        // The first operation waits for the ends of all others.
         for await event in pipeline.events {
             if case .finished = event { break }
         }
@@ -114,9 +114,7 @@ struct JointTurnTests {
         try await stack.close()
     }
 
-    @Test(
-        "Pipelines open and close, and somebody waits for what is known, while one end with changes comes after the other"
-    )
+    @Test("Pipelines open, drain and close without losing results while ends with changes follow each other")
     func traffic() async throws {
         let stack = try await Self.stack()
         let pipeline = try await Pipeline.open(stack, named: .work, maxConcurrent: 4) { (attempt: Attempt<Run>) in
@@ -147,7 +145,7 @@ struct JointTurnTests {
         try await stack.close()
     }
 
-    @Test("A turn that cannot be taken is not the handler's failure, and its changes are committed without it")
+    @Test("A failed pass does not fail the handler, and the handler's changes are committed without the pass")
     func brokenTurn() async throws {
         let stack = try await Self.stack()
         let (started, start) = AsyncStream.makeStream(of: Void.self)

@@ -5,13 +5,14 @@ import Testing
 
 @testable import StrataPipeline
 
-/// Operations whose ids follow each other are claimed and completed by one statement: no other one may be taken along.
-@Suite("P10 claims and completions of operations whose ids follow each other", .timeLimit(.minutes(1)))
+/// One statement claims or completes operations with consecutive ids. It must not include any other operation.
+@Suite("Claims and completions of operations with consecutive ids", .timeLimit(.minutes(1)))
 struct RunTests {
     private static let other: PipelineName = "other"
     private static let names = ["A", "B", "C", "D", "E", "F"]
 
-    /// A stage with operations of these names under ids in a row; those that are named stand in another pipeline.
+    /// A stage with operations of these names under consecutive ids; the operations in `elsewhere` are in another
+    /// pipeline.
     private static func stage(elsewhere: Set<String> = []) async throws -> Stage {
         let stage = try await Stage.open()
         try stage.reserve(names)
@@ -22,7 +23,7 @@ struct RunTests {
         return stage
     }
 
-    /// Changes an operation behind the engine's back.
+    /// Changes an operation without the engine's knowledge.
     private static func set(_ assignment: String, _ name: String, _ stage: Stage) throws {
         let number = stage.id(name).number
         try stage.stack.transact(author: "test") { transaction in
@@ -34,7 +35,7 @@ struct RunTests {
         OperationBook(transaction: transaction, now: stage.clock.now) { _ in OperationBook.Rules() }
     }
 
-    /// Claims so many operations of a pipeline.
+    /// Claims this number of operations of a pipeline.
     private static func claim(_ count: Int, of pipeline: PipelineName, _ stage: Stage) throws -> [ClaimedOperation] {
         var claims: [ClaimedOperation] = []
         try stage.stack.transact(author: "test") { transaction in
@@ -48,7 +49,7 @@ struct RunTests {
         names.filter { name in numbers.contains(stage.id(name).number) }
     }
 
-    @Test("of operations of two pipelines that stand between each other each is claimed by its own")
+    @Test("Each pipeline claims only its own operations when ids of two pipelines alternate")
     func interleaved() async throws {
         let stage = try await Self.stage(elsewhere: ["B", "E"])
         let claims = try Self.claim(10, of: .work, stage)
@@ -62,7 +63,7 @@ struct RunTests {
         try await stage.close()
     }
 
-    @Test("claims come in the order of priorities, and stop at the limit, whatever the order of ids")
+    @Test("Claims follow priorities and stop at the limit, whatever the order of ids")
     func priorities() async throws {
         let stage = try await Self.stage()
         for (name, priority) in [("E", 3), ("C", 2), ("D", 1)] { try await stage.edit(name) { $0.priority = priority } }
@@ -73,7 +74,7 @@ struct RunTests {
     }
 
     @Test(
-        "what was moved, claimed by somebody else, or is asked for meanwhile is not completed with those around it",
+        "A group completion leaves out an operation that was moved, claimed elsewhere or has a request",
         arguments: [
             "\"lane\" = 'else'", "\"pipeline\" = 'other'", "\"epoch\" = \"epoch\" + 1", "\"worker\" = 7",
             "\"request\" = 1",
@@ -98,12 +99,12 @@ struct RunTests {
         }
     }
 
-    @Test("those that wait for one of several that are completed together go on, and others stay")
+    @Test("Dependants of jointly completed operations continue, and other dependants keep waiting")
     func ties() async throws {
         let stage = try await Self.stage()
         try await stage.commit(["X←A", "Y←B,F", "Z←G", "G"])
         let claims = try Self.claim(6, of: .work, stage)
-        // Each is looked at once, and waits from then on.
+        // Each operation is examined once, and waits from then on.
         #expect(try Self.claim(9, of: .work, stage).map { stage.name(of: $0.claim.operation) } == ["G"])
         #expect(try await stage.row("Y")?.status == .waiting)
         try stage.stack.transact(author: "test") { transaction in
@@ -115,7 +116,7 @@ struct RunTests {
         try await stage.close()
     }
 
-    @Test("of each of those that are completed together the journal has a step, and lanes go on where they are serial")
+    @Test("The journal has a step for each jointly completed operation, and serial lanes continue")
     func journal() async throws {
         let stage = try await Self.stage()
         for (place, name) in Self.names.enumerated() { try Self.set("\"lane\" = '\(place % 3)'", name, stage) }
@@ -139,7 +140,7 @@ struct RunTests {
         for number in numbers {
             #expect(steps.count { $0 == "\(number) active" } == 1 && steps.count { $0 == "\(number) completed" } == 1)
         }
-        // Those behind the first of their lanes had to wait, and were let go.
+        // The second operations of the lanes had to wait and were released.
         for number in numbers[3...] {
             #expect(
                 steps.filter { $0.hasPrefix("\(number) ") }.map { $0.split(separator: " ")[1] } == [
@@ -150,7 +151,7 @@ struct RunTests {
         try await stage.close()
     }
 
-    @Test("a hold that a transaction makes itself counts in it")
+    @Test("A hold made in a transaction counts in the same transaction")
     func holdOfItsOwn() async throws {
         let stage = try await Self.stage()
         let (held, now) = (stage.id("C").number, stage.clock.now)

@@ -6,7 +6,7 @@ import Testing
 @Suite("Cron: daylight saving")
 struct CronDaylightSavingTests {
     @Test(
-        "Europe/Berlin",
+        "Moments are right across the clock changes of Europe/Berlin",
         arguments: [
             // 29 March 2026, 01:00 UTC: from 2:00 to 3:00.
             ("30 2 * * *", "2026-03-28T12:00:00Z", ["2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"]),
@@ -51,7 +51,7 @@ struct CronDaylightSavingTests {
     }
 
     @Test(
-        "America/New_York",
+        "Moments are right across the clock changes of America/New_York",
         arguments: [
             ("30 2 * * *", "2026-03-07T12:00:00Z", ["2026-03-08T07:00:00Z", "2026-03-09T06:30:00Z"]),
             ("* 2 8 3 *", "2026-03-07T12:00:00Z", ["2027-03-08T07:00:00Z"]),
@@ -65,7 +65,7 @@ struct CronDaylightSavingTests {
     }
 
     @Test(
-        "Australia/Lord_Howe, which moves by half an hour",
+        "Moments are right in Australia/Lord_Howe, where the clock changes by half an hour",
         arguments: [
             // 4 October 2026, 2:00 to 2:30; 5 April 2026, 2:00 to 1:30.
             ("15 2 * * *", "2026-10-03T00:00:00Z", ["2026-10-03T15:30:00Z", "2026-10-04T15:15:00Z"]),
@@ -83,7 +83,7 @@ struct CronDaylightSavingTests {
     }
 
     @Test(
-        "America/Sao_Paulo, which moved at midnight",
+        "Moments are right in America/Sao_Paulo, where the clock changed at midnight",
         arguments: [
             // 4 November 2018, 0:00 to 1:00; 18 February 2018, 0:00 to 23:00 of the day before.
             ("@daily", "2018-11-03T12:00:00Z", ["2018-11-04T03:00:00Z", "2018-11-05T02:00:00Z"]),
@@ -99,7 +99,7 @@ struct CronDaylightSavingTests {
     }
 
     @Test(
-        "changes that are not daylight saving",
+        "Moments are right across changes that are not daylight saving",
         arguments: [
             ("Asia/Kathmandu", "0 9 * * *", "2026-01-01T00:00:00Z", ["2026-01-01T03:15:00Z"]),
             // 1 January 1986, 0:00 to 0:15.
@@ -118,7 +118,7 @@ struct CronDaylightSavingTests {
         try expect(text, after: start, in: identifier, moments)
     }
 
-    @Test("no moment in 42 years that the zone always skips")
+    @Test("A moment that the zone always skips never comes")
     func alwaysSkipped() throws {
         // The last Sunday of March, when Berlin has no 2 o'clock.
         let expression = try CronExpression("* 2 31 3 */7")

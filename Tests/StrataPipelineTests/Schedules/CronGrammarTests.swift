@@ -7,7 +7,7 @@ import Testing
 @Suite("Cron: grammar")
 struct CronGrammarTests {
     @Test(
-        "refuses, naming the field and the reason",
+        "A malformed expression is refused, and the error names the field and the reason",
         arguments: [
             ("", nil, "found nothing"),
             ("  \t ", nil, "found nothing"),
@@ -87,7 +87,7 @@ struct CronGrammarTests {
     }
 
     @Test(
-        "two ways to write one schedule",
+        "Two ways to write one schedule have the same moments",
         arguments: [
             ("@yearly", "0 0 1 1 *"), ("@annually", "0 0 1 JAN *"), ("@monthly", "0 0 1 * *"),
             ("@weekly", "0 0 * * SUN"), ("@daily", "0 0 * * *"), ("@midnight", "0 0 * * *"), ("@hourly", "0 * * * *"),
@@ -128,7 +128,7 @@ struct CronGrammarTests {
         #expect(try moments == CronExpression(other).moments(after: start, count: 60))
     }
 
-    @Test("the text stays as written, without the blanks around it")
+    @Test("The text stays as written, without the surrounding blanks")
     func description() throws {
         let expression = try CronExpression(" \t0 0  * jan\tMON \r\n")
         #expect(expression.description == "0 0  * jan\tMON")
@@ -137,13 +137,13 @@ struct CronGrammarTests {
         #expect(try Set([expression, CronExpression("@daily"), CronExpression(" @daily")]).count == 2)
     }
 
-    @Test("an error says all in one line")
+    @Test("An error says everything in one line")
     func errorDescription() {
         let error = #expect(throws: CronError.self) { try CronExpression("61 * * * *") }
         #expect(error?.description == "bad cron expression \"61 * * * *\" (minute): 61 is not in 0-59")
     }
 
-    @Test("any bytes are read or refused")
+    @Test("A random text is refused or parsed to an expression that has a next moment")
     func rubbish() {
         let seed = UInt64.random(in: .min ... .max)
         print("seed of the rubbish: \(seed)")

@@ -10,7 +10,7 @@ import Testing
 @Suite("Cron: against a slow model")
 struct CronModelTests {
     @Test(
-        "every minute of eight days",
+        "An expression agrees with the model at every minute of eight days",
         arguments: [
             ("UTC", "2028-02-26T00:00:00Z"), ("UTC", "2025-12-28T00:00:00Z"),
             ("Europe/Berlin", "2026-03-25T00:00:00Z"), ("Europe/Berlin", "2026-10-21T00:00:00Z"),
@@ -23,7 +23,7 @@ struct CronModelTests {
     }
 
     @Test(
-        "every second of some hours",
+        "An expression agrees with the model at every second of three hours",
         arguments: [
             ("UTC", "2026-12-31T22:00:00Z"),
             ("Europe/Berlin", "2026-03-28T23:00:00Z"), ("Europe/Berlin", "2026-10-24T23:00:00Z"),
@@ -72,7 +72,7 @@ struct CronModelTests {
 /// The fields second, minute, hour, day, month and weekday of a moment on a wall clock.
 private typealias WallTime = [Int]
 
-/// What a wall clock shows, step by step.
+/// The times that a wall clock shows, step by step.
 private struct WallClockWalk {
     struct Tick {
         let instant: Date
@@ -132,7 +132,7 @@ private struct WallClockWalk {
     }
 }
 
-/// An expression made together with the values that it stands for.
+/// A random expression together with the values that it represents.
 private struct RandomSchedule {
     private(set) var texts: [String] = []
     private(set) var values: [Set<Int>] = []
@@ -159,7 +159,7 @@ private struct RandomSchedule {
     init(hasSeconds: Bool, using generator: inout Dice) {
         self.hasSeconds = hasSeconds
         let ranges = [0...59, 0...59, 0...23, 1...31, 1...12, 0...6]
-        // The share of plain stars, in per cent. Months and, among seconds, hours would else hardly ever match.
+        // The share of plain stars, in per cent. Otherwise months, and hours among seconds, would rarely match.
         let stars = [30, hasSeconds ? 50 : 20, hasSeconds ? 60 : 30, 50, 75, 50]
         for (index, range) in ranges.enumerated() {
             if index == 0, !hasSeconds {

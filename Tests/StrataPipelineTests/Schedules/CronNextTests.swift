@@ -6,7 +6,7 @@ import Testing
 @Suite("Cron: next moments")
 struct CronNextTests {
     @Test(
-        "known moments in UTC",
+        "Known moments in UTC are found",
         arguments: [
             ("* * * * *", "2026-01-31T23:59:59Z", ["2026-02-01T00:00:00Z", "2026-02-01T00:01:00Z"]),
             ("*/5 * * * *", "2026-06-01T12:00:00Z", ["2026-06-01T12:05:00Z", "2026-06-01T12:10:00Z"]),
@@ -40,7 +40,7 @@ struct CronNextTests {
     }
 
     @Test(
-        "either day suffices if both are restricted",
+        "If both day fields are restricted, a day matches if either field does",
         arguments: [
             // November 2026 begins on a Sunday.
             ("0 0 1,15 11 5", [1, 6, 13, 15, 20, 27]),
@@ -52,7 +52,7 @@ struct CronNextTests {
             ("0 0 */2 11 MON", [9, 23]),
             ("0 0 9-20 11 */3", [11, 14, 15, 18]),
             ("0 0 *,1 11 MON", [2, 9, 16, 23, 30]),
-            // Not so one that allows all values otherwise.
+            // A field that allows all values in another way is restricted.
             ("0 0 1-31 11 MON", Array(1...30)),
             ("0 0 2 11 0-7", Array(1...30)),
             ("0 0 31 11 TUE", [3, 10, 17, 24]),
@@ -67,7 +67,7 @@ struct CronNextTests {
         #expect(try #require(next) >= moment("2026-12-01T00:00:00Z"))
     }
 
-    @Test("strictly after, to the fraction of a second")
+    @Test("The next moment is strictly later, to the fraction of a second")
     func strictlyAfter() throws {
         let expression = try CronExpression("* * * * * *")
         let second = try moment("2026-06-01T12:00:00Z")
@@ -80,7 +80,7 @@ struct CronNextTests {
     }
 
     @Test(
-        "extreme dates give an answer or none",
+        "The next moment after an extreme date is later or nil",
         arguments: [
             "* * * * *", "0 0 * * *", "* * * * * *", "0 0 29 2 */7", "* 2 31 3 */7", "@yearly",
         ],
@@ -103,7 +103,7 @@ struct CronNextTests {
         #expect(expression.next(after: Date(timeIntervalSince1970: -62_167_219_200.5), in: zone) == nil)
     }
 
-    @Test("fixed offsets up to 18 hours")
+    @Test("The next moment is right for fixed offsets of up to 18 hours")
     func fixedOffsets() throws {
         let expression = try CronExpression("0 6 * * *")
         for hours in -18...18 {
@@ -115,7 +115,7 @@ struct CronNextTests {
         }
     }
 
-    @Test("each day of 800 years has its number and its weekday")
+    @Test("Each day of 800 years has the right number and weekday")
     func civilDates() {
         var number = CivilDate(year: 1600, month: 1, day: 1).daysSince1970
         #expect(number == -135_140)

@@ -13,7 +13,7 @@ func zone(_ identifier: String) throws -> TimeZone {
 struct UnknownZone: Error { let identifier: String }
 
 extension CronExpression {
-    /// The next moments after one, written like it.
+    /// The next moments after `start`, in the same notation.
     func moments(after start: String, in zone: TimeZone = .gmt, count: Int) throws -> [String] {
         var moments: [String] = []
         var date = try moment(start)

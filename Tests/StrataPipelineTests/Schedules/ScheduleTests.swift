@@ -6,7 +6,7 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("P9 periodic operations", .timeLimit(.minutes(1))) struct ScheduleTests {
+@Suite("Periodic operations", .timeLimit(.minutes(1))) struct ScheduleTests {
     private static func schedule(
         _ stage: Stage,
         _ name: String,
@@ -33,7 +33,7 @@ import Testing
         try await stage.stack.background { try #require(try $0.first(PeriodicOperation.all)).snapshot }
     }
 
-    @Test("an interval does not drift, and what is still queued is not queued twice")
+    @Test("An interval does not drift, and an operation that is still queued is not queued twice")
     func interval() async throws {
         let stage = try await Stage.open()
         let start = stage.clock.now
@@ -60,7 +60,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("with overlap each one is queued")
+    @Test("With the overlap policy .queue every occurrence is queued")
     func overlap() async throws {
         let stage = try await Stage.open()
         try await Self.schedule(stage, "tick", overlap: .queue, .every(.seconds(60)))
@@ -69,7 +69,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("a cron expression is by the wall clock of its zone, and what was missed is made up for once")
+    @Test("A cron expression follows the wall clock of its zone, and missed moments are made up for once")
     func cron() async throws {
         let folder = try ScratchFolder()
         let stage = try await Stage.open(.sqlite(folder.file("s.sqlite")))
@@ -87,7 +87,7 @@ import Testing
         try await later.close()
     }
 
-    @Test("saying the same again changes nothing; another schedule, a pause and its end are planned anew")
+    @Test("Repeating a schedule changes nothing; a changed, paused or resumed schedule is planned anew")
     func change() async throws {
         let stage = try await Stage.open()
         let start = stage.clock.now
@@ -117,7 +117,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("workers that say the same at their first start all commit it, and there is one")
+    @Test("Workers that declare the same schedule at their first start all succeed, and one schedule exists")
     func firstStart() async throws {
         let folder = try ScratchFolder()
         for round in 0..<5 {
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test("a schedule that two contexts make at the same time is one, and what the later commit says counts")
+    @Test("Two contexts that create the same schedule at once make one schedule, and the later commit wins")
     func sameTime() async throws {
         let stage = try await Stage.open()
         let start = stage.clock.now
@@ -177,7 +177,7 @@ import Testing
         await stage.pipeline.settled()
     }
 
-    @Test("of several engines on one store one queues it")
+    @Test("Of several engines on one store, only one queues an occurrence")
     func several() async throws {
         let folder = try ScratchFolder()
         let first = try await Stage.open(.sqlite(folder.file("s.sqlite")))
@@ -190,7 +190,7 @@ import Testing
         try await Self.schedule(first, "tick", overlap: .queue, .every(.seconds(60)))
         for count in 1...5 {
             first.clock.advance(by: .seconds(60))
-            // Either of them may do it, and the other one hears of it when it does.
+            // Either engine may queue the operation, and the other one learns of the commit.
             while try await Self.queued(first) < count { await Task.yield() }
             await first.pipeline.settled()
             await other.settled()
@@ -200,7 +200,7 @@ import Testing
         try await first.close()
     }
 
-    @Test("L12 what one engine has done wakes another one on the same store")
+    @Test("A commit by one engine wakes another engine on the same store")
     func waking() async throws {
         let folder = try ScratchFolder()
         let first = try await Stage.open(.sqlite(folder.file("s.sqlite")))
@@ -209,7 +209,7 @@ import Testing
             models: Pipeline.models,
             stack: .rootOnly
         )
-        // Its clock stands still: there is no beat that would have it look.
+        // The clock of this pipeline stands still, so no heartbeat causes a pass.
         let other = try await Pipeline.open(second, named: "other", clock: VirtualClock()) { (_: Attempt<Named>) in
             .done
         }
@@ -233,7 +233,7 @@ import Testing
         try await first.close()
     }
 
-    @Test("a schedule that is none is refused, and one is read as it was written")
+    @Test("An invalid schedule is refused, and a valid one is read back as written")
     func texts() throws {
         for wrong in ["61 * * * *", "* * *", "0 0 30 2 *", ""] {
             let error = #expect(throws: PipelineError.self) { try Schedule.cron(wrong) }
@@ -255,7 +255,7 @@ import Testing
         }
     }
 
-    @Test("one that has failed for good does not end its schedule")
+    @Test("A permanently failed operation does not end its schedule")
     func failed() async throws {
         let stage = try await Stage.open()
         try await Self.schedule(stage, "tick", .every(.seconds(60)))
@@ -271,12 +271,13 @@ import Testing
         try await stage.close()
     }
 
-    @Test("L6 a clock that is set back does not silence a schedule; a schedule of an unknown zone is left alone")
+    @Test("A schedule continues after the clock is set back, and a schedule of an unknown zone is left alone")
     func clockSetBack() async throws {
         let stage = try await Stage.open()
         try await Self.schedule(stage, "tick", .every(.seconds(60)))
         let far = stage.clock.now.addingTimeInterval(1_000_000_000)
-        // As if it had been planned by a clock that was wrong, and one where more zones are known.
+        // As if a wrong clock had planned the first schedule, and a process that knows more zones had stored the second
+        // one.
         try stage.stack.transact(author: "test") { transaction in
             let id = try #require(try transaction.integer("SELECT id FROM PeriodicOperation", []))
             try transaction.run(
@@ -300,11 +301,11 @@ import Testing
         try await stage.close()
     }
 
-    @Test("a schedule that is paused in the moment in which it is due is not queued")
+    @Test("A schedule that is paused at the moment it is due is not queued")
     func pausedWhenDue() async throws {
         let stage = try await Stage.open()
         try await Self.schedule(stage, "tick", .every(.seconds(60)))
-        // The engine has no time to hear of the one before the other.
+        // The engine has no time between the pause and the due time.
         try await stage.stack.background { context in
             try context.first(PeriodicOperation.all)?.isPaused = true
             try context.commit()
@@ -315,11 +316,11 @@ import Testing
         try await stage.close()
     }
 
-    @Test("clocks that differ a little plan nothing twice")
+    @Test("Clocks that differ slightly plan no occurrence twice")
     func skew() async throws {
         let stage = try await Stage.open()
         try await Self.schedule(stage, "tick", overlap: .queue, .every(.seconds(600)))
-        // As if another process, whose clock is ten seconds ahead, had just queued it.
+        // As if another process, whose clock is ten seconds ahead, had just queued the operation.
         let ahead = stage.clock.now.addingTimeInterval(10).timeIntervalSinceReferenceDate
         try stage.stack.transact(author: "test") { transaction in
             let id = try #require(try transaction.integer("SELECT id FROM PeriodicOperation", []))
@@ -334,7 +335,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("a schedule of a pipeline that nobody declares goes to the default one as well")
+    @Test("The default pipeline adopts a schedule of an undeclared pipeline")
     func adopted() async throws {
         let stage = try await Stage.open()
         try await stage.stack.background { context in

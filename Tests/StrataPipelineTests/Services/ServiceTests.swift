@@ -11,8 +11,8 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("P11 L5 pipelines as services, and what they tell", .timeLimit(.minutes(1))) struct ServiceTests {
-    @Test("a graceful shutdown lets handlers end within the grace, and gives the others back")
+@Suite("Pipelines as services, and their telemetry", .timeLimit(.minutes(1))) struct ServiceTests {
+    @Test("A graceful shutdown lets handlers finish within the grace period and returns the other attempts")
     func graceful() async throws {
         let stage = try await Stage.open(shutdownGrace: .seconds(20))
         try await stage.commit(["A", "B"])
@@ -31,7 +31,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("L5 SIGTERM: what ends within the grace is done, and what does not is given back")
+    @Test("After SIGTERM, an operation that ends within the grace period is done, and the others are returned")
     func terminated() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("s.sqlite")
@@ -47,7 +47,7 @@ import Testing
         child.terminate()
         try Data().write(to: folder.file("s.sqlite.go"))
         let rest = await child.end()
-        // The signal may have come behind the end of the first one: then the third has begun.
+        // The signal may arrive after the end of the first operation: then the third one has begun.
         #expect(rest.last == "closed" && rest.count <= 2)
         let stack = try await Self.open(url)
         let marks = try await stack.background { try $0.count(Mark.all) }
@@ -67,7 +67,7 @@ import Testing
         try await ContextStack.open(.sqlite(url), models: [Mark.self] + Pipeline.models, stack: .rootOnly)
     }
 
-    @Test("a cancelled task gives everything back at once")
+    @Test("A cancelled task returns all attempts at once")
     func cancelled() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A"])
@@ -79,7 +79,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("a service ends with its pipeline, also one that was closed before")
+    @Test("A service ends with its pipeline, even if the pipeline was closed before")
     func closed() async throws {
         let stage = try await Stage.open()
         let service = Task { try await stage.pipeline.run() }
@@ -89,7 +89,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("attempts are counted and timed by pipeline and outcome, and logged with their ids")
+    @Test("Attempts are counted and timed by pipeline and outcome, and logged with their ids")
     func telemetry() async throws {
         let metrics = TestMetrics()
         let records = InMemoryLogHandler()
@@ -118,7 +118,7 @@ import Testing
         let failed = try #require(records.entries.first { $0.message == "an operation has failed" })
         #expect(failed.level == .warning)
         #expect(failed.metadata["strata.reason"] == "no such thing" && failed.metadata["strata.pipeline"] == "work")
-        // What was lost may be done by another process yet, and what is decided by hand is no attempt.
+        // Another process may still finish a lost operation, and a decision by hand is not an attempt.
         try await stage.commit(["D", "E"])
         try await stage.edit("E") { $0.skip() }
         #expect(stage.takeStarts().contains("D"))

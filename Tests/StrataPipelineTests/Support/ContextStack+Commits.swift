@@ -1,10 +1,10 @@
 import Strata
 
 extension ContextStack {
-    /// How many commits there have been.
+    /// The number of commits so far.
     func commitCount() throws -> Int64 {
         var number: Int64 = 0
-        // Where nothing is written its number is the next one's.
+        // A transaction that writes nothing has the number of the next commit.
         try transact(author: "test") { number = $0.number - 1 }
         return number
     }

@@ -2,11 +2,11 @@ import Dispatch
 import Foundation
 import Strata
 
-/// Keeps everybody from writing to a store, until it is released.
+/// Prevents all other writes to a store until it is released.
 final class HeldWriter: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 
-    /// Returns when it has the store.
+    /// Returns when the writer holds the store.
     init(_ stack: ContextStack) async {
         let (held, hold) = AsyncStream.makeStream(of: Never.self)
         let semaphore = semaphore

@@ -9,12 +9,12 @@ import StrataPipeline
     var folder: Folder?
 }
 
-/// What is deleted with its letters.
+/// A folder whose delete also deletes its letters.
 @Model final class Folder {
     @Relationship(deleteRule: .cascade, inverse: \Letter.folder) var letters: Many<Letter>
 }
 
-/// What handlers make, each once.
+/// An object that handlers insert, with a unique name.
 @Model final class Stamp {
     @Attribute(.unique) var name: String
 }

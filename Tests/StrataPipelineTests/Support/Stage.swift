@@ -7,7 +7,7 @@ import Testing
 
 @testable import StrataPipeline
 
-/// A store with one pipeline, whose handlers wait for the test to say what comes of them.
+/// A store with one pipeline whose handlers wait for the test to decide their results.
 final class Stage: Sendable {
     private struct State {
         var names: [ObjectID<QueuedOperation>: String] = [:]
@@ -23,7 +23,7 @@ final class Stage: Sendable {
     let log: EventLog
     private let state: Hall
 
-    /// What outlives a pipeline that is opened again.
+    /// The part that survives reopening a pipeline.
     private final class Hall: Sendable {
         let state = Mutex(State())
 
@@ -97,7 +97,7 @@ final class Stage: Sendable {
             shutdownGrace: shutdownGrace,
             clock: clock
         ) { (attempt: Attempt<Named>) in try await hall.run(attempt.payload.name) }
-        // Its first turn is a beat: what a test does before or after it would be up to chance.
+        // The first pass is a heartbeat. Without this wait, its order relative to the test's actions would be random.
         await pipeline.settled()
         return Stage(stack, clock, pipeline, hall)
     }
@@ -106,9 +106,9 @@ final class Stage: Sendable {
         try await stack.close()
     }
 
-    // MARK: What a test does
+    // MARK: Test actions
 
-    /// One commit that queues these operations.
+    /// Enqueues these operations in one commit.
     ///
     /// - Parameter other: the operation whose commit they join.
     func commit(
@@ -118,7 +118,7 @@ final class Stage: Sendable {
     ) async throws {
         let known = state.state.withLock { $0.ids }
         let lanes = Dictionary(entries.map { ($0.name, lane($0.name)) }) { $1 }
-        // Ids of operations that are named before they are queued.
+        // Operations may be named before they are queued, so their ids are allocated here.
         var ids = known
         for name in entries.flatMap({ [$0.name] + $0.prerequisites }) where ids[name] == nil {
             ids[name] = try stack.newID(for: QueuedOperation.self)
@@ -150,9 +150,10 @@ final class Stage: Sendable {
         await pipeline.settled()
     }
 
-    /// As if a process elsewhere had claimed so many operations, and had ended before they did. One that has lost its process is claimed alone.
+    /// Simulates a process elsewhere that claims this number of operations and ends before they do. A suspect is
+    /// claimed alone.
     ///
-    /// - Returns: which.
+    /// - Returns: the names of the claimed operations.
     func crashElsewhere(claiming limit: Int, _ rules: OperationBook.Rules = OperationBook.Rules()) throws -> [String?] {
         var names: [String?] = []
         try stack.transact(author: "test") { transaction in
@@ -166,7 +167,7 @@ final class Stage: Sendable {
         return names
     }
 
-    /// Hands out ids for operations that are yet to be queued, in this order, unless they have any.
+    /// Allocates ids in this order for operations that a test queues later, unless they have ids.
     func reserve(_ names: some Sequence<String>) throws {
         for name in names where state.state.withLock({ $0.ids[name] }) == nil {
             let id = try stack.newID(for: QueuedOperation.self)
@@ -174,7 +175,7 @@ final class Stage: Sendable {
         }
     }
 
-    /// Knows the operations of another stage on the same file.
+    /// Copies the names and ids of operations from another stage on the same file.
     func learn(from other: Stage) {
         let (names, ids) = other.state.state.withLock { ($0.names, $0.ids) }
         state.state.withLock { state in (state.names, state.ids) = (names, ids) }
@@ -186,7 +187,7 @@ final class Stage: Sendable {
 
     func id(_ name: String) -> ObjectID<QueuedOperation> { state.state.withLock { $0.ids[name]! } }
 
-    /// Changes an operation in a commit of its own.
+    /// Changes an operation in a separate commit.
     func edit(_ name: String, _ body: @escaping @Sendable (QueuedOperation) throws -> Void) async throws {
         let id = id(name)
         try await stack.background { context in
@@ -196,13 +197,13 @@ final class Stage: Sendable {
         await pipeline.settled()
     }
 
-    /// How often an attempt of an operation has ended so far, or the operation without one.
+    /// How many times an attempt of the operation has ended so far, or the operation ended without an attempt.
     func ends(of name: String) -> Int {
         let id = id(name)
         return log.events.count { $0.isEnd(of: id) }
     }
 
-    /// Deletes the letter that an operation is about, and waits until that has left the operation out.
+    /// Deletes the letter of an operation, and waits until the operation is skipped.
     func deleteLetter(_ name: String) async throws {
         let count = ends(of: name)
         try await stack.background { context in
@@ -212,7 +213,7 @@ final class Stage: Sendable {
         try await log.waitForEnd(of: id(name), count: count + 1)
     }
 
-    /// Lets a handler come to its end, and waits until that is written.
+    /// Ends a handler with a result, and waits until the result is stored.
     func end(
         _ name: String,
         id: ObjectID<QueuedOperation>? = nil,
@@ -229,7 +230,7 @@ final class Stage: Sendable {
         try await log.waitForEnd(of: id, count: count + 1)
     }
 
-    /// The operations that were started since this was last asked, by name.
+    /// The names of the operations that started since the last call.
     func takeStarts() -> [String] {
         let started = log.started
         return state.state.withLock { state in
@@ -238,13 +239,13 @@ final class Stage: Sendable {
         }
     }
 
-    /// The operation as it is in the store; nil where it is queued no more.
+    /// The stored row of an operation; nil if the operation is no longer queued.
     func row(_ name: String) async throws -> QueuedOperation.Row? {
         let id = id(name)
         return try await stack.background { try $0.find(id)?.snapshot }
     }
 
-    /// What became of an operation; nil where it is not done with.
+    /// The result of an operation; nil if it has not finished.
     func result(_ name: String) async throws -> OperationResult? {
         let id = id(name)
         return try await stack.background { context in
@@ -252,7 +253,7 @@ final class Stage: Sendable {
         }
     }
 
-    /// Plays the steps of a table's row, and holds what each starts against what it should.
+    /// Plays the steps of a table row, and compares the starts after each step with the expected ones.
     func play(_ steps: [Step], sourceLocation: SourceLocation = #_sourceLocation) async throws {
         for (index, step) in steps.enumerated() {
             switch step.event {

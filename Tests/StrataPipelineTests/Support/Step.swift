@@ -1,7 +1,7 @@
 import Strata
 import StrataPipeline
 
-/// The payload of the operations of tests.
+/// The payload of test operations.
 struct Named: OperationPayload, Hashable {
     var name: String
     /// The letter that the operation is about, if any.
@@ -14,12 +14,12 @@ extension PipelineName {
     static let work: PipelineName = "work"
 }
 
-/// An operation of a table's row: `X:p` of priority p, `X←Y` depends on Y.
+/// An operation of a table row: `X:p` has priority p, `X←Y` depends on Y.
 struct Entry: ExpressibleByStringLiteral {
     var name: String
     var priority = 0
     var prerequisites: [String] = []
-    /// Whether it is about a letter.
+    /// Whether the operation is about a letter.
     var hasLetter = false
 
     init(stringLiteral text: String) {
@@ -31,7 +31,7 @@ struct Entry: ExpressibleByStringLiteral {
     }
 }
 
-/// Something that happens in a row, and which operations it starts, in their order.
+/// An event in a row, and the operations that it starts, in order.
 struct Step {
     enum Event {
         case resume, suspend

@@ -6,10 +6,10 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("L18 faults that handlers know nothing of", .timeLimit(.minutes(1))) struct InjectionTests {
+@Suite("Faults injected without the handler's knowledge", .timeLimit(.minutes(1))) struct InjectionTests {
     struct Stop: Error {}
 
-    /// Has every attempt end as by a crash once a gate is open.
+    /// Ends every attempt as by a crash once a gate is open.
     private struct CrashLater: HandlerInterceptor {
         let gate: AsyncStream<Void>
         let isSpent = false
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("an error fails the attempt without a call of the handler, so often as it was ordered")
+    @Test("An injected error fails the attempt without calling the handler, the given number of times")
     func error() async throws {
         let stage = try await Counted()
         let fault = stage.pipeline.inject(.error(Stop()), times: 2)
@@ -89,7 +89,7 @@ import Testing
         try await stage.stack.close()
     }
 
-    @Test("a crash before the handler is called: no attempt, one crash, and tried again at once")
+    @Test("A crash before the handler uses no attempt, and the operation starts again at once")
     func crashBefore() async throws {
         let stage = try await Counted()
         let log = EventLog(stage.pipeline)
@@ -107,7 +107,7 @@ import Testing
         try await stage.stack.close()
     }
 
-    @Test("a crash behind the handler: it has been called, and what it says is lost, its changes with it")
+    @Test("A crash after the handler loses its result and its changes")
     func crashAfter() async throws {
         let stage = try await Counted()
         let log = EventLog(stage.pipeline)
@@ -120,7 +120,7 @@ import Testing
         try await stage.stack.close()
     }
 
-    @Test("what has crashed too often fails, as if processes had died")
+    @Test("An operation that crashes too many times fails, as if its processes had ended")
     func crashLimit() async throws {
         let stage = try await Counted(crashLimit: 3)
         let log = EventLog(stage.pipeline)
@@ -141,7 +141,7 @@ import Testing
         try await stage.stack.close()
     }
 
-    @Test("what somebody has asked for while it ran is done behind a crash")
+    @Test("A skip requested while an operation runs takes effect after a crash")
     func requestAndCrash() async throws {
         let stage = try await Counted(timeout: .seconds(5))
         let log = EventLog(stage.pipeline)
@@ -159,7 +159,7 @@ import Testing
         try await stage.stack.close()
     }
 
-    @Test("a handler that hangs is ended by its timeout")
+    @Test("A timeout ends a handler that hangs")
     func hang() async throws {
         let stage = try await Counted(timeout: .seconds(5))
         let log = EventLog(stage.pipeline)
@@ -177,7 +177,7 @@ import Testing
         try await stage.stack.close()
     }
 
-    @Test("an attempt that times out before a thread is free for it has had its fault")
+    @Test("An attempt that times out before a thread is free has used up its fault")
     func hangAtOnce() async throws {
         let stage = try await Counted(timeout: .seconds(60))
         let log = EventLog(stage.pipeline)
@@ -195,7 +195,7 @@ import Testing
         try await stage.stack.close()
     }
 
-    @Test("a fault for one operation befalls no other")
+    @Test("A fault for one operation affects no other operation")
     func oneOperation() async throws {
         let stage = try await Counted()
         let log = EventLog(stage.pipeline)

@@ -3,10 +3,10 @@ import StrataPipeline
 import StrataTesting
 import Testing
 
-@Suite("L18 work that is done in place", .timeLimit(.minutes(1))) struct InlineTests {
+@Suite("Inline execution of operations", .timeLimit(.minutes(1))) struct InlineTests {
     struct Stop: Error {}
 
-    /// What a test runs: each name is handled by its first letter.
+    /// Opens the pipeline of a test: the first letter of a name decides how it is handled.
     private func open(
         _ name: PipelineName = .work,
         on stack: ContextStack,
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "what a block queues is done when the call returns, with what handlers queue, and what waits is left",
+        "An inline call runs the operations of its block and those that handlers queue, and leaves waiting ones",
         arguments: [false, true]
     )
     func done(isSuspended: Bool) async throws {
@@ -60,7 +60,7 @@ import Testing
         #expect(value == "value")
         #expect(try await stack.background { try $0.count(QueuedOperation.all) } == 0)
         #expect(try await stack.background { try $0.count(FinishedOperation.all) } == 5)
-        // It is as it was before, also behind a call that has thrown.
+        // The suspension is as before, even after a call that has thrown.
         await #expect(throws: Stop.self) { try await pipeline.inline { throw Stop() } }
         #expect(pipeline.suspensions == (isSuspended ? 1 : 0))
         try await pipeline.inline { _ = try await queue("w", stack) }
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(
-        "what was not done is thrown, with the operation and what has come of it",
+        "An inline call throws if an operation is not done, with the operation and its outcome",
         arguments: ["x", "f", "r", "p", "ax"]
     )
     func failure(_ name: String) async throws {
@@ -91,7 +91,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("what was not done is thrown, also where others run beside it", arguments: [false, true])
+    @Test("An inline call throws for a failed operation even if others run beside it", arguments: [false, true])
     func failuresBesideOthers(isSuspended: Bool) async throws {
         let stack = try await stack()
         let clock = VirtualClock()
@@ -114,7 +114,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("where all pipelines of the stack are suspended it says so, and does not wait")
+    @Test("An inline call throws instead of waiting if all pipelines of the stack are suspended")
     func together() async throws {
         let stack = try await stack()
         let pipeline = try await open(on: stack)
@@ -129,7 +129,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("of several pipelines, one call stands within another")
+    @Test("Inline calls of several pipelines can be nested")
     func several() async throws {
         let stack = try await stack()
         let clock = VirtualClock()
@@ -137,7 +137,7 @@ import Testing
             try await open(on: stack, isSuspended: true, clock: clock),
             try await open("other", on: stack, isSuspended: true, clock: clock)
         )
-        // What `other` does queues work, so its call stands within.
+        // Operations of `other` queue work, so the call of `other` is the inner one.
         try await work.inline { try await other.inline { _ = try await queue("aa", in: "other", stack) } }
         #expect(try await stack.background { try $0.count(QueuedOperation.all) } == 0)
         #expect(try await stack.background { try $0.count(FinishedOperation.all) } == 2)

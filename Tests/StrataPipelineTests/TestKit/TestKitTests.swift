@@ -4,10 +4,10 @@ import StrataTesting
 import Synchronization
 import Testing
 
-@Suite("L18 the kit for tests of handlers", .timeLimit(.minutes(1))) struct TestKitTests {
+@Suite("Test kit for handlers", .timeLimit(.minutes(1))) struct TestKitTests {
     struct Stop: Error {}
 
-    @Test("what was queued can be looked at, saved or not, by type and pipeline")
+    @Test("`enqueued()` returns queued payloads by type and pipeline, saved or not")
     func enqueued() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A", "B"])
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "the end of an operation that somebody decides before it runs is told of, whatever it waits for",
+        "A decision before an operation runs is reported as its end, whatever the operation waits for",
         arguments: [OperationRequest.skip, .complete],
         ["pending", "held", "failed"]
     )
@@ -46,7 +46,7 @@ import Testing
         try await stage.close()
     }
 
-    @Test("a wait ends with an error when its task is cancelled, and when the pipeline is closed")
+    @Test("A wait ends with an error when its task is cancelled or the pipeline is closed")
     func unfulfilled() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["A"])
@@ -59,14 +59,14 @@ import Testing
         await stage.pipeline.close()
         let error = await #expect(throws: PipelineError.self) { try await waiting.value }
         #expect(error?.code == .closed)
-        // What has happened before is known still.
+        // Earlier events are still known.
         try await stage.log.wait { $0.isEmpty }
         let late = EventLog(stage.pipeline)
         await #expect(throws: PipelineError.self) { try await late.waitForEnd(of: id) }
         try await stage.close()
     }
 
-    @Test("a handler that waits until nothing runs any more is told that it would wait for itself")
+    @Test("A handler that waits for its own pipeline to drain gets an error")
     func drainedInside() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let own = Mutex<Pipeline?>(nil)
@@ -83,7 +83,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("who waits for what is not done there, or for nothing more to be done where it is closed, is told so")
+    @Test("Waiting for another pipeline's operation or for a closed pipeline throws an error")
     func inVain() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let pipeline = try await Pipeline.open(stack, named: .work, clock: VirtualClock()) { (_: Attempt<Named>) in
@@ -101,7 +101,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("drained() waits for what is queued on the way, and for nothing that has to wait; perform gives the outcome")
+    @Test("`drained()` waits for operations queued on the way but not for held ones; `perform` returns the outcome")
     func drained() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let clock = VirtualClock()

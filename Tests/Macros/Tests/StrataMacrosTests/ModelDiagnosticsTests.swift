@@ -5,9 +5,9 @@ import Testing
 
 @testable import StrataMacros
 
-@Suite("What a model cannot be")
+@Suite("Diagnostics for model declarations")
 struct ModelDiagnosticsTests {
-    @Test("A wrong class is diagnosed, with what to write instead", arguments: classes)
+    @Test("A wrong class is diagnosed with a suggestion", arguments: classes)
     func wrongClass(_ wrong: WrongDeclaration) { wrong.check() }
 
     @Test("Wrong arguments of @Model are diagnosed", arguments: options)
@@ -16,7 +16,7 @@ struct ModelDiagnosticsTests {
     @Test("Wrong members are diagnosed", arguments: members)
     func wrongMember(_ wrong: WrongDeclaration) { wrong.check() }
 
-    @Test("A class with nothing wrong in it gets no diagnostics")
+    @Test("A correct class gets no diagnostics")
     func nothingWrong() {
         let source = """
             /// Documented.
@@ -41,7 +41,7 @@ struct ModelDiagnosticsTests {
 
     @Test("More than 128 columns are diagnosed", arguments: [128, 129])
     func tooManyColumns(count: Int) throws {
-        // Without expanding the members, each of which would take the whole class in again.
+        // The members are not expanded here, because each expansion would read the whole class again.
         let members = (0..<count).map { "var c\($0): Int\n" }.joined()
         let declaration = DeclSyntax("@Model final class Wide {\n\(raw: members)}")
         let model = try #require(declaration.as(ClassDeclSyntax.self))

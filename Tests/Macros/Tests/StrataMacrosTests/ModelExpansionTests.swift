@@ -1,8 +1,8 @@
 import Testing
 
-@Suite("What @Model expands to")
+@Suite("Expansion of @Model")
 struct ModelExpansionTests {
-    @Test("attributes, a to-one, a to-many and a derived one-to-one")
+    @Test("A class with attributes and to-one, to-many and derived one-to-one relationships expands completely")
     func article() {
         expectExpansion(
             #"""

@@ -1,11 +1,11 @@
 import Testing
 
-@Suite("What a property of a model cannot be")
+@Suite("Diagnostics for properties of models")
 struct PropertyDiagnosticsTests {
-    @Test("A wrong declaration is diagnosed, with what to write instead", arguments: declarations)
+    @Test("A wrong declaration is diagnosed with a suggestion", arguments: declarations)
     func wrongDeclaration(_ wrong: WrongDeclaration) { wrong.check() }
 
-    @Test("A missing type is diagnosed; where a literal shows it, a fix-it adds it", arguments: missingTypes)
+    @Test("A missing type is diagnosed, and a fix-it adds the type if a literal shows it", arguments: missingTypes)
     func missingType(_ wrong: WrongDeclaration) { wrong.check() }
 
     @Test("A type that no column can have is diagnosed", arguments: types)
@@ -84,7 +84,7 @@ struct PropertyDiagnosticsTests {
         ),
     ]
 
-    @Test("A second macro of one kind, which would be ignored, is diagnosed", arguments: repetitions)
+    @Test("A second macro of the same kind, which would be ignored, is diagnosed", arguments: repetitions)
     func repetition(_ wrong: WrongDeclaration) { wrong.check() }
 
     static let derived: [WrongDeclaration] = [
@@ -133,10 +133,10 @@ struct PropertyDiagnosticsTests {
         ),
     ]
 
-    @Test("What cannot be derived is diagnosed", arguments: derived)
+    @Test("An invalid derived attribute is diagnosed", arguments: derived)
     func wrongDerived(_ wrong: WrongDeclaration) { wrong.check() }
 
-    @Test("Derived attributes use columns, other derived ones, static members and names of their own")
+    @Test("Derived attributes can use columns, other derived attributes, static members and local names")
     func derivedFromColumns() {
         let source = """
             @Model final class A {

@@ -1,15 +1,15 @@
 import Testing
 
-@Suite("What options and relationships contradict")
+@Suite("Diagnostics for options and relationships")
 struct RelationshipDiagnosticsTests {
-    @Test("A wrong relationship is diagnosed, with what to write instead", arguments: relationships)
+    @Test("A wrong relationship is diagnosed with a suggestion", arguments: relationships)
     func wrongRelationship(_ wrong: WrongDeclaration) { wrong.check() }
 
-    @Test("H29: an inverse is a key path of one component, with its root", arguments: inverses)
+    @Test("An inverse that is not a key path of one component with its root is diagnosed", arguments: inverses)
     func wrongInverse(_ wrong: WrongDeclaration) { wrong.check() }
 
     @Test(
-        "Checks that fit are not diagnosed",
+        "A check that fits the type is not diagnosed",
         arguments: [
             "@Attribute(.notEmpty, .length(1...2)) var a: String?", "@Attribute(.notEmpty) var a: URL",
             "@Attribute(.range(0...1)) var a: Decimal", "@Attribute(.range(0...1)) var a: Swift.UInt64?",

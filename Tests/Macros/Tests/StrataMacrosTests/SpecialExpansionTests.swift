@@ -1,10 +1,8 @@
 import Testing
 
-@Suite("What @Model expands to in special cases")
+@Suite("Expansion of @Model in special cases")
 struct SpecialExpansionTests {
-    @Test(
-        "H5: what is generated for a nonisolated class is nonisolated; transient and computed properties are left alone"
-    )
+    @Test("A nonisolated class gets nonisolated members; transient and computed properties are left alone")
     func note() {
         expectExpansion(
             #"""

@@ -16,22 +16,22 @@ let macroSpecs: [String: MacroSpec] = [
     "Derived": MacroSpec(type: DerivedMacro.self),
 ]
 
-/// Asserts the full text of an expansion, and that nothing is diagnosed.
+/// Asserts the full text of an expansion, and that there are no diagnostics.
 func expectExpansion(_ source: String, _ expanded: String, _ location: Testing.SourceLocation = #_sourceLocation) {
     assertMacroExpansion(source, expandedSource: expanded, macroSpecs: macroSpecs) { failure in
         Issue.record("\(failure.message)", sourceLocation: location)
     }
 }
 
-/// A declaration with something wrong in it, and what the macro says about it.
+/// A wrong declaration, and the diagnostic that the macro must report.
 struct WrongDeclaration: Sendable, CustomTestStringConvertible {
     let rule: String
     let source: String
-    /// The text that the diagnostic stands at.
+    /// The source text at which the diagnostic is placed.
     let place: String
     /// A part of the message: what to write instead.
     let advice: String
-    /// The source after the fix-it; nil where there is none.
+    /// The source after the fix-it; nil if the diagnostic does not have one.
     let fixed: String?
 
     init(_ rule: String, _ source: String, at place: String, _ advice: String, fixed: String? = nil) {
@@ -42,7 +42,7 @@ struct WrongDeclaration: Sendable, CustomTestStringConvertible {
         self.fixed = fixed
     }
 
-    /// A property in a model that has nothing else wrong.
+    /// A wrong property in an otherwise correct model.
     init(_ rule: String, property: String, at place: String, _ advice: String, fixed: String? = nil) {
         self.init(
             rule,
@@ -59,14 +59,14 @@ struct WrongDeclaration: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { rule }
 
-    /// Asserts that this and nothing else is diagnosed, and that the fixed source is right.
+    /// Asserts that the macro reports only the expected diagnostic, and that the fixed source is correct.
     func check() {
         let found = Diagnosis(of: source)
         #expect(found.diagnostics.map(\.node.trimmedDescription) == [place])
         for diagnostic in found.diagnostics {
             #expect(diagnostic.message.contains(advice), "\(diagnostic.message)")
             #expect(diagnostic.diagMessage.severity == .error)
-            // A node of a copy has no place in the source, and the compiler says <unknown>.
+            // A node of a copy does not have a position in the source, so the compiler would report <unknown>.
             let root = diagnostic.node.root
             #expect(root.is(DeclSyntax.self) || root.is(AttributeSyntax.self), "\(root.kind)")
         }
@@ -75,10 +75,10 @@ struct WrongDeclaration: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// What the macro says about a source.
+/// The diagnostics of the macro for a source.
 struct Diagnosis {
     let diagnostics: [Diagnostic]
-    /// The source with all fix-its applied; nil where there are none.
+    /// The source with all fix-its applied; nil if there are none.
     let fixed: String?
 
     init(of source: String) {
@@ -99,7 +99,7 @@ struct Diagnosis {
             return (offsets[0]..<offsets[1], new.description)
         }
         var text = Array(source.utf8)
-        // From the end, so that the offsets of those before stay right.
+        // Edits are applied from the end, so that the offsets of earlier edits stay right.
         for edit in edits.sorted(by: { $0.range.lowerBound > $1.range.lowerBound }) {
             text.replaceSubrange(edit.range, with: edit.text.utf8)
         }

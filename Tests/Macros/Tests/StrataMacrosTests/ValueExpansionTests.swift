@@ -1,8 +1,8 @@
 import Testing
 
-@Suite("What transformers and derived attributes expand to")
+@Suite("Expansion of transformers and derived attributes")
 struct ValueExpansionTests {
-    @Test("a transformed attribute, an optional one, and a derived one")
+    @Test("Transformed, optional transformed and derived attributes expand completely")
     func paint() {
         expectExpansion(
             #"""
