@@ -4,8 +4,8 @@ import Strata
 import Testing
 
 /// `STRATA_PINNED_RUNS` sets the number of random runs, and `STRATA_SEED` the seed of the first one.
-/// `STRATA_PINNED_STEPS` runs as many steps while other contexts work at the same time; `Documentation/Known-gaps.md` lists the open
-/// questions.
+/// `STRATA_PINNED_STEPS` runs as many steps while other contexts work at the same time. `Documentation/Known-gaps.md`
+/// lists the open questions.
 @Suite("Edits of pinned contexts while others commit") struct PinnedEditTests {
     private static let environment = ProcessInfo.processInfo.environment
 
