@@ -123,7 +123,8 @@ struct SoakWorker: Sendable {
             }
             return try context.tryInSavepoint(isPinned: name == .draft, &dice)
         }
-        // Commits by other processes at the same moment may still be visible in the draft context: see Documentation/Known-gaps.md.
+        // Commits by other processes at the same moment may still be visible in the draft context:
+        // see Documentation/Known-gaps.md.
         guard isInSavepoint, name == .draft, !faults.isEmpty else { return faults }
         return try await stack.history(since: token).isEmpty ? faults : []
     }
