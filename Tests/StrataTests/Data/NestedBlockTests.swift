@@ -67,7 +67,7 @@ struct NestedBlockTests {
         let parent = try stack.create(.private, named: "parent")
         let counts = try await parent.perform { context in
             var counts = [try context.count(Article.self)]
-            // A detached task does not belong to this block, so the block does not wait for it as part of itself.
+            // A detached task does not count as work that this block waits for.
             try await Task.detached {
                 try await stack.background(parent: .named(.root)) { other in
                     other.insert(Article(title: "committed"))

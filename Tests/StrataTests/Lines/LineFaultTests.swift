@@ -125,7 +125,7 @@ struct LineFaultTests {
     }
 
     @Test(
-        "A text that is not a value of the property's type is refused",
+        "A value that the property's type cannot hold is refused",
         arguments: [
             #""amount":"12abc""#, #""amount":"1.2.3""#, #""amount":"""#, #""amount":"1e""#, #""amount":"1e1.5""#,
             #""weight":1e300"#, #""weight":-1e39"#, #""since":"soon""#,
@@ -138,7 +138,7 @@ struct LineFaultTests {
         try await stack.close()
     }
 
-    @Test("numbers at the ends of what their types have come back")
+    @Test("The largest numbers and the infinities of a type survive an export and an import")
     func infinities() async throws {
         let (one, two) = (try await LineWorld.open([Fare.self]), try await LineWorld.open([Fare.self]))
         try await one.background { context in
@@ -165,7 +165,7 @@ struct LineFaultTests {
         }
     }
 
-    @Test("lost bytes are no nil")
+    @Test("An export of bytes that are missing from the store throws instead of writing null")
     func lostBytes() async throws {
         let stack = try await LineWorld.open()
         try await LineWorld.fill(stack)
@@ -177,7 +177,7 @@ struct LineFaultTests {
         try await stack.close()
     }
 
-    @Test("why a file cannot be replaced is said")
+    @Test("The error of a failed export says why the file cannot be replaced")
     func unwritable() async throws {
         let stack = try await LineWorld.open()
         let folder = try ScratchFolder()
@@ -189,7 +189,7 @@ struct LineFaultTests {
         try await stack.close()
     }
 
-    @Test("a cancelled import is no failure of the database")
+    @Test("A cancelled import is not counted as a database failure")
     func cancelled() async throws {
         let metrics = TestMetrics()
         let stack = try await ContextStack.open(
@@ -208,10 +208,10 @@ struct LineFaultTests {
         try await stack.close()
     }
 
-    @Test("what other programs and people call their files is not swept")
+    @Test("The sweep of temporary files spares files whose names only resemble Strata's")
     func sweep() throws {
         let folder = try ScratchFolder()
-        // No process has this number: it is beyond what Linux gives, and macOS.
+        // No process has this id, which is beyond the range of Linux and macOS.
         let process = 12_345_678
         let names = ["strata-\(process)-9ABC-4DEF-8123-456789ABCDEF.jsonl", "strata-\(process)", "strata-\(process)-x"]
         let left = "strata-\(process)-\(UUID())"

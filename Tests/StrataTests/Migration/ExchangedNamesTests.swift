@@ -66,7 +66,7 @@ import Testing
         @Model(table: "Alpha", originalName: "Beta") final class Epsilon { var text: String }
     }
 
-    @Test("An original name takes precedence over the table name of another model")
+    @Test("A model's original name takes precedence over its table name, which another model had before")
     func taken() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("names.sqlite")
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("An original name means a model first, and a table of another model only otherwise")
+    @Test("An original name refers to a model first, even if another model's table has that name")
     func crossed() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("names.sqlite")

@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test("A search of a model or text that is not searchable is refused")
+    @Test("A search over an attribute or expression that is not searchable is refused")
     func refusals() async throws {
         try await filled().background { context in
             for query in [

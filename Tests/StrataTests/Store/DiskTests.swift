@@ -122,7 +122,7 @@ struct DiskTests {
         try await stack.close()
     }
 
-    @Test("A link in a writable folder can lead to a store on a read-only disk")
+    @Test("A store on a read-only disk is reported, even through a link in a writable folder")
     func link() async throws {
         let disk = try SmallDisk(size: "2m")
         let url = try await disk.folder.makeBank()

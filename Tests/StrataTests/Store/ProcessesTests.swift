@@ -44,7 +44,7 @@ import Testing
         try await right.close()
     }
 
-    @Test("Of two stacks that edit one row, the second to commit gets a conflict; different columns merge")
+    @Test("If two stacks edit one row, the second commit conflicts and the policy decides; different columns merge")
     func conflicts() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
