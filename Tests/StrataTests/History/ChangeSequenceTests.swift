@@ -81,7 +81,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("A slow follower misses nothing and gets nothing twice, regardless of which stack commits")
+    @Test("A slow follower misses nothing and gets nothing twice, regardless of which context commits")
     func slowFollower() async throws {
         let stack = try await openStack(.rootOnly)
         let begun = stack.changes(of: Author.self)
