@@ -1,4 +1,4 @@
-// An attribute that is derived from another object's.
+// An attribute that is derived from an attribute of another object.
 import Strata
 
 @Model final class Left {

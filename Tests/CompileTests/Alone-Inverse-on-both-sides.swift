@@ -1,4 +1,4 @@
-// H29: the inverse is named on one side. On both it is a ring of macro expansions.
+// The inverse must be named on one side only. Named on both sides, the macro expansions form a cycle.
 import Strata
 
 @Model final class Left {

@@ -1,4 +1,4 @@
-// An inverse that is no property of the other model.
+// An inverse that is not a property of the other model.
 import Strata
 
 @Model final class Left {

@@ -1,4 +1,4 @@
-// An attribute with a transformer that is none.
+// An attribute whose transformer does not conform to ValueTransformer.
 import Strata
 
 enum Upper {}

@@ -1,4 +1,4 @@
-// An attribute whose type is not what its transformer stores.
+// An attribute whose type is not the value type of its transformer.
 import Strata
 
 enum Upper: ValueTransformer {

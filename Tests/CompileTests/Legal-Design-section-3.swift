@@ -1,4 +1,4 @@
-// The code of DESIGN.md, section 3, as far as it is about the stack: no overload may be ambiguous.
+// The calls of the documented stack API in their typical forms. No overload may be ambiguous.
 import Strata
 
 extension ContextName { static let network: ContextName = "network" }

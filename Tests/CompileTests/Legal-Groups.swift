@@ -1,4 +1,4 @@
-// Groups, sections, prefetching, cursors and SQL by hand.
+// Groups, sections, prefetching, cursors and raw SQL.
 import Strata
 
 func test(_ context: ObjectContext) throws {

@@ -1,4 +1,4 @@
-// What the cases need: a model, and places to leak its objects to.
+// Declarations that the cases need: a model, and targets for leaks of its objects.
 import Strata
 
 @Model nonisolated final class Article {

@@ -1,4 +1,5 @@
-// H2, the one hole: an object in an error is only a warning. Must compile, with a warning about `Sendable`.
+// The only leak that is not an error: an object in a thrown error. The case must compile, with a warning about
+// `Sendable`.
 import Strata
 
 nonisolated struct ObjectError: Error {

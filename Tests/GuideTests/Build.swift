@@ -5,19 +5,19 @@ enum Repository {
         .deletingLastPathComponent()
 }
 
-/// What the running tests were built from, as SwiftPM has left it.
+/// The parts of SwiftPM's build from which the running tests were made.
 enum Build {
-    /// The folder of this configuration, in which the program of the tests stands.
+    /// The folder of this configuration, which contains the tests' executable.
     static let folder: URL = {
         let beside = Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent()
         if let beside, FileManager.default.fileExists(atPath: beside.appending(path: "Modules").path) { return beside }
         return Repository.root.appending(path: ".build/debug")
     }()
 
-    /// What the compiler has to be told where the tests were built for a sanitizer: `Scripts/sanitize` says so.
+    /// The compiler options for tests that were built for a sanitizer, which `Scripts/sanitize` passes on.
     static let sanitizer = ProcessInfo.processInfo.environment["STRATA_SANITIZER"].map { ["-sanitize=\($0)"] } ?? []
 
-    /// The library of C++, in which BoringSSL is written.
+    /// The C++ library, because BoringSSL is written in C++.
     static let cxx: [String] = {
         #if os(macOS)
             ["-lc++"]
@@ -26,16 +26,16 @@ enum Build {
         #endif
     }()
 
-    /// Where the compiler finds the modules, those in C that others are made of among them.
+    /// The folders in which the compiler finds the modules, including the C modules that others are built from.
     static let modules: [URL] = {
         let checkouts = folder.appending(path: "../../checkouts").standardizedFileURL
-        // What ends in "-tool" is built for macros.
+        // Folders that end in "-tool.build" are built for macros.
         return [folder.appending(path: "Modules")]
             + moduleMaps(in: folder, depth: 1) { $0.hasSuffix(".build") && !$0.hasSuffix("-tool.build") }
             + moduleMaps(in: checkouts, depth: 4) { _ in true }
     }()
 
-    /// The folders that tell the compiler of a module in C.
+    /// The folders that describe a C module to the compiler.
     private static func moduleMaps(in folder: URL, depth: Int, where fits: (String) -> Bool) -> [URL] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         return names.sorted().flatMap { name -> [URL] in
@@ -46,7 +46,8 @@ enum Build {
         }
     }
 
-    /// The object files of these modules that the running tests are linked with. Others may lie about from earlier builds.
+    /// The object files of these modules that the running tests are linked with. The folder may contain others from
+    /// earlier builds.
     static func objects(of modules: [String]) throws -> [String] {
         let list = folder.appending(path: "strataPackageTests.product/Objects.LinkFileList")
         return try String(contentsOf: list, encoding: .utf8).split(separator: "\n").map(String.init).filter { line in

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What is to be removed when the tests are over.
+/// The folder to remove when the tests are over.
 enum Cleaning {
     static let folder = Mutex("")
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a command has printed, and how it ended.
+/// The output of a command, and its exit status.
 struct Outcome: Sendable {
     let status: Int32
     let output: String
@@ -23,9 +23,10 @@ actor Compiler {
         atexit { Cleaning.folder.withLock { try? FileManager.default.removeItem(atPath: $0) } }
     }
 
-    /// Compiles a program, and says what the compiler says.
+    /// Compiles a program, and returns the compiler's messages.
     ///
-    /// Without a place for the program it stops at the intermediate language: there the last errors of isolation are found.
+    /// Without a path for the program the compiler stops at the intermediate language, where it finds the last
+    /// isolation errors.
     func compile(_ source: String, name: String, to program: URL?) async throws -> Outcome {
         let file = folder.appending(path: "\(name).swift")
         try source.write(to: file, atomically: true, encoding: .utf8)
@@ -60,7 +61,7 @@ actor Compiler {
         )
     }
 
-    /// One library of all objects, so that they are linked once and not for each program.
+    /// One library of all objects, which is linked once and not for each program.
     private func builtLibrary() async throws -> URL {
         if library == nil { library = Task { try await linkLibrary() } }
         return try await library!.value
@@ -100,7 +101,7 @@ actor Compiler {
         return library
     }
 
-    /// Runs a command, no more of them at a time than there are processors, and without keeping a thread waiting.
+    /// Runs a command without blocking a thread. At most as many commands run at a time as there are processors.
     func run(_ command: String, _ arguments: [String]) async throws -> Outcome {
         if running >= ProcessInfo.processInfo.activeProcessorCount {
             await withCheckedContinuation { waiting.append($0) }

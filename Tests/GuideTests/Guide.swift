@@ -3,19 +3,19 @@ import Testing
 
 /// A page of documentation whose Swift blocks are one program.
 ///
-/// How a page says what is done with a block, by the words behind its opening fence:
+/// The words after the opening fence of a block say how it is used:
 /// - `swift`: compiled and run, after the blocks above it and in their scope.
 /// - `swift compile-only`: compiled in that scope, and not run.
 /// - `swift error`: must not compile there. A comment `// error: …` in it names a part of the compiler's message.
 /// - `swift manifest`: a `Package.swift`, type-checked alone.
 /// - an HTML comment that begins with a line `<!--swift`: run, and not shown to readers.
 ///
-/// What a block prints is what its comments `// prints: …` say, line by line, and after them a `text` block that follows
-/// it directly. It prints nothing else.
+/// A block must print exactly the lines in its comments `// prints: …`, followed by those of a `text` block directly
+/// after it.
 struct Guide: Sendable, CustomTestStringConvertible {
     let name: String
     let blocks: [GuideBlock]
-    /// Where its links to other files lead.
+    /// The targets of its links to other files.
     let links: [String]
 
     var testDescription: String { name }
@@ -53,13 +53,13 @@ struct GuideBlock: Sendable {
     /// The number of its first line of code.
     let line: Int
     var code: [String] = []
-    /// What a `text` block behind it shows.
+    /// The lines of a `text` block directly after this block.
     var text: [String] = []
 
-    /// The lines that it prints.
+    /// The lines that the block must print.
     var expected: [String] { comments("// prints: ") + text }
 
-    /// Parts of the messages with which the compiler refuses it.
+    /// Parts of the compiler's messages that refuse the block.
     var errors: [String] { comments("// error: ") }
 
     private func comments(_ mark: String) -> [String] {
@@ -79,7 +79,7 @@ private struct GuideReader {
     var blocks: [GuideBlock] = []
     private var state = State.prose
     private var line = 0
-    /// Whether nothing stands between here and the block before.
+    /// Whether there is only blank space between this line and the block before.
     private var follows = false
 
     mutating func read(_ text: String) {
@@ -106,7 +106,7 @@ private struct GuideReader {
             if let kind = GuideBlock.Kind(rawValue: String(text.dropFirst(3))) {
                 begin(kind, end: "```")
             } else {
-                // A misspelt kind must not pass for a block that nobody checks.
+                // A misspelt kind must not pass for a block that the tests skip.
                 state = text.hasPrefix("```swift") ? .swift(end: "```") : .other
                 if text.hasPrefix("```swift") {
                     blocks.append(GuideBlock(kind: .run, line: line, code: ["#error(\"\(text)\")"]))

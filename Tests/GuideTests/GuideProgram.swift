@@ -1,16 +1,16 @@
-/// The Swift file that is made of a page.
+/// The Swift file that is generated from a page.
 ///
-/// Declarations of types and extensions go to the top of the file, since macros extend them from there. Everything else is
-/// the body of one function, so that a block sees what those before it have declared.
+/// Declarations of types and extensions go to the top of the file, because macros extend them from there. Everything
+/// else is the body of one function, so that a block sees the declarations of earlier blocks.
 struct GuideProgram {
     private(set) var declarations = ""
     private(set) var statements = ""
     private let page: String
 
-    /// Comes before what a block prints. No guide prints it.
+    /// Precedes the output of a block. No guide prints this character.
     static let mark = "\u{1}"
 
-    /// - Parameter last: A block that is no part of the program otherwise, up to which the program goes.
+    /// - Parameter last: A block that is otherwise not part of the program. The program ends with it.
     init(_ guide: Guide, upTo last: Int? = nil) {
         page = guide.name
         for (index, block) in guide.blocks.enumerated() where index <= last ?? .max {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The guides are programs: they compile, run, and print what they say.
+/// The guides are programs: they compile, run, and print the documented output.
 @Suite("Guides")
 struct GuideTests {
     @Test("The guides are found")
@@ -12,7 +12,8 @@ struct GuideTests {
 
     static let running = Guide.all.filter { $0.blocks.contains { $0.kind == .run } }
 
-    /// The programs of all guides by the names of these. They are compiled as many at once as there are processors, while tests run those before.
+    /// The programs of all guides by guide name. As many are compiled at once as there are processors, while tests run
+    /// the finished ones.
     private static let programs = Dictionary(uniqueKeysWithValues: running.map { ($0.name, compilation(of: $0)) })
 
     private static func compilation(of guide: Guide) -> Task<Outcome, any Error> {
@@ -25,12 +26,13 @@ struct GuideTests {
         }
     }
 
-    @Test("Runs and prints what it says", arguments: running)
+    @Test("A guide runs and prints the documented output", arguments: running)
     func runs(_ guide: Guide) async throws {
         let program = Compiler.shared.folder.appending(path: Self.moduleName(guide))
         let compiled = try await Self.programs[guide.name]!.value
         try #require(compiled.status == 0, "\(guide.name) does not compile:\n\(compiled.errors)\(compiled.output)")
-        // A guide may name a value only to show how it is made. What a linker says of a sanitizer is no matter of the guide.
+        // A guide may name a value only to show how it is made. Linker messages about a sanitizer do not concern the
+        // guide.
         let warnings = compiled.errors.split(separator: "\n").filter {
             $0.contains(".swift:") && $0.contains(": warning: ") && !$0.contains("was never used")
         }
@@ -59,7 +61,7 @@ struct GuideTests {
         guide.blocks.indices.filter { guide.blocks[$0].kind == .error }.map { RefusedBlock(guide: guide, index: $0) }
     }
 
-    @Test("What must not compile does not", arguments: refused)
+    @Test("Blocks that must not compile do not", arguments: refused)
     func refuses(_ refused: RefusedBlock) async throws {
         let guide = refused.guide
         let block = guide.blocks[refused.index]
@@ -78,7 +80,7 @@ struct GuideTests {
                 "\(guide.name):\(block.line) is refused otherwise:\n\(messages)"
             )
         }
-        // Nothing else is wrong with it.
+        // The compiler reports no other error.
         let lines = block.line..<block.line + block.code.count
         for error in errors {
             let line = error.split(separator: ":").dropFirst().first.flatMap { Int($0) }
@@ -86,7 +88,7 @@ struct GuideTests {
         }
     }
 
-    @Test("Manifests are in order", arguments: Guide.all.filter { $0.blocks.contains { $0.kind == .manifest } })
+    @Test("Manifests in guides are valid", arguments: Guide.all.filter { $0.blocks.contains { $0.kind == .manifest } })
     func manifests(_ guide: Guide) async throws {
         for (index, block) in guide.blocks.enumerated() where block.kind == .manifest {
             let outcome = try await Compiler.shared.check(
@@ -97,7 +99,7 @@ struct GuideTests {
         }
     }
 
-    @Test("Links lead to files", arguments: Guide.all)
+    @Test("Links in guides lead to files", arguments: Guide.all)
     func links(_ guide: Guide) {
         let folder = Repository.root.appending(path: guide.name).deletingLastPathComponent()
         for link in guide.links {

@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// Names, keys and paths are compared, hashed and split by the bytes of their UTF-8, with `UTF8Text` and the functions beside it. A search through
-/// the sources finds what compares by characters instead.
-@Suite("Sources") struct SourceTests {
+/// Names, keys and paths are compared, hashed and split by the bytes of their UTF-8, with `UTF8Text` and related
+/// functions. These tests search the sources for code that compares by characters instead.
+@Suite("Rules for the source code") struct SourceTests {
     private static let folders = [
         "Sources/Strata", "Sources/StrataPipeline", "Sources/StrataCloud", "Sources/StrataHTTP", "Examples/mirror",
     ]
 
-    /// A use of `String` that compares characters, and what to write instead.
+    /// A use of `String` that compares characters, and the code to write instead.
     private struct Rule {
         let regex: Regex<AnyRegexOutput>
         let remedy: String
@@ -30,7 +30,7 @@ import Testing
         ]
     }
 
-    /// Lines that are as they are to be: the end of a file's path, or a part of it, a text of the line, and the reason.
+    /// Lines that may break a rule: the end or a part of the file's path, a part of the line, and the reason.
     private static let exceptions: [(file: String, line: String, reason: String)] = [
         ("Strata/Migration/", "String", "names of tables and columns, which come from source code"),
         ("Strata/Schema/", "String", "names of tables and columns"),
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    /// What is wrong with a line; nil for nothing.
+    /// The fault of a line, or nil if the line is correct.
     private static func fault(_ line: Line, _ rules: [Rule]) throws -> String? {
         let code = line.text.trimmingCharacters(in: .whitespaces)
         guard !code.hasPrefix("//"), let rule = try rules.first(where: { try $0.regex.firstMatch(in: code) != nil })
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(
-        "What compares by characters is found",
+        "The rules find code that compares by characters",
         arguments: [
             "    private var lanes: [String: Int] = [:]", "var seen: Set<String> = []",
             "let all = Dictionary<String, Int>()",
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test(
-        "What compares by bytes is not",
+        "The rules accept code that compares by bytes",
         arguments: [
             "private var lanes: [UTF8Text: Int] = [:]", "name.utf8.split(separator: UInt8(ascii: \"/\"))",
             "path.split(atBytes: \"/\")", "name.hasBytePrefix(\".\")", "body(of: [String](), at: 1)",

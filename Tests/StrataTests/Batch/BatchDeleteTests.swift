@@ -4,8 +4,8 @@ import Testing
 
 @testable import Strata
 
-@Suite("C15 batch deletes and their rules") struct BatchDeleteTests {
-    @Test("cascades go on and on, members are removed, and objects that live somewhere are gone")
+@Suite("Batch deletes and their delete rules") struct BatchDeleteTests {
+    @Test("A batch delete cascades through all levels, removes members, and deletes objects that contexts hold")
     func cascades() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in
@@ -41,7 +41,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("denied deletes name what blocks them; where that goes too, nothing blocks")
+    @Test("A denied delete names the blocking object, and succeeds once that object is deleted too")
     func denials() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in
@@ -52,7 +52,7 @@ import Testing
             let error = #expect(throws: StrataError.self) { try context.batchDelete(Publisher.all) }
             #expect(error?.code == .deleteDenied && error?.details.first?.number == contract.id.number)
             #expect(try context.count(Publisher.all) == 1)
-            // Of a seal the reference is emptied.
+            // The delete sets the reference of the seal to nil.
             try context.batchDelete(Contract.all)
             let seal = try #require(try context.first(Seal.all))
             #expect(seal.contract == nil)
@@ -62,7 +62,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("an edit of what a batch has deleted is a conflict, as of any delete")
+    @Test("An edit of a row that a batch has deleted is a conflict, as with any delete")
     func edits() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in
@@ -81,7 +81,7 @@ import Testing
         try await stack.close()
     }
 
-    /// The steps of SQLite's that a batch takes to gather what goes with the first row of a chain.
+    /// The number of SQLite steps that a batch takes to gather the rows that are deleted with the first row of a chain.
     private func steps(_ length: Int) async throws -> Int {
         let stack = try await ContextStack.open(.inMemory, models: [Step.self], stack: .rootOnly)
         try await stack.background { context in
@@ -105,7 +105,7 @@ import Testing
         return steps
     }
 
-    @Test("a chain costs as much for each of its rows, however long it is")
+    @Test("Deleting a chain costs the same for each of its rows, however long the chain is")
     func chain() async throws {
         let (short, long) = (try await steps(500), try await steps(4000))
         #expect(short > 0 && long < short * 10, "\(short) steps for 500 rows, \(long) for 4,000")

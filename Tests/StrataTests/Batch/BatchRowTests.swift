@@ -1,8 +1,8 @@
 import Strata
 import Testing
 
-@Suite("C15 rows that are handed to a batch") struct BatchRowTests {
-    @Test("A row of an object that was inserted by its relationship is refused, and the error shows the right form")
+@Suite("Rows passed to a batch") struct BatchRowTests {
+    @Test("A batch refuses a row whose object a relationship has inserted, and the error shows the correct code")
     func pending() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in
@@ -28,7 +28,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("So is one of an object that was inserted here before, published or not, or in a parent, and by an upsert")
+    @Test("A batch insert or upsert refuses rows of objects inserted in this context or a parent, published or not")
     func others() async throws {
         let stack = try await openStack()
         let handle = try stack.create(.private, named: .other)
@@ -49,7 +49,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("Rows of objects that are in the store, or were deleted before they were saved, are copied")
+    @Test("A batch copies rows of stored objects, and of objects that were deleted before they were saved")
     func copies() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in

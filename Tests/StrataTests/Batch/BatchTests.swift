@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("C15 batches") struct BatchTests {
+@Suite("Batch updates, inserts and upserts") struct BatchTests {
     private func makeArticles(_ count: Int, _ stack: ContextStack) async throws {
         try await stack.background { context in
             for index in 0..<count { context.insert(Article(title: "\(index)", body: "b", views: index)) }
@@ -11,7 +11,7 @@ import Testing
         }
     }
 
-    @Test("TR17 an update works on the committed rows, and is shown by objects, lists and followers everywhere")
+    @Test("An update changes the committed rows, and objects, lists and followers everywhere show it")
     func update() async throws {
         let stack = try await openStack(.rootOnly)
         try await makeArticles(20, stack)
@@ -25,7 +25,7 @@ import Testing
         var live = try stack.live(Article.where { $0.views >= 110 }).makeAsyncIterator()
         #expect(try await live.next()?.count == 0)
         try await stack.on(.root) { context in
-            // Unsaved, so no batch sees it.
+            // This change is unsaved, so the batch does not see it.
             context.insert(Article(title: "pending", views: 15))
             let done = try context.batchUpdate(Article.where { $0.views >= 10 }) {
                 [$0.views.set(to: $0.views + 100), $0.body.set(to: "set")]
@@ -46,7 +46,7 @@ import Testing
 
     private enum Kept: ContextStateKey { typealias Value = Article }
 
-    @Test("pending edits of the same columns meet it as conflicts, those of others do not")
+    @Test("A pending edit of a column that a batch has changed is a conflict; an edit of another column is not")
     func conflicts() async throws {
         let stack = try await openStack(.rootOnly)
         try await makeArticles(2, stack)
@@ -69,7 +69,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("rows that break a rule stop all of it: checks, types, uniques, references, required values")
+    @Test("One row that breaks a rule stops the batch: checks, types, uniques, references, required values")
     func refusals() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in
@@ -88,7 +88,7 @@ import Testing
             }
             #expect(error?.code == .notUnique && error?.message.contains("the same slug where") == true)
             await expect(.validation) { try context.batchUpdate(Article.all) { $0.views.set(to: $0.views + .max) } }
-            // Nought times infinity is no number, which SQLite keeps as none.
+            // Zero times infinity is not a number, which SQLite stores as NULL.
             await expect(.validation) {
                 try context.batchUpdate(Writer.all) { $0.fee.set(to: ($0.fee - 400) * .infinity) }
             }
@@ -106,7 +106,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("SQL of columns of the same object, and what of it is refused")
+    @Test("An update can use SQL over columns of the same object, and refuses any other SQL")
     func rawSQL() async throws {
         let stack = try await openStack(.rootOnly)
         try await makeArticles(10, stack)
@@ -151,7 +151,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("values of all kinds, none, relationships, and what a query leaves out")
+    @Test("An update sets values of all kinds, nil and relationships, and leaves other rows alone")
     func assignments() async throws {
         let stack = try await openStack(.rootOnly)
         try await makeArticles(10, stack)
@@ -174,7 +174,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("timestamps are set as by a save")
+    @Test("A batch sets timestamps in the same way as a save")
     func timestamps() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in
@@ -191,7 +191,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("more rows than a portion")
+    @Test("A batch can change more rows than fit into one portion")
     func portions() async throws {
         let stack = try await openStack(.rootOnly)
         let count = Int(BatchJob.portion) * 2 + 10
@@ -207,7 +207,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("more rows than a batch reserves ids for at a time")
+    @Test("A batch can insert more rows than it reserves ids for at a time")
     func manyIDs() async throws {
         let stack = try await openStack(.rootOnly)
         let count = Int(BatchJob.reservationLimit) + 10_000
@@ -221,7 +221,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("inserts check what saves check, and go on from the ids of others")
+    @Test("Batch inserts make the same checks as saves, and their ids continue those of others")
     func inserts() async throws {
         let stack = try await openStack(.rootOnly)
         try await makeArticles(1, stack)
@@ -244,7 +244,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("upserts update what has the same unique value, under its id, and insert the rest")
+    @Test("An upsert updates the row with the same unique value under its id, and inserts the others")
     func upserts() async throws {
         let stack = try await openStack(.rootOnly)
         let old = try await stack.background { context in
@@ -273,7 +273,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("rows of another store are refused where they lead to its objects, and taken where they lead nowhere")
+    @Test("Rows of another store are refused if they refer to its objects, and accepted if they refer to none")
     func rowsOfAnotherStore() async throws {
         let rows = try await openStack(.rootOnly).background { context in
             let author = context.insert(Author(name: "theirs"))
@@ -284,7 +284,7 @@ import Testing
         }
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in
-            // Under the number that the other store's author has.
+            // This author has the same id number as the other store's author.
             let author = context.insert(Author(name: "ours"))
             try context.commit()
             #expect(author.id.number == rows[0].author?.number)

@@ -3,15 +3,15 @@ import Testing
 
 /// The sources in `Tests/CompileTests`, compiled in as few runs of the compiler as possible.
 ///
-/// Each declares `func test`, which is given a name of its own, so that all fit into one module. Errors of types keep the
-/// compiler from looking at data isolation, so what is rejected is taken out and the rest compiled again.
+/// Each source declares `func test`, which gets a unique name, so that all sources fit into one module. Type errors
+/// keep the compiler from checking data isolation, so rejected sources are taken out and the others are compiled again.
 struct CompileCases: Sendable {
-    /// What the compiler says about each file: nothing, for one that it accepts.
+    /// The compiler's messages about each file. The list is empty for an accepted file.
     let outcomes: [String: [Compiler.Diagnostic]]
-    /// Its whole answer, for messages.
+    /// The compiler's whole output, for messages.
     let text: String
 
-    /// The settings that users' modules have.
+    /// The compiler settings that users' modules have.
     enum Mode: String, CaseIterable, Sendable {
         case plain, nonsendingByDefault, mainActorByDefault
 
@@ -28,7 +28,7 @@ struct CompileCases: Sendable {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../CompileTests").standardized
 
-    /// The files of one kind: those whose names begin so.
+    /// The files of one kind, whose names begin with this prefix.
     static func names(_ kind: String) -> [String] {
         let all = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         return all.filter { $0.hasPrefix(kind + "-") }.sorted()
@@ -46,12 +46,12 @@ struct CompileCases: Sendable {
 
     /// Cases that must not compile.
     static func rejected(_ mode: Mode) async throws -> CompileCases {
-        try await rejected[Mode.allCases.firstIndex(of: mode)!].value  // allCases has every mode
+        try await rejected[Mode.allCases.firstIndex(of: mode)!].value  // allCases contains every mode
     }
 
     /// Cases that must compile.
     static func accepted(_ mode: Mode) async throws -> CompileCases {
-        try await accepted[Mode.allCases.firstIndex(of: mode)!].value  // allCases has every mode
+        try await accepted[Mode.allCases.firstIndex(of: mode)!].value  // allCases contains every mode
     }
 
     private static func compile(

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-@Suite("What compiles and what must not", .timeLimit(.minutes(5)))
+@Suite("Code that must compile, and code that must not", .timeLimit(.minutes(5)))
 struct CompileTests {
     typealias Mode = CompileCases.Mode
 
-    @Test("The cases are there")
+    @Test("The folder has the expected cases")
     func cases() {
         #expect(CompileCases.names("Leak").count >= 23)
         #expect(CompileCases.names("Legal").count >= 24)
@@ -15,39 +15,42 @@ struct CompileTests {
     }
 
     @Test(
-        "H1 TR13 an object does not get out of its block or into another one: it does not compile",
+        "An object that leaves its block or enters another block does not compile",
         arguments: Mode.allCases,
         CompileCases.names("Leak")
     )
     func leaks(_ mode: Mode, _ name: String) async throws {
         let cases = try await CompileCases.rejected(mode)
         let errors = (cases.outcomes[name] ?? []).filter(\.isError).map(\.message)
-        // For the right reason, not by a mistake in the case.
+        // The compiler must reject the case for the right reason, and not because of a mistake in it.
         let reason = /data race|Sendable|isolated|consum|concurrently/
         #expect(errors.contains { $0.contains(reason) }, "the compiler says: \(errors)")
     }
 
-    @Test("H1 H5 what is safe compiles, without ambiguity", arguments: Mode.allCases, CompileCases.names("Legal"))
+    @Test("Safe code compiles without ambiguity", arguments: Mode.allCases, CompileCases.names("Legal"))
     func legal(_ mode: Mode, _ name: String) async throws {
         let cases = try await CompileCases.accepted(mode)
         let errors = (cases.outcomes[name] ?? []).filter(\.isError).map(\.message)
         #expect(errors == [])
     }
 
-    @Test("H1 the cases that must compile do so as a whole", arguments: Mode.allCases)
+    @Test("The cases that must compile also compile together", arguments: Mode.allCases)
     func legalTogether(_ mode: Mode) async throws {
         let cases = try await CompileCases.accepted(mode)
         #expect(!cases.text.contains("error:"), "\(cases.text)")
     }
 
-    @Test("H2 the one hole, an object in an error, is a warning", arguments: Mode.allCases)
+    @Test(
+        "An object in a thrown error is the only leak that gives a warning instead of an error",
+        arguments: Mode.allCases
+    )
     func hole(_ mode: Mode) async throws {
         let diagnostics = try await CompileCases.accepted(mode).outcomes["Warns-Thrown-error.swift"] ?? []
         #expect(diagnostics.contains { !$0.isError && $0.message.contains("Sendable") })
         #expect(diagnostics.allSatisfy { !$0.isError })
     }
 
-    @Test("H3 an object as the value of a synchronous block gives the plain message")
+    @Test("An object as the value of a synchronous block gives the plain message about Sendable")
     func message() async throws {
         let diagnostics = try await CompileCases.rejected(.plain).outcomes["Leak-Return-sync.swift"] ?? []
         #expect(
@@ -55,16 +58,16 @@ struct CompileTests {
         )
     }
 
-    @Test("MA11 MA17 MA18 MA19 an unknown property does not compile", arguments: CompileCases.names("Unknown"))
+    @Test("An unknown property does not compile", arguments: CompileCases.names("Unknown"))
     func unknown(_ name: String) async throws {
         let diagnostics = try await CompileCases.rejected(.plain).outcomes[name] ?? []
         #expect(diagnostics.contains { $0.isError && $0.line == 4 && $0.message.contains("nope") }, "accepted")
     }
 
-    @Test("C12 H29 an unsupported predicate does not compile", arguments: CompileCases.names("Predicate"))
+    @Test("An unsupported predicate does not compile", arguments: CompileCases.names("Predicate"))
     func predicates(_ name: String) async throws {
         let diagnostics = try await CompileCases.rejected(.plain).outcomes[name] ?? []
-        // The query begins in the fourth line.
+        // The query begins on the fourth line.
         #expect(diagnostics.contains { $0.isError && $0.line >= 4 }, "accepted")
         for text in ["in reasonable time", "failed to produce diagnostic"] {
             #expect(!diagnostics.contains { $0.message.contains(text) }, "\(diagnostics.map(\.message))")
@@ -84,7 +87,7 @@ struct CompileTests {
         #expect(messages.contains { $0.contains(message) }, "\(messages)")
     }
 
-    @Test("A model with a superclass does not compile, whose stored properties would be left out")
+    @Test("A model with a superclass does not compile, because the superclass's stored properties would be left out")
     func superclass() async throws {
         let file = CompileCases.folder.appendingPathComponent("Alone-Superclass.swift")
         let outcome = try await Compiler().compile([file], [])
@@ -94,7 +97,7 @@ struct CompileTests {
     }
 
     @Test(
-        "H29 an inverse is named on one side, and is a property of the other model",
+        "An inverse is named on one side only, and must be a property of the other model",
         arguments: [
             ("Alone-Inverse-on-both-sides.swift", "circular reference"),
             ("Alone-Inverse-to-nowhere.swift", "has no member 'nope'"),
@@ -106,7 +109,7 @@ struct CompileTests {
     }
 
     @Test(
-        "C23 a type that no property can have, and a method of arrays, is answered with what to write instead",
+        "For an impossible property type or an array method, the compiler's message says what to write instead",
         arguments: [
             ("Alone-Attribute-of-no-kind.swift", "write 'enum Status: String, AttributeValue'"),
             ("Alone-Optional-attribute-of-no-kind.swift", "'struct Address: Codable, Equatable, AttributeValue'"),
@@ -120,7 +123,7 @@ struct CompileTests {
     }
 
     @Test(
-        "What transformers and derived attributes cannot do is answered with what to write instead",
+        "For unsupported transformers and derived attributes, the compiler's message says what is wrong",
         arguments: [
             ("Alone-Transformer-of-another-type.swift", "the type of the property is not the Value of its transformer"),
             ("Alone-No-transformer.swift", "'Upper' conform to 'ValueTransformer'"),
@@ -133,7 +136,7 @@ struct CompileTests {
         #expect(!outcome.succeeded && outcome.text.contains(message), "\(outcome.text)")
     }
 
-    @Test("A method in an extension that has the name of a hook and not its form is a warning")
+    @Test("A method in an extension that has the name of a hook but another signature gives a warning")
     func hooks() async throws {
         let file = CompileCases.folder.appendingPathComponent("Alone-Hook-in-extension.swift")
         let outcome = try await Compiler().compile([file], [])

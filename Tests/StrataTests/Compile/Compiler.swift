@@ -13,11 +13,11 @@ struct Compiler {
     struct Outcome: Sendable {
         var succeeded: Bool
         var text: String
-        /// Those that point into one of the sources.
+        /// The diagnostics that point into one of the sources.
         var diagnostics: [Diagnostic]
     }
 
-    /// Where the test binary lies, and the modules beside it.
+    /// The folder of the test binary, which also contains the modules.
     let build: URL
 
     init() {
@@ -32,7 +32,7 @@ struct Compiler {
     private func flags() throws -> [String] {
         let modules = try existing([build.path + "/Modules/Strata.swiftmodule"])
         let sqlite = try existing([build.path + "/CStrataSQLite.build/module.modulemap"])
-        // The checkouts lie in the folder that all builds of one kind share.
+        // The checkouts are in the folder that all builds of one kind share.
         let shared = build.deletingLastPathComponent().deletingLastPathComponent()
         let grdb = try existing([shared.path + "/checkouts/GRDB.swift/Sources/GRDBSQLite/module.modulemap"])
         let macros = try existing([build.path + "/StrataMacros-tool", build.path + "/StrataMacros"])
@@ -44,14 +44,14 @@ struct Compiler {
         ]
     }
 
-    /// Compiles sources together as one module, up to and with the checks of data isolation, which come after the types'.
+    /// Compiles sources together as one module, through the checks of data isolation, which follow the type checks.
     func compile(_ sources: [URL], _ extra: [String]) async throws -> Outcome {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments =
             ["swiftc", "-frontend", "-emit-sil", "-o", "/dev/null", "-swift-version", "6", "-parse-as-library"]
             + ["-module-name", "Case", "-diagnostic-style", "llvm"] + (try flags()) + extra + sources.map(\.path)
-        // The file keeps what a pipe would block on.
+        // The output goes to a file, because a full pipe would block the compiler.
         let log = FileManager.default.temporaryDirectory.appendingPathComponent("strata-compile-\(UUID().uuidString)")
         try Data().write(to: log)
         defer { try? FileManager.default.removeItem(at: log) }

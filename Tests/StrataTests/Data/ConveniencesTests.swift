@@ -2,7 +2,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("Conveniences")
+@Suite("Convenience methods")
 struct ConveniencesTests {
     private func fill(_ context: ObjectContext) {
         let ursula = context.insert(Author(name: "Ursula", fee: 2))
@@ -12,7 +12,7 @@ struct ConveniencesTests {
         context.insert(Article(title: "A", views: 2, author: ursula))
     }
 
-    @Test("A model stands for all of its objects, pending ones among them")
+    @Test("A model type can be used as a query for all of its objects, pending ones included")
     func wholeModel() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in
@@ -27,7 +27,7 @@ struct ConveniencesTests {
         }
     }
 
-    @Test("Objects are found by many ids at once, in their order, without those that are not there")
+    @Test("A lookup by many ids returns the objects in the order of the ids, and skips missing ones")
     func manyIDs() async throws {
         let stack = try await openStack(.rootOnly)
         let ids = try await stack.background { context in
@@ -43,7 +43,7 @@ struct ConveniencesTests {
         }
     }
 
-    @Test("A bare column sorts upward, also behind other sorts, across relationships and where it is optional")
+    @Test("A bare column sorts in ascending order, also after other sorts, across relationships and if it is optional")
     func bareColumns() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in
@@ -75,7 +75,7 @@ struct ConveniencesTests {
         }
     }
 
-    @Test("A value that was set back is not among the changed ones (C8)")
+    @Test("A value that was set back is not among the changed values")
     func setBack() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in
@@ -92,7 +92,7 @@ struct ConveniencesTests {
         }
     }
 
-    @Test("A detail shows what stood against what, as far as there was anything")
+    @Test("The detail of an error shows the conflicting values, as far as there are any")
     func details() {
         var detail = StrataError.Detail(model: "Article", number: 7, column: "views", message: "was changed")
         #expect(detail.description == "Article 7.views was changed")
@@ -104,7 +104,7 @@ struct ConveniencesTests {
         #expect(detail.description == "Article 7.views was changed (base NULL, mine 1, theirs 2)")
     }
 
-    @Test("A validation names properties as the columns of a query do")
+    @Test("A validation error names properties in the same way as the columns of a query")
     func validation() {
         var failures = Validation<Article>(number: 7)
         failures.fail("a", column: \.title)
@@ -120,7 +120,7 @@ struct ConveniencesTests {
     }
 
     @Test(
-        "A range names its bounds as one writes them",
+        "A range names its bounds in Swift's notation",
         arguments: [(0.0, 10.0, "0 and 10"), (-0.5, 1e300, "-0.5 and 1e+300")]
     )
     func ranges(lower: Double, upper: Double, text: String) throws {

@@ -2,7 +2,7 @@ import Strata
 import Synchronization
 import Testing
 
-/// An object whose end is noticed by code of its own, which goes back to the context.
+/// An object with a deinit that goes back to the context.
 @Model final class Farewell {
     var name: String
     @Transient var isTalkative = false
@@ -17,7 +17,7 @@ import Testing
 }
 
 @Suite struct DeinitTests {
-    @Test("objects that go away at the end of a block may read and edit in their context on the way")
+    @Test("Objects that are released at the end of a block may still read and edit in their context")
     func reading() async throws {
         let stack = try await ContextStack.open(.inMemory, models: [Farewell.self], stack: .rootOnly)
         try await stack.on(.root) { context in

@@ -2,14 +2,14 @@ import Testing
 
 @testable import Strata
 
-/// Commits, and says how many objects are stored then.
+/// Commits, and returns the number of stored objects.
 private func expectStored(_ authors: Int, _ articles: Int, _ context: ObjectContext) throws {
     try context.commit()
     #expect(try context.count(Author.self) == authors)
     #expect(try context.count(Article.self) == articles)
 }
 
-@Suite("Relationships before the insert")
+@Suite("Relationships that are set before the insert")
 struct DraftTests {
     private func withContext(_ body: @Sendable (ObjectContext) throws -> Void) async throws {
         let stack = try await openStack(.rootOnly)
@@ -17,7 +17,7 @@ struct DraftTests {
         try await stack.close()
     }
 
-    @Test("One that was set back does not insert its object")
+    @Test("A relationship that was set back does not insert its object")
     func setBack() async throws {
         try await withContext { context in
             let (author, article) = (Author(name: "a"), Article(title: "t"))
@@ -30,7 +30,7 @@ struct DraftTests {
         }
     }
 
-    @Test("One that was set to another object leaves the first one out")
+    @Test("A relationship that was set to another object does not insert the first one")
     func setToAnother() async throws {
         try await withContext { context in
             let (first, second, article) = (Author(name: "a"), Author(name: "b"), Article(title: "t"))
@@ -44,7 +44,7 @@ struct DraftTests {
         }
     }
 
-    @Test("One that was set to an object of a context leaves the first one out")
+    @Test("A relationship that was set to an object of a context does not insert the first one")
     func setToInserted() async throws {
         try await withContext { context in
             let (first, second, article) = (Author(name: "a"), Author(name: "b"), Article(title: "t"))
@@ -55,7 +55,7 @@ struct DraftTests {
         }
     }
 
-    @Test("A member that was taken out again does not insert its owner")
+    @Test("A member that was removed again does not insert its owner")
     func takenOut() async throws {
         try await withContext { context in
             let (author, article) = (Author(name: "a"), Article(title: "t"))
@@ -66,7 +66,7 @@ struct DraftTests {
         }
     }
 
-    @Test("What leads there in another way still does")
+    @Test("An object that can be reached in another way is still inserted")
     func twoWays() async throws {
         try await withContext { context in
             let (author, article) = (Author(name: "a"), Article(title: "t"))
@@ -79,7 +79,7 @@ struct DraftTests {
         }
     }
 
-    @Test("The other side of a one-to-one relationship that was replaced is left out")
+    @Test("The replaced other side of a one-to-one relationship is not inserted")
     func oneToOne() async throws {
         try await withContext { context in
             let (contract, first, second) = (Contract(title: "c"), Seal(color: "red"), Seal(color: "blue"))

@@ -30,7 +30,7 @@ private enum Inline {
     }
 }
 
-@Suite("Data outside of the row (C23)")
+@Suite("Data outside the row")
 struct ExternalDataTests {
     private static let models: [any Model.Type] = [Photo.self, Album.self]
 
@@ -52,7 +52,7 @@ struct ExternalDataTests {
 
     private func bytes(_ byte: UInt8, _ count: Int = 100_000) -> Data { Data(repeating: byte, count: count) }
 
-    /// The first bytes of everything that the store keeps outside of rows, in the order in which it came.
+    /// The first byte of each value that the store keeps outside of rows, in the order of insertion.
     private func stored(_ stack: ContextStack) throws -> [UInt8] {
         let reader = try stack.core.engine.borrowReader()
         defer { stack.core.engine.giveBack(reader) }
@@ -63,7 +63,7 @@ struct ExternalDataTests {
         return result
     }
 
-    @Test("C14 bytes that are not stored yet are there for queries, in every context that sees the object")
+    @Test("Queries see unsaved bytes in every context that sees the object")
     func pendingThroughQueries() async throws {
         let stack = try await openWithPhoto()
         try stack.create(.private, named: "other")
@@ -91,7 +91,7 @@ struct ExternalDataTests {
         try await stack.close()
     }
 
-    @Test("C23: bytes come back from the store, which rows and fetches of them do without")
+    @Test("Bytes are read from the store on demand, and fetched rows do not contain them")
     func roundTrip() async throws {
         let stack = try await open()
         try await stack.background { context in
@@ -113,7 +113,7 @@ struct ExternalDataTests {
         #expect(try stored(stack) == [1, 2, 0])
     }
 
-    @Test("C23: unsaved bytes are seen by children, by parents after a save, and by queries as there or not")
+    @Test("Children see unsaved bytes, parents see them after a save, and queries see whether there are any")
     func layers() async throws {
         let stack = try await open()
         try await stack.background { context in
@@ -138,7 +138,7 @@ struct ExternalDataTests {
         }
     }
 
-    @Test("C23: what is replaced, set to nil or deleted takes its bytes along, also by a cascade")
+    @Test("Replacing bytes, setting them to nil or deleting the object removes them, also through a cascade")
     func lettingGo() async throws {
         let stack = try await open()
         try await stack.background { context in
@@ -161,7 +161,7 @@ struct ExternalDataTests {
         }
     }
 
-    @Test("C23: setting the same bytes is no change; editing something else reads and writes none")
+    @Test("Setting the same bytes does not count as a change, and editing another property reads and writes no bytes")
     func sameBytes() async throws {
         let stack = try await openWithPhoto()
         try await stack.background { context in
@@ -178,7 +178,7 @@ struct ExternalDataTests {
         #expect(try stored(stack) == [1])
     }
 
-    @Test("C23: a failed commit leaves the bytes unsaved, and the next one writes them")
+    @Test("A failed commit leaves the bytes unsaved, and the next one writes them")
     func failedCommit() async throws {
         let stack = try await openWithPhoto()
         try await stack.background { context in
@@ -197,7 +197,7 @@ struct ExternalDataTests {
         }
     }
 
-    @Test("C17, C23: two that set the bytes conflict, and what a policy gives up leaves nothing behind")
+    @Test("Two contexts that set the bytes conflict, and bytes that a policy discards leave nothing in the store")
     func conflicts() async throws {
         let stack = try await open()
         let id = try await stack.background { context in
@@ -235,7 +235,7 @@ struct ExternalDataTests {
         }
     }
 
-    @Test("C17, C23: a row that another has deleted comes back by .mine with its bytes, or not at all")
+    @Test("A row that another context has deleted comes back with its bytes under .mine, or not at all")
     func broughtBack() async throws {
         let stack = try await open()
         let ids = try await stack.background { context in
@@ -279,7 +279,7 @@ struct ExternalDataTests {
         #expect(try stored(stack).sorted() == [1, 2])
     }
 
-    @Test("C17, C23: a row that a parent has deleted, and a child brings back, keeps its bytes")
+    @Test("A row that a parent has deleted, and a child brings back, keeps its bytes")
     func broughtBackBelow() async throws {
         let stack = try await open()
         let id = try await stack.background { context in
@@ -304,7 +304,7 @@ struct ExternalDataTests {
         }
     }
 
-    @Test("C23: a snapshot has the bytes, and shows them anywhere")
+    @Test("A snapshot includes the bytes, and shows them anywhere")
     func snapshot() async throws {
         let stack = try await openWithPhoto()
         let row = try await stack.background { context in try #require(try context.first(Photo.all)).snapshot }
@@ -312,7 +312,7 @@ struct ExternalDataTests {
         #expect(row.thumbnail == nil)
     }
 
-    @Test("C23: a block goes on reading the bytes of its snapshot while others replace them")
+    @Test("A block continues to read the bytes of its snapshot while other contexts replace them")
     func oldSnapshot() async throws {
         let stack = try await openWithPhoto()
         try await stack.background { context in
@@ -330,7 +330,7 @@ struct ExternalDataTests {
         }
     }
 
-    @Test("C23: bytes that are gone from the file are nil, and the failure is told")
+    @Test("Bytes that are missing from the file read as nil, and the failure is reported")
     func lost() async throws {
         let stack = try await openWithPhoto(thumbnail: bytes(2))
         try stack.core.engine.write { connection in
@@ -347,9 +347,7 @@ struct ExternalDataTests {
         #expect((failure?.error as? StrataError)?.code == .damagedStore)
     }
 
-    @Test(
-        "C17, C23: bytes go with a delete that is committed, also where the object is brought back: a conflict, to read as to save"
-    )
+    @Test("A committed delete removes the bytes even if the object comes back; reading or saving them is a conflict")
     func goneWithDelete() async throws {
         let stack = try await openWithPhoto(thumbnail: bytes(2))
         let id = try await stack.on(.root) { try #require(try $0.first(Photo.all)).id }
@@ -384,7 +382,7 @@ struct ExternalDataTests {
         #expect(codes == [.conflict])
     }
 
-    @Test("C22, C23: a store opens again with its table and triggers, and bytes go with the model into the row")
+    @Test("A store reopens with its table and triggers, and the bytes move into the row if the model does")
     func schema() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -407,7 +405,7 @@ struct ExternalDataTests {
         try await stack.close()
     }
 
-    @Test("C10, C23: undo brings back bytes that a commit has let go of", arguments: [false, true])
+    @Test("Undo restores bytes that a commit has removed from the store", arguments: [false, true])
     func undo(isDelete: Bool) async throws {
         let stack = try await openWithPhoto(thumbnail: bytes(2, 10))
         try stack.create(.private, named: "editor")
@@ -435,19 +433,19 @@ struct ExternalDataTests {
         try await stack.close()
     }
 
-    @Test("bytes that a row of another store has not read are not looked for in this one")
+    @Test("The unread bytes of a row of another store are not looked up in this store")
     func rowsOfAnotherStore() async throws {
         let rows = try await openWithPhoto().background { try $0.rows(Photo.all) }
         #expect(rows[0].image.data == nil)
         let stack = try await open()
         try await stack.background { context in
-            // Under the number that the other store's bytes have.
+            // These bytes have the same id number as the other store's bytes.
             context.insert(Photo(name: "b", image: bytes(7)))
             try context.commit()
             let error = #expect(throws: StrataError.self) { try context.batchInsert(rows) }
             #expect(error?.code == .misuse)
             #expect(try context.column(Photo.all, \.name) == ["b"])
-            // Those of a row of this store are.
+            // The bytes of a row of this store are read.
             var own = try context.rows(Photo.all)
             own[0].name = "c"
             try context.batchInsert(own)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Blocks within blocks")
 struct NestedBlockTests {
-    @Test("A child's save shows in the objects of the block around it (C5, H13)")
+    @Test("The objects of the surrounding block show a child's save")
     func save() async throws {
         let stack = try await openStack(.rootOnly)
         let parent = try stack.create(.private, named: "parent")
@@ -20,7 +20,7 @@ struct NestedBlockTests {
         #expect(shown == 7)
     }
 
-    @Test("A child's save of committed objects shows in the block around it (C5, H13)")
+    @Test("The surrounding block shows a child's save of committed objects")
     func saveCommitted() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in
@@ -40,7 +40,7 @@ struct NestedBlockTests {
         #expect(shown == 7)
     }
 
-    @Test("A query in a block sees what a block inside of it has saved or committed, also after an earlier one (TH1)")
+    @Test("A query in a block sees what an inner block has saved or committed, also after an earlier query")
     func query() async throws {
         let stack = try await openStack(.rootOnly)
         let parent = try stack.create(.private, named: "parent")
@@ -61,13 +61,13 @@ struct NestedBlockTests {
         #expect(counts == [0, 1, 2])
     }
 
-    @Test("A block that reads only once sees nothing of what others commit meanwhile (H15)")
+    @Test("A block that reads only once does not see commits that other contexts make meanwhile")
     func pinned() async throws {
         let stack = try await openStack(.rootOnly)
         let parent = try stack.create(.private, named: "parent")
         let counts = try await parent.perform { context in
             var counts = [try context.count(Article.self)]
-            // A detached task is none that this block waits for as its own.
+            // A detached task does not count as work that this block waits for.
             try await Task.detached {
                 try await stack.background(parent: .named(.root)) { other in
                     other.insert(Article(title: "committed"))
@@ -80,7 +80,7 @@ struct NestedBlockTests {
         #expect(counts == [0, 0])
     }
 
-    @Test("Own edits stay while a block inside commits others (H13)")
+    @Test("A block keeps its own edits while an inner block commits other edits")
     func ownEdits() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in
@@ -105,7 +105,7 @@ struct NestedBlockTests {
         #expect(stored.views == 3)
     }
 
-    @Test("The main actor's objects show what it has waited for (C5)")
+    @Test("The main actor's objects show changes that the main actor has waited for")
     @MainActor func main() async throws {
         let stack = try await openStack()
         let context = try stack.main
@@ -125,7 +125,7 @@ struct NestedBlockTests {
         #expect(try context.count(Article.where { $0.views == 8 }) == 1)
     }
 
-    @Test("What a child has seen of its parent's edit and overwritten is no conflict; an edit since is one (H19, H20)")
+    @Test("A child may overwrite a parent's edit that it has seen; a later edit of the parent is a conflict")
     func overwritten() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in

@@ -8,9 +8,9 @@ import Testing
     @Relationship(inverse: \Chore.parent, ordered: true) var parts: Many<Chore>
 }
 
-@Suite("Members in an order of their own")
+@Suite("Members in a custom order")
 struct OrderedMembersTests {
-    @Test("C9 members that came by their to-one side are last until they are moved", arguments: [false, true])
+    @Test("Members that were added from their to-one side come last until they are moved", arguments: [false, true])
     func placeless(isCommitted: Bool) async throws {
         let stack = try await ContextStack.open(.inMemory, models: [Chore.self], stack: .rootOnly)
         try await stack.background { context in
@@ -39,7 +39,7 @@ struct OrderedMembersTests {
         try await stack.close()
     }
 
-    @Test("H25 a member that two contexts have added is committed where it was shown")
+    @Test("A member that two contexts have added is committed at the position where it was shown")
     func addedTwice() async throws {
         let stack = try await ContextStack.open(.inMemory, models: [Dish.self, Spice.self])
         let cook = try stack.create(.private, named: "cook")

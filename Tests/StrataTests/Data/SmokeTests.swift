@@ -3,7 +3,7 @@ import Testing
 @testable import Strata
 
 @Suite struct SmokeTests {
-    @Test("the way of an object through three contexts to the store and back")
+    @Test("An object travels through three contexts to the store and back")
     func path() async throws {
         let stack = try await openStack()
         let id = try await stack.background { context in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("What errors say")
+@Suite("Texts of errors")
 struct ErrorTextTests {
     @Test(arguments: [0, 1, 10, 11, 1000])
     func `the text of an error has ten details, and the number of the others`(_ count: Int) {
@@ -32,7 +32,7 @@ struct ErrorTextTests {
         try folder.sql(url, "DELETE FROM strata_store")
         let own = try #require(try await errorOfOpening(url))
         #expect(own.code == .damagedStore && own.message.contains("'\(url.path)'"), "\(own)")
-        // Also where a connection that is open meets it.
+        // The same holds if an open connection meets the error.
         try bytes.write(to: url)
         let stack = try await openBank(url)
         let error = await #expect(throws: StrataError.self) {

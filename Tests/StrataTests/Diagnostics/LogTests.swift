@@ -40,7 +40,7 @@ extension ContextName {
         handler.entries.filter { $0.message.description == message }.map { $0.metadata.mapValues(\.description) }
     }
 
-    @Test("nothing follows the statements unless asked for")
+    @Test("Statements are logged only if the program asks for it")
     func off() async throws {
         let stack = try await open(Diagnostics(), .trace)
         try await stack.on(.root) { try Bank.found(in: $0) }
@@ -55,7 +55,7 @@ extension ContextName {
         try await stack.close()
     }
 
-    @Test("statements are logged with their context, rows and time, and without values")
+    @Test("Statements are logged with their context, rows and time, and without values")
     func text() async throws {
         let stack = try await open(Diagnostics(statements: .text))
         try stack.push(.private, named: .clerk)
@@ -76,7 +76,7 @@ extension ContextName {
         try await stack.close()
     }
 
-    @Test("values are logged where they are asked for, long ones in part")
+    @Test("Values are logged on request, and long ones are cut")
     func values() async throws {
         let stack = try await open(Diagnostics(statements: .textAndValues, statementLevel: .info), .info)
         try await stack.on(.root) { context in
@@ -92,12 +92,13 @@ extension ContextName {
         try await stack.close()
     }
 
-    @Test("a slow statement is logged as a warning, and its plan once the block is done with reading")
+    @Test("A slow statement is logged as a warning, and its plan follows once the block has finished reading")
     func slow() async throws {
         let stack = try await open(Diagnostics(slowStatementThreshold: .zero), .warning)
         try await stack.on(.root) { context in
             try Bank.found(in: context)
-            // Every statement is explained, those that write among them, and none of that disturbs the next one.
+            // Every statement is explained, including those that write. Explaining a statement does not disturb the
+            // next one.
             for _ in 1...20 { _ = try Bank.transfer(1, in: context) }
         }
         try await expectBalancedBooks(stack, last: 20)
@@ -114,7 +115,7 @@ extension ContextName {
         try await stack.close()
     }
 
-    @Test("no statement is slow that takes less than the threshold")
+    @Test("A statement that takes less than the threshold does not count as slow")
     func fast() async throws {
         let stack = try await open(Diagnostics(slowStatementThreshold: .seconds(3600)), .warning)
         try await stack.on(.root) { try Bank.found(in: $0) }
@@ -122,7 +123,7 @@ extension ContextName {
         try await stack.close()
     }
 
-    @Test("a cursor that is left early is logged with the rows that it has read")
+    @Test("A cursor that is abandoned early is logged with the rows that it has read")
     func abandoned() async throws {
         let stack = try await open(Diagnostics(statements: .text))
         try await stack.on(.root) { context in
@@ -136,7 +137,7 @@ extension ContextName {
         try await stack.close()
     }
 
-    @Test("of a pool, what Strata's readers run is logged; the trace of its writer stays the user's")
+    @Test("In a user's pool the statements of Strata's readers are logged, and the writer's trace stays the user's")
     func ownPool() async throws {
         let folder = try ScratchFolder()
         let heard = Journal()
@@ -156,7 +157,7 @@ extension ContextName {
         try pool.close()
     }
 
-    @Test("commits, batches and what fails of them are logged at the level debug")
+    @Test("Commits, batches and their failures are logged at the level debug")
     func commits() async throws {
         let stack = try await open(Diagnostics())
         try await stack.on(.root) { context in
@@ -173,7 +174,7 @@ extension ContextName {
         try await stack.close()
     }
 
-    @Test("a migration is logged with its backup")
+    @Test("A migration is logged with its backup")
     func migration() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.library(format: 2)
@@ -190,7 +191,7 @@ extension ContextName {
         #expect(record[LogKey.duration] != nil)
     }
 
-    @Test("who waits for a migration and finds it done logs none")
+    @Test("A stack that waits for another's migration does not log one")
     func waiting() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.library(format: 2)
@@ -207,7 +208,8 @@ extension ContextName {
                 .close()
             }
         }
-        // Long enough for them to meet the lock; who comes later finds it done as well.
+        // This is long enough for the stacks to meet the lock. A stack that comes later finds the migration done as
+        // well.
         try await Task.sleep(for: .milliseconds(300))
         try lock.release()
         for opening in openings { try await opening.value }

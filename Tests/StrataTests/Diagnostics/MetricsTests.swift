@@ -28,7 +28,7 @@ extension ContextName {
         metrics.counterTotal(label: label, dimensions: dimensions + more)
     }
 
-    @Test("commits, their rows and times are measured, with the dimensions of the stack")
+    @Test("Commits, their rows and times are measured, with the dimensions of the stack")
     func commits() async throws {
         let stack = try await open()
         try await stack.on(.root) { context in
@@ -38,7 +38,7 @@ extension ContextName {
             accounts[1].balance -= 1
             context.delete(accounts[2])
             try context.commit()
-            // Nothing to write is no commit.
+            // A commit without changes is not counted.
             try context.commit()
         }
         #expect(total("strata.commits") == 2)
@@ -54,7 +54,7 @@ extension ContextName {
         try await stack.close()
     }
 
-    @Test("the size of the journal is measured where the store is opened by a link")
+    @Test("The size of the journal is measured even if the store is opened through a link")
     func link() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -70,7 +70,7 @@ extension ContextName {
         try await stack.close()
     }
 
-    @Test("failures are counted by their code, and conflicts column by column, of saves too")
+    @Test("Failures are counted by their code, and conflicts column by column, in saves too")
     func failures() async throws {
         let stack = try await open()
         try await stack.on(.root) { try Bank.found(in: $0) }
@@ -98,7 +98,7 @@ extension ContextName {
         try await stack.close()
     }
 
-    @Test("batches are counted apart from commits")
+    @Test("Batches are counted separately from commits")
     func batches() async throws {
         let stack = try await open()
         try await stack.on(.root) { context in
@@ -113,7 +113,7 @@ extension ContextName {
         try await stack.close()
     }
 
-    @Test("how long blocks wait for their turn is measured")
+    @Test("The waiting time of blocks is measured")
     func waits() async throws {
         let stack = try await open()
         let (entered, leave) = (Signal(), Signal())
@@ -131,13 +131,13 @@ extension ContextName {
         _ = try await (holding, waiting)
         let values = try metrics.expectTimer("strata.context.wait", dimensions).values
         #expect(values.count == 2)
-        // It was in the queue before `queued`, and until `leave`.
+        // The second block was in the queue before `queued`, and until `leave`.
         let longest = try #require(values.max())
         #expect(Duration.nanoseconds(longest) >= held)
         try await stack.close()
     }
 
-    @Test("the open readers are known, and none is left when the stack is closed")
+    @Test("The number of open readers is measured, and is zero after the stack is closed")
     func readers() async throws {
         let stack = try await open()
         let gauge = try metrics.expectGauge("strata.readers.open", dimensions)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Strata
 
-@Suite("C19 the changes of commits, one after the other") struct ChangeSequenceTests {
-    @Test("TR14 values with ids, kinds and columns, in the order of commits")
+@Suite("The sequence of committed changes") struct ChangeSequenceTests {
+    @Test("Changes have values with ids, kinds and columns, in the order of commits")
     func kinds() async throws {
         let stack = try await openStack(.rootOnly)
         var articles = stack.changes(of: Article.self).makeAsyncIterator()
@@ -42,7 +42,7 @@ import Testing
         #expect(try await articles.next() == nil)
     }
 
-    @Test("what is saved from context to context is told once, when it is committed")
+    @Test("A change that is saved from context to context is reported once, when it is committed")
     func saves() async throws {
         let stack = try await openStack(.rootOnly)
         var changes = stack.changes(of: Author.self).makeAsyncIterator()
@@ -61,7 +61,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("members of relationships count as changes of their owners")
+    @Test("Changed members of relationships count as changes of their owners")
     func members() async throws {
         let stack = try await openStack(.rootOnly)
         let (writer, spouse) = try await stack.on(.root) { context in
@@ -81,7 +81,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("nothing is lost or told twice, however far a follower falls behind and whoever commits")
+    @Test("A slow follower misses nothing and gets nothing twice, regardless of which context commits")
     func slowFollower() async throws {
         let stack = try await openStack(.rootOnly)
         let begun = stack.changes(of: Author.self)
@@ -110,7 +110,7 @@ import Testing
         #expect(ids.count == commits && Set(ids).count == commits)
         let stored = try await stack.background { try $0.ids(Author.all) }
         #expect(Set(stored) == Set(ids))
-        // A late one, from a token in the middle on.
+        // A late follower, from a token in the middle on.
         let middle = try await stack.history(limit: 300).last?.token
         var late: [ObjectID<Author>] = []
         for try await changes in stack.changes(of: Author.self, since: middle) {
@@ -121,7 +121,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a follower that waits is woken by the commit, ends with its task, and with the stack")
+    @Test("A commit wakes a waiting follower, which ends with its task or with the stack")
     func waiting() async throws {
         let stack = try await openStack(.rootOnly)
         let sequence = stack.changes()
@@ -138,11 +138,11 @@ import Testing
         #expect(try await cancelled.value)
         try await stack.close()
         #expect(try await ended.value)
-        // After the close there is nothing to follow.
+        // A closed stack sends no changes.
         #expect(try await sequence.first { _ in true } == nil)
     }
 
-    @Test("a commit that fails is not told of")
+    @Test("A failed commit is not reported")
     func failures() async throws {
         let stack = try await openStack(.rootOnly)
         var changes = stack.changes().makeAsyncIterator()
@@ -157,7 +157,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("what others have deleted already is no change of a commit that deletes it too")
+    @Test("A commit that deletes objects which another commit has already deleted does not report them")
     func deletedTwice() async throws {
         let stack = try await openStack(.rootOnly)
         for name in [ContextName.network, .other] { try stack.create(.private, named: name) }
@@ -180,14 +180,14 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a follower that has found a commit in the file waits for the stack to know of it")
+    @Test("A follower that has found a commit in the file waits until the stack knows of it")
     func ahead() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
         let (left, right) = (try await openBank(url), try await openBank(url))
         _ = try await right.on(.root) { try Bank.transfer(1, in: $0) }
         let token = right.historyToken
-        // The moment between the COMMIT of one's own and its end.
+        // The moment between the COMMIT of this stack and the end of its commit call.
         let record = CommitRecord(sequence: token.sequence, committer: nil, rows: [:])
         left.core.engine.layers.announce(record)
         let following = Task { try await left.changes(since: token).first { _ in true }?.token }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("what a commit has changed, as it is kept") struct CommitChangesTests {
+@Suite("The stored form of a commit's changes") struct CommitChangesTests {
     static func sample(_ generator: inout SeededGenerator) -> CommitChanges {
         func runs() -> NumberRuns {
             let count = Int.random(in: 0...12, using: &generator)
@@ -20,7 +20,7 @@ import Testing
         return changes
     }
 
-    @Test("what is written is read again")
+    @Test("Encoded changes decode to the same changes")
     func roundTrip() throws {
         var generator = SeededGenerator(seed: 7)
         for _ in 0..<500 {
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("damaged bytes are nothing, or other changes; they never end the program")
+    @Test("Damaged bytes decode to nil or to other changes, and never end the program")
     func damage() {
         var generator = SeededGenerator(seed: 8)
         for _ in 0..<200 {
@@ -46,13 +46,13 @@ import Testing
         #expect(CommitChanges(encoded: Data(endless)) == nil)
     }
 
-    @Test("numbers in a row take a few bytes, however many they are")
+    @Test("Consecutive numbers take a few bytes, however many there are")
     func size() {
         let many = CommitChanges(tables: ["Article": TableChanges(inserted: NumberRuns(1...1_000_000))])
         #expect(many.encoded.count < 20)
     }
 
-    @Test("runs hold what sets hold")
+    @Test("Runs of numbers behave like sets")
     func runs() {
         var generator = SeededGenerator(seed: 9)
         for _ in 0..<300 {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Strata
 
-@Suite("C19 live results") struct LiveQueryTests {
-    @Test("the first element at once, then one for each change that concerns the query")
+@Suite("Live results") struct LiveQueryTests {
+    @Test("The first element comes at once, then one for each change that concerns the query")
     func changes() async throws {
         let stack = try await openStack(.rootOnly)
         let ids = try await stack.on(.root) { context in
@@ -19,7 +19,7 @@ import Testing
         #expect(rows.map(\.name) == ["a", "b", "c"])
         #expect(rows.difference.inserted == [0, 1, 2] && rows.difference.removed.isEmpty)
 
-        // Nothing that the query finds, then a rename that moves a row to the end.
+        // The first commit does not concern the query. The second one renames a row, which moves to the end.
         try await stack.background { context in
             context.insert(Author(name: "aa", fee: 2))
             context.insert(Article(title: "none of its business"))
@@ -34,7 +34,7 @@ import Testing
         #expect(rows.difference.moved == [.init(from: 0, to: 2)] && rows.difference.changed == [.init(from: 0, to: 2)])
         #expect(rows.difference.inserted.isEmpty && rows.difference.removed.isEmpty)
 
-        // Several commits between two elements are one.
+        // Several commits between two elements are combined into one element.
         try await stack.background { context in
             context.delete(try #require(try context.find(ids[0])))
             try context.commit()
@@ -48,7 +48,7 @@ import Testing
         #expect(try await live.next() == nil)
     }
 
-    @Test("unsaved edits of the context and its parents are among the rows, those of others are not")
+    @Test("The rows include unsaved edits of the context and its parents, and no edits of other contexts")
     func layers() async throws {
         let stack = try await openStack(.rootOnly)
         try stack.create(.private, named: .network)
@@ -64,12 +64,12 @@ import Testing
         #expect(try await live.next()?.count == 3)
         try await stack.on(.network) { $0.rollback() }
         #expect(try await live.next()?.map(\.name).sorted() == ["other", "parent"])
-        // A commit of what is shown already is no change.
+        // A commit of already shown edits does not cause an element.
         try await stack.commit(.root)
         try await stack.on(.network) { try #require(try $0.first(Author.where { $0.name == "parent" })).fee = 1 }
         let rows = try #require(try await live.next())
         #expect(rows.difference.changed.count == 1 && rows.difference.inserted.isEmpty)
-        // The store alone.
+        // This query shows the store alone.
         let empty = try await openStack(.empty)
         var committed = try empty.live(Author.all).makeAsyncIterator()
         #expect(try await committed.next()?.isEmpty == true)
@@ -77,7 +77,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("relationships in conditions count")
+    @Test("Changes of related objects count if a condition uses them")
     func relationships() async throws {
         let stack = try await openStack(.rootOnly)
         let (article, spouse) = try await stack.on(.root) { context in
@@ -102,7 +102,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("sections are runs of rows with one key")
+    @Test("Sections are runs of rows with the same key")
     func sections() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.on(.root) { context in
@@ -118,7 +118,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a context that goes, a task that is cancelled, and a query that cannot be answered end it")
+    @Test("A live query ends when its context ends, its task is cancelled, or its query is invalid")
     func ends() async throws {
         let stack = try await openStack(.rootOnly)
         try stack.create(.private, named: .network)
@@ -140,11 +140,11 @@ import Testing
         let error = await #expect(throws: StrataError.self) { try await wrong.next() }
         #expect(error?.code == .invalidQuery)
         try await stack.close()
-        // Nobody has events kept for him any more.
+        // The stack no longer keeps events for any follower.
         #expect(stack.core.engine.layers.state.withLock { $0.waiters.isEmpty })
     }
 
-    @Test("commits of another stack on the file are shown")
+    @Test("A live query shows commits of another stack on the same file")
     func otherStack() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -160,7 +160,7 @@ import Testing
         try await right.close()
     }
 
-    @Test("differences lead from one list to the next, with as few moves as possible")
+    @Test("Differences lead from one list to the next, with as few moves as possible")
     func differences() {
         var generator = SeededGenerator(seed: 11)
         var old: [JoinRow] = []
@@ -185,7 +185,7 @@ import Testing
 
     private func row(_ number: Int64) -> JoinRow { JoinRow(number: number, left: 1, right: 1) }
 
-    /// Carries the difference out by hand.
+    /// Applies the difference step by step, and compares the result.
     private func expectDifference(from old: [JoinRow], to new: [JoinRow]) {
         let difference = LiveDifference(from: old, to: new)
         var list = old.map(\._$number)

@@ -15,7 +15,7 @@ enum PlacesAfter {
     }
 }
 
-@Suite("A store that another stack migrates while it is being followed", .timeLimit(.minutes(1)))
+@Suite("A followed store that another stack migrates", .timeLimit(.minutes(1)))
 struct MigratedMeanwhileTests {
     private func open(_ url: URL, _ models: [any Model.Type], _ stack: StackSetUp = .rootOnly) async throws
         -> ContextStack
@@ -23,7 +23,7 @@ struct MigratedMeanwhileTests {
         try await ContextStack.open(.sqlite(url), models: models, stack: stack, migration: Migration().backup(.none))
     }
 
-    @Test("live queries and sequences of changes end with schemaMismatch")
+    @Test("Live queries and sequences of changes end with schemaMismatch")
     func followers() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("places.sqlite")
@@ -49,7 +49,7 @@ struct MigratedMeanwhileTests {
         } catch {
             #expect((error as? StrataError)?.code == .schemaMismatch, "\(error)")
         }
-        // Commits of the new version change nothing about it.
+        // Commits by the new version do not change this.
         try await new.background { context in
             context.insert(PlacesAfter.Place(name: "Zugspitze"))
             try context.commit()
@@ -71,7 +71,7 @@ struct MigratedMeanwhileTests {
         #expect(try await changes.next() == nil)
     }
 
-    @Test("a context that merges at once reports it") @MainActor
+    @Test("A context that merges at once reports the migration") @MainActor
     func merging() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("places.sqlite")
@@ -90,7 +90,7 @@ struct MigratedMeanwhileTests {
         try await old.close()
     }
 
-    @Test("a file that cannot be read at the moment is looked at again", .timeLimit(.minutes(1)))
+    @Test("A watched file that cannot be read at the moment is read again later", .timeLimit(.minutes(1)))
     func lookingAgain() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("watched")
@@ -104,7 +104,7 @@ struct MigratedMeanwhileTests {
                 return count
             }
             continuation.yield(number)
-            // One write has two looks by itself.
+            // One write causes only two looks by itself.
             return number > 5
         }
         try Data("b".utf8).write(to: url)
@@ -113,7 +113,7 @@ struct MigratedMeanwhileTests {
         watch.stop()
     }
 
-    @Test("a store that cannot be read at the moment ends nothing, one that is damaged does")
+    @Test("A store that is temporarily unreadable does not end a sequence, but a damaged store does")
     func errors() async throws {
         let folder = try ScratchFolder()
         let store = try await open(folder.file("places.sqlite"), [PlacesBefore.Place.self])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("C19 the history in the store") struct StoreHistoryTests {
+@Suite("The history in the store") struct StoreHistoryTests {
     private func open(
         _ url: URL,
         _ history: HistoryRetention = .standard,
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("it survives a restart, with who and when, and goes on from a token")
+    @Test("The history survives a restart, with authors and times, and continues from a token")
     func restart() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("store.sqlite")
@@ -56,7 +56,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("what is too much is pruned; a token from before is refused, one from after is good")
+    @Test("A history that is too large is pruned; an older token is refused, and a newer one is valid")
     func pruningBySize() async throws {
         let folder = try ScratchFolder()
         let stack = try await open(folder.file("store.sqlite"), .limited(size: 500))
@@ -76,7 +76,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("what is too old is pruned, and what is asked to be; the newest number always stays")
+    @Test("Old and explicitly pruned entries are removed, and the newest sequence number always stays")
     func pruningByAge() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("store.sqlite")
@@ -96,7 +96,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("off: nothing is kept, those who follow are told all the same, and it can be turned on and off")
+    @Test("With the history off nothing is kept, but followers get changes, and a program can switch it on and off")
     func off() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("store.sqlite")
@@ -120,7 +120,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a token of another store is refused")
+    @Test("A token of another store is refused")
     func foreignToken() async throws {
         let (left, right) = (try await openStack(.rootOnly), try await openStack(.rootOnly))
         let token = left.historyToken
@@ -133,7 +133,7 @@ import Testing
         try await right.close()
     }
 
-    @Test("a damaged entry is an error of the history alone")
+    @Test("A damaged entry is an error of the history alone")
     func damage() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("store.sqlite")
@@ -148,7 +148,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("commits of another process are told of, and shown by objects of main, without anything being done here")
+    @Test("Commits of another process are reported and shown by objects of main without any call by the program")
     func otherProcess() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank(transfers: 0)
@@ -157,7 +157,7 @@ import Testing
         #expect(object == Bank.openingBalance)
         var changes = stack.changes(of: Account.self).makeAsyncIterator()
         let child = try Child("add", url.path, "1")
-        // Thirty commits after that of its own account.
+        // Thirty commits follow the one that creates the process's account.
         var told = 0
         while told < 31, let next = try await changes.next() {
             told += next.updated.isEmpty && next.inserted.isEmpty ? 0 : 1

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Strata
 
-@Suite("Many lines", .timeLimit(.minutes(5)))
+@Suite("Export and import of many lines", .timeLimit(.minutes(5)))
 struct LargeLineTests {
-    @Test("100,000 lines there and back in bounded memory, by more ids than a range has")
+    @Test("Exporting and importing 100,000 lines takes bounded memory, with more ids than a range has")
     func large() async throws {
         let folder = try ScratchFolder()
         let (one, two) = (
@@ -25,7 +25,7 @@ struct LargeLineTests {
         #expect(most.value < 30_000_000 * Memory.room, "\(most.value)")
         let changes = try await two.importLines(from: file) { _ in most.note(Memory.residentBytes - start) }
         #expect(changes.of(Song.self).inserted.count == 100_000)
-        // The store's cache of pages has 64 MB; the file is larger than all of it.
+        // The store's cache of pages takes 64 MB. The file is larger than the whole limit.
         #expect(most.value < 100_000_000 * Memory.room, "\(most.value)")
         let sums = try await two.background { try $0.sum(Song.all, \.plays) }
         #expect(sums == (0..<100_000).reduce(0, +))
@@ -39,7 +39,7 @@ struct LargeLineTests {
         func note(_ bytes: Int) { most.withLock { $0 = Swift.max($0, bytes) } }
     }
 
-    @Test("random histories come back as they were", arguments: 0..<6)
+    @Test("Random data is the same after an export and an import", arguments: 0..<6)
     func random(run: Int) async throws {
         let seed = SeededGenerator.seed &+ UInt64(run)
         var generator = SeededGenerator(seed: seed)

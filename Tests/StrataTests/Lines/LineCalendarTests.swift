@@ -8,9 +8,9 @@ import Testing
     var at: Date
 }
 
-@Suite("Dates in lines: the calendar of ISO 8601") struct LineCalendarTests {
+@Suite("Dates in lines, in the calendar of ISO 8601") struct LineCalendarTests {
     @Test(
-        "dates and times that do not exist are refused with the line and the property",
+        "Dates and times that do not exist are refused with the line and the property",
         arguments: [
             "2026-02-30T00:00:00Z", "2025-02-29T12:00:00Z", "1900-02-29T00:00:00Z", "2026-04-31T00:00:00Z",
             "2026-00-10T00:00:00Z",
@@ -30,10 +30,11 @@ import Testing
         try await stack.close()
     }
 
-    @Test("every day of 10,000 years is the one that SQLite counts, in both directions")
+    @Test("Every day of 10,000 years is the same as in SQLite, in both directions")
     func days() async throws {
         let stack = try await ContextStack.open(.inMemory, models: [Event.self], stack: .rootOnly)
-        // Every eleventh day meets each date of a year; each day around those that calendars differ in.
+        // Every eleventh day covers each date of a year. Every single day is checked around the dates on which
+        // calendars differ.
         let days = Array(stride(from: -730_485, through: 2_921_573, by: 11)) + Array(-153_000 ..< -152_000)
         let list = days.map(String.init).joined(separator: ",")
         let texts = try await stack.background { context in
@@ -53,7 +54,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("times, fractions and time zones")
+    @Test("Times, fractions and time zones are read and written correctly")
     func times() {
         #expect(LineDate.seconds("1500-06-01T00:00:00Z").flatMap(LineDate.text) == "1500-06-01T00:00:00Z")
         #expect(LineDate.seconds("1582-10-10T00:00:00Z").flatMap(LineDate.text) == "1582-10-10T00:00:00Z")

@@ -11,9 +11,9 @@ import Testing
     var since: Date?
 }
 
-@Suite("Lines of long values and unusual ones", .timeLimit(.minutes(2)))
+@Suite("Lines with long or unusual values", .timeLimit(.minutes(2)))
 struct LineFaultTests {
-    @Test("portions end where they get large")
+    @Test("A portion ends when it gets large")
     func portions() async throws {
         let models: [any Model.Type] = [Photo.self, Song.self]
         let stack = try await LineWorld.open(models + [Playlist.self, Label.self, Jacket.self, Album.self])
@@ -29,17 +29,17 @@ struct LineFaultTests {
         var counts: [[Int]] = [[], []]
         while let count = Optional(try await lines.next().count), count > 0 { counts[0].append(count) }
         while let count = Optional(try await rows.next().count), count > 0 { counts[1].append(count) }
-        // A million bytes are the end of one; 600,000 are 800,000 as Base64.
+        // A portion ends at one million bytes. 600,000 bytes become 800,000 as Base64.
         #expect(counts == [[2, 2, 2, 2, 2], [2, 2, 1]])
         try await stack.close()
     }
 
-    @Test("a line of any length is read once", .timeLimit(.minutes(1)))
+    @Test("A line of any length is read only once", .timeLimit(.minutes(1)))
     func longLine() throws {
         let folder = try ScratchFolder()
         let url = folder.file("long.jsonl")
         try Data("first\n".utf8).write(to: url)
-        // Zeros that take no place on the disk. To copy what was read for each piece of it would take minutes.
+        // These zeros take no space on the disk. Copying the bytes read so far for each new piece would take minutes.
         #expect(truncate(url.path, 256 << 20) == 0)
         var reader = try LineReader(url)
         #expect(try reader.next() == Data("first".utf8))
@@ -47,7 +47,7 @@ struct LineFaultTests {
         #expect(try reader.next() == nil)
     }
 
-    @Test("what lines refer to is looked up, however much is in the store")
+    @Test("References in lines are looked up by index, however large the store is")
     func plan() async throws {
         let stack = try await LineWorld.open()
         let store = stack.core.engine
@@ -66,7 +66,7 @@ struct LineFaultTests {
         try await stack.close()
     }
 
-    @Test("ids that the original of a copy gave away are known to imports of the copy")
+    @Test("An import into a copy accepts ids that the original assigned before the copy")
     func lineage() async throws {
         let folder = try ScratchFolder()
         let (url, copy) = (folder.file("one.sqlite"), folder.file("two.sqlite"))
@@ -85,7 +85,7 @@ struct LineFaultTests {
         try await stack.close()
     }
 
-    @Test("the texts of an asynchronous sequence are lines, whatever line breaks are in them")
+    @Test("Each text of an asynchronous sequence is one line, whatever line breaks it contains")
     func breaks() async throws {
         let stack = try await LineWorld.open()
         let texts = ["{\"$model\":\"Label\",\n\"name\":\"a\"}", "", "\n", "{\"$model\":\"Label\",\"name\":\"b\"}\r\n"]
@@ -106,7 +106,7 @@ struct LineFaultTests {
         }
     }
 
-    @Test("texts wait in a file that nobody else can open, and of which nothing is left")
+    @Test("Texts wait in a file that no other user can open, and nothing of the file is left")
     func spool() async throws {
         let stack = try await LineWorld.open()
         let folder = try ScratchFolder()
@@ -114,7 +114,7 @@ struct LineFaultTests {
         #expect(try folder.image().isEmpty)
         var info = stat()
         #expect(fstat(empty.file.fileDescriptor, &info) == 0 && info.st_mode & 0o777 == 0o600)
-        // More than are written at a time.
+        // More texts than are written at a time.
         let texts = (0..<3000).map { "\($0)\n" + String(repeating: "é", count: $0 % 100) }
         let spool = try await LineSpool.filled(with: Self.sequence(texts), stack.core.engine)
         var (reader, read) = (try spool.reader(), [String]())
@@ -125,7 +125,7 @@ struct LineFaultTests {
     }
 
     @Test(
-        "what is no number of the property's type is refused",
+        "A value that the property's type cannot hold is refused",
         arguments: [
             #""amount":"12abc""#, #""amount":"1.2.3""#, #""amount":"""#, #""amount":"1e""#, #""amount":"1e1.5""#,
             #""weight":1e300"#, #""weight":-1e39"#, #""since":"soon""#,
@@ -138,7 +138,7 @@ struct LineFaultTests {
         try await stack.close()
     }
 
-    @Test("numbers at the ends of what their types have come back")
+    @Test("The largest numbers and the infinities of a type survive an export and an import")
     func infinities() async throws {
         let (one, two) = (try await LineWorld.open([Fare.self]), try await LineWorld.open([Fare.self]))
         try await one.background { context in
@@ -165,7 +165,7 @@ struct LineFaultTests {
         }
     }
 
-    @Test("lost bytes are no nil")
+    @Test("An export of bytes that are missing from the store throws instead of writing null")
     func lostBytes() async throws {
         let stack = try await LineWorld.open()
         try await LineWorld.fill(stack)
@@ -177,7 +177,7 @@ struct LineFaultTests {
         try await stack.close()
     }
 
-    @Test("why a file cannot be replaced is said")
+    @Test("The error of a failed export says why the file cannot be replaced")
     func unwritable() async throws {
         let stack = try await LineWorld.open()
         let folder = try ScratchFolder()
@@ -189,7 +189,7 @@ struct LineFaultTests {
         try await stack.close()
     }
 
-    @Test("a cancelled import is no failure of the database")
+    @Test("A cancelled import is not counted as a database failure")
     func cancelled() async throws {
         let metrics = TestMetrics()
         let stack = try await ContextStack.open(
@@ -208,10 +208,10 @@ struct LineFaultTests {
         try await stack.close()
     }
 
-    @Test("what other programs and people call their files is not swept")
+    @Test("The sweep of temporary files spares files whose names only resemble Strata's")
     func sweep() throws {
         let folder = try ScratchFolder()
-        // No process has this number: it is beyond what Linux gives, and macOS.
+        // No process has this id, which is beyond the range of Linux and macOS.
         let process = 12_345_678
         let names = ["strata-\(process)-9ABC-4DEF-8123-456789ABCDEF.jsonl", "strata-\(process)", "strata-\(process)-x"]
         let left = "strata-\(process)-\(UUID())"

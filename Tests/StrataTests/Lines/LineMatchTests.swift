@@ -28,7 +28,7 @@ import Testing
     @Attribute(.updatedAt) var updatedAt: Date?
 }
 
-@Suite("Lines that are matched with objects", .timeLimit(.minutes(2)))
+@Suite("Matching lines with existing objects", .timeLimit(.minutes(2)))
 struct LineMatchTests {
     private static let matching = [
         LineMatch(Shop.self, by: "name"), LineMatch(Ware.self, by: "name"), LineMatch(Badge.self, by: "name"),
@@ -38,7 +38,7 @@ struct LineMatchTests {
 
     private enum Kept: ContextStateKey { typealias Value = Ware }
 
-    /// Two shops with wares in an order of their own, and badges.
+    /// Two shops with ordered wares and badges.
     private func fill(_ stack: ContextStack) async throws {
         try await stack.background { context in
             let shops = ["near", "far"].map { context.insert(Shop(name: $0)) }
@@ -53,7 +53,7 @@ struct LineMatchTests {
         }
     }
 
-    /// What the lines of a store say, but for the timestamps.
+    /// The content of a store's lines, without the timestamps.
     private func content(_ stack: ContextStack) async throws -> [String] {
         let lines = try await LineWorld.lines(stack).map {
             $0.replacing(try Regex(#""(createdAt|updatedAt)":"[^"]*",?"#), with: "")
@@ -61,7 +61,7 @@ struct LineMatchTests {
         return try LineWorld.content(lines)
     }
 
-    @Test("what is imported twice is there once, and the second time nothing is written")
+    @Test("A second import of the same lines adds nothing and writes nothing")
     func twice() async throws {
         let (one, two) = (try await open(), try await open())
         try await fill(one)
@@ -76,7 +76,7 @@ struct LineMatchTests {
         let lines = try await LineWorld.lines(one)
         try await two.importLines(lines.reversed(), matching: Self.matching)
         try await two.importLines(one.lines(), matching: Self.matching)
-        // Its own lines name their objects by the ids that they have.
+        // The store's own lines identify their objects by their ids.
         try await two.importLines(two.lines(), matching: Self.matching)
         try await two.importLines(two.lines(of: [Ware.self]), matching: Self.matching)
         #expect(try await LineWorld.lines(two) == before && two.historyToken == token)
@@ -84,7 +84,7 @@ struct LineMatchTests {
         for stack in [one, two] { try await stack.close() }
     }
 
-    @Test("where half of the objects are there, these are updated and the others inserted")
+    @Test("An import updates the objects that exist and inserts the others")
     func half() async throws {
         let (one, two) = (try await open(), try await open())
         try await fill(one)
@@ -104,7 +104,7 @@ struct LineMatchTests {
             wares.updatedColumns(of: ware) == ["barcode", "title", "picture", "shop", "label", "badges", "ranking"]
         )
         #expect(changes.of(Shop.self).inserted.count == 1 && changes.of(Badge.self).inserted.count == 1)
-        // What they have lost or got is told of the badges too.
+        // The changes also report the badges that were added to a ware or removed from one.
         #expect(changes.of(Badge.self).updated.count == 3)
         try await two.background { context in
             let near = try #require(try context.first(Shop.where { $0.name == "near" }))
@@ -114,7 +114,7 @@ struct LineMatchTests {
             #expect(found.title == "untitled" && found.picture == Data([1]) && found.label == "a: untitled")
             #expect(try found.badges.fetch().map(\.name) == [2.5])
             #expect(try found.ranking.fetch().map(\.name) == [3, 2.5, 1])
-            // What was kept outside of the row is gone with the value.
+            // Bytes outside the row are removed together with the value.
             context.delete(try #require(try context.first(Badge.where { $0.name == 7 })))
             try context.commit()
         }
@@ -126,7 +126,7 @@ struct LineMatchTests {
         for stack in [one, two] { try await stack.close() }
     }
 
-    @Test("lines refer to matched objects by what their lines are called, wherever these stand")
+    @Test("Lines refer to matched objects by the ids in their lines, in any order of lines")
     func references() async throws {
         let stack = try await open()
         try await fill(stack)
@@ -150,7 +150,7 @@ struct LineMatchTests {
             #expect(try new.badges.fetch().map(\.name).sorted() == [1, 4])
             #expect(try new.ranking.fetch().map(\.name) == [4, 1])
             #expect(try context.count(Badge.where { $0.name == 1 }) == 1)
-            // What the line has not given is as it was.
+            // Properties that the line does not give stay unchanged.
             let old = try #require(try context.first(Ware.where { $0.name == "a" }))
             #expect(old.barcode == 1 && old.picture == Data([1]))
             #expect(try old.ranking.fetch().map(\.name) == [3, 2.5, 1])
@@ -158,7 +158,7 @@ struct LineMatchTests {
         try await stack.close()
     }
 
-    @Test("a line sets what it gives, to nothing too; timestamps tell of changes alone")
+    @Test("A line sets only the properties it gives, also to nil; timestamps change only if a value changes")
     func parts() async throws {
         let stack = try await open()
         try await fill(stack)
@@ -182,7 +182,7 @@ struct LineMatchTests {
         try await stack.close()
     }
 
-    @Test("objects in contexts show what lines have set, and an edit of the same column is a conflict")
+    @Test("Objects in contexts show imported values, and an edit of the same column is a conflict")
     func contexts() async throws {
         let stack = try await open()
         try await fill(stack)
@@ -216,7 +216,7 @@ struct LineMatchTests {
     }
 
     @Test(
-        "what cannot be matched is said with its line, and nothing is imported",
+        "An import that cannot match a line names the line, and imports nothing",
         arguments: [
             ([#"{"$model":"Ware","name":"a"}"#], "line 2, Ware.name is what line 1 has already"),
             (
@@ -243,13 +243,13 @@ struct LineMatchTests {
         #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
         #expect(stack.historyToken == token)
         #expect(try await LineWorld.lines(stack) == before)
-        // The store is as usable as before.
+        // The store stays usable.
         try await stack.importLines([first], matching: Self.matching)
         #expect(try await stack.background { try $0.count(Ware.where { $0.title == "new" }) } == 1)
         try await stack.close()
     }
 
-    @Test("what objects cannot be told apart by is refused")
+    @Test("Properties that do not identify an object are refused as a match")
     func misuse() async throws {
         let stack = try await open()
         let wrong: [[LineMatch]] = [
@@ -265,7 +265,7 @@ struct LineMatchTests {
         try await stack.close()
     }
 
-    @Test("a later export of one store brings the other up to date", arguments: 0..<6)
+    @Test("A later export of one store brings the other up to date", arguments: 0..<6)
     func random(run: Int) async throws {
         let seed = SeededGenerator.seed &+ UInt64(run)
         var generator = SeededGenerator(seed: seed)

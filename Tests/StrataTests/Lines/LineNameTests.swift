@@ -29,7 +29,7 @@ enum LaterTexts {
     }
 }
 
-@Suite("Lines of other versions of the models") struct LineNameTests {
+@Suite("Lines from other versions of the models") struct LineNameTests {
     private let earlier: [any Model.Type] = [EarlierTexts.Writer.self, EarlierTexts.Text.self, EarlierTexts.Label.self]
     private let later: [any Model.Type] = [LaterTexts.Author.self, LaterTexts.Text.self, LaterTexts.Label.self]
 
@@ -62,7 +62,7 @@ enum LaterTexts {
         return stack
     }
 
-    @Test("original names of models, attributes and relationships are known")
+    @Test("An import knows the original names of models, attributes and relationships")
     func originalNames() async throws {
         let old = try await makeEarlier()
         let new = try await open(later)
@@ -76,7 +76,7 @@ enum LaterTexts {
         try await new.close()
     }
 
-    @Test("a property that is given by both of its names is refused")
+    @Test("A property that is given by both of its names is refused")
     func twice() async throws {
         let stack = try await open(later)
         for line in [
@@ -89,7 +89,7 @@ enum LaterTexts {
     }
 
     @Test(
-        "a key that stands in a line twice is refused",
+        "A key that appears twice in a line is refused",
         arguments: [
             (#"{"$model":"Label","word":"a","word":"b"}"#, "line 1, Label.word is given twice"),
             (#"{"$model":"Label","word":"a","w\u006frd":"b"}"#, "line 1, Label.word is given twice"),
@@ -100,13 +100,13 @@ enum LaterTexts {
         let stack = try await open(later)
         let error = await #expect(throws: StrataError.self) { try await stack.importLines([line]) }
         #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
-        // Braces, brackets, colons and quotation marks within texts are none of the line's.
+        // Braces, brackets, colons and quotation marks within texts do not count as syntax of the line.
         try await stack.importLines([#"{"$model":"Label","$id":"a:\"b\":{[","word":"\\\":\"}],{\"word\":1"}"#])
         #expect(try await stack.background { try $0.count(LaterTexts.Label.all) } == 1)
         try await stack.close()
     }
 
-    @Test("exports carry the version of the models, and lines of a newer one are refused")
+    @Test("Exports include the version of the models, and lines of a newer version are refused")
     func versions() async throws {
         let old = try await makeEarlier(version: 2)
         let written = try await lines(old)
@@ -114,13 +114,13 @@ enum LaterTexts {
         let new = try await open(later, version: 3)
         try await new.importLines(written)
         await #expect(throws: StrataError.self) { try await old.importLines(try await lines(new)) }
-        // Also where the models know all names.
+        // They are refused even if the models know all names.
         let newer = written.map { $0.replacingOccurrences(of: #""$version":2"#, with: #""$version":3"#) }
         let error = await #expect(throws: StrataError.self) { try await old.importLines(newer) }
         #expect(error?.code == .invalidImport)
         #expect(error?.message.contains("line 1, $version is 3: newer models") == true, "\(error?.message ?? "")")
         #expect(try await old.background { try $0.count(EarlierTexts.Text.all) } == 1)
-        // Without a version nothing is said.
+        // Without a version the lines do not contain one.
         let none = try await makeEarlier()
         #expect(try await lines(none).allSatisfy { !$0.contains("$version") })
         for stack in [old, new, none] { try await stack.close() }

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Strata
 
-@Suite("Lines that are refused", .timeLimit(.minutes(2)))
+@Suite("Refused lines", .timeLimit(.minutes(2)))
 struct LineRefusalTests {
     @Test(
-        "what is wrong is said with the line and the property, and nothing is imported",
+        "An import reports an invalid line with its number and the property, and imports nothing",
         arguments: [
             (#"{"#, "line 2"),
             (#"[]"#, "line 2"),
@@ -45,13 +45,13 @@ struct LineRefusalTests {
         #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
         #expect(stack.historyToken == token)
         #expect(try await LineWorld.lines(stack) == [])
-        // The store is as usable as before.
+        // The store stays usable.
         try await stack.importLines([lines[0], lines[2]])
         #expect(try await LineWorld.lines(stack).count == 2)
         try await stack.close()
     }
 
-    @Test("values that break what a model declares")
+    @Test("Values that break a model's rules are refused")
     func validation() async throws {
         let stack = try await openStack(.rootOnly)
         for line in [#"{"$model":"Writer","name":""}"#, #"{"$model":"Writer","name":"nobody"}"#] {
@@ -64,7 +64,7 @@ struct LineRefusalTests {
         try await stack.close()
     }
 
-    @Test("a file that was damaged anywhere is imported as a whole or not at all")
+    @Test("A damaged file is imported as a whole or not at all")
     func damage() async throws {
         let source = try await LineWorld.open()
         try await LineWorld.fill(source)
@@ -85,7 +85,7 @@ struct LineRefusalTests {
             do {
                 try await stack.importLines(from: url)
                 taken += 1
-                // A letter of a value, or whole lines at the end.
+                // The damage was in a letter of a value, or removed whole lines at the end.
                 try await stack.background { context in
                     try context.batchDelete(Song.all)
                     try context.batchDelete(Label.all)
@@ -101,7 +101,7 @@ struct LineRefusalTests {
         for stack in [source, stack] { try await stack.close() }
     }
 
-    @Test("an import that is cancelled leaves nothing, and the store goes on")
+    @Test("A cancelled import leaves nothing, and the store stays usable")
     func cancelled() async throws {
         let stack = try await LineWorld.open()
         let token = stack.historyToken
@@ -110,7 +110,7 @@ struct LineRefusalTests {
         for await _ in started { break }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        // Nor does it go on while lines that are read twice are kept.
+        // An import that keeps lines in order to read them twice can be cancelled too.
         let early = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             try await stack.importLines(Endless(), matching: [LineMatch(Song.self, by: "name")])
@@ -123,7 +123,7 @@ struct LineRefusalTests {
         try await stack.close()
     }
 
-    /// More lines than anybody has.
+    /// An endless sequence of lines.
     private struct Endless: Sequence, IteratorProtocol, Sendable {
         var count = 0
 

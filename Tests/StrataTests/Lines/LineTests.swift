@@ -3,9 +3,9 @@ import Testing
 
 @testable import Strata
 
-@Suite("Lines of JSON", .timeLimit(.minutes(2)))
+@Suite("Export and import of JSON lines", .timeLimit(.minutes(2)))
 struct LineTests {
-    @Test("relationships of all kinds, external bytes and an order of their own come back as they were")
+    @Test("Relationships of all kinds, external bytes and custom orders survive an export and an import")
     func relationships() async throws {
         let (one, two) = (try await LineWorld.open(), try await LineWorld.open())
         try await LineWorld.fill(one)
@@ -22,14 +22,14 @@ struct LineTests {
             let label = try #require(try context.first(Label.where { $0.name == "y" }))
             #expect(try label.playlists.fetch().map(\.name) == ["other", "list"])
         }
-        // Backwards, every reference to one is a forward one.
+        // In reverse order, every reference comes before its line.
         let three = try await LineWorld.open()
         try await three.importLines(Array(lines.reversed()))
         #expect(try await LineWorld.content(three) == LineWorld.content(lines))
         for stack in [one, two, three] { try await stack.close() }
     }
 
-    @Test("by way of a file, and of a sequence; the same store gets a second set of objects")
+    @Test("A file and a sequence carry the same lines, and the same store gets a second set of objects")
     func files() async throws {
         let folder = try ScratchFolder()
         let (one, two) = (
@@ -45,7 +45,7 @@ struct LineTests {
         let set = try await three.importLines(one.lines())
         #expect(set.of(Playlist.self).inserted.count == 2)
         #expect(try await LineWorld.content(three) == LineWorld.content(one))
-        // The names of songs are unique, so a second import is refused; those of labels are not.
+        // The names of songs are unique, so a second import is refused. The names of labels are not unique.
         await expect(.invalidImport) { try await one.importLines(from: file) }
         #expect(try await one.exportLines(of: [Label.self], to: file) == 2)
         await expect(.cannotOpen) { try await one.importLines(from: folder.file("none")) }
@@ -53,7 +53,7 @@ struct LineTests {
         for stack in [one, two, three] { try await stack.close() }
     }
 
-    @Test("what is not in the lines is taken from the store, with a place among its members")
+    @Test("References to objects that are not in the lines lead to the store, and ordered members get a position")
     func existing() async throws {
         let stack = try await LineWorld.open()
         try await LineWorld.fill(stack)
@@ -82,7 +82,7 @@ struct LineTests {
         try await stack.close()
     }
 
-    @Test("values of all types are the same to the bit, derived ones and timestamps too")
+    @Test("Values of all types survive to the bit, including derived values and timestamps")
     func values() async throws {
         let models: [any Model.Type] = [
             MacroModels.Everything.self, Person.self, Homestead.self, Photo.self, Album.self,
@@ -94,7 +94,7 @@ struct LineTests {
         let rows = [first, second].map { object in
             var row = object.snapshot
             row.parent = nil
-            // SQLite keeps no negative zero.
+            // SQLite does not keep a negative zero.
             row.double = 0.1 + 0.2
             return row
         }
@@ -126,7 +126,7 @@ struct LineTests {
         line.replacing(try Regex("-[0-9]+-[0-9a-f]+\""), with: "\"")
     }
 
-    @Test("dates are texts that stand for the very same date, or numbers")
+    @Test("Dates are written as texts that mean exactly the same date, or as numbers")
     func dates() {
         var generator = SeededGenerator(seed: 20_261_122)
         for _ in 0..<3000 {

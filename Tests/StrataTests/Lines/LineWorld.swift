@@ -30,7 +30,7 @@ import Testing
     var playlist: Playlist?
 }
 
-/// Stores of objects whose name says which they are, and what their lines say.
+/// Stores of objects that are identified by their names, and the content of their lines.
 enum LineWorld {
     static let models: [any Model.Type] = [Playlist.self, Song.self, Label.self, Jacket.self]
 
@@ -44,7 +44,7 @@ enum LineWorld {
         return lines
     }
 
-    /// What lines say, with the names of objects in place of their ids, in an order of its own.
+    /// The sorted content of lines, with the names of objects in place of their ids.
     static func content(_ lines: [String], name: String = "name") throws -> [String] {
         let objects = try lines.map { line in
             try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
@@ -60,7 +60,7 @@ enum LineWorld {
                 if let texts = value as? [String] { return texts.map { names[$0] ?? $0 } }
                 return value
             }
-            // They have no order.
+            // These members are unordered.
             for key in ["follows", "badges"] {
                 if let members = named[key] as? [String] { named[key] = members.sorted() }
             }
@@ -73,7 +73,7 @@ enum LineWorld {
 
     static func content(_ stack: ContextStack) async throws -> [String] { try content(try await lines(stack)) }
 
-    /// A playlist of three songs in an order of their own, with labels and a jacket.
+    /// A playlist of three songs in a custom order, with labels and a jacket.
     static func fill(_ stack: ContextStack) async throws {
         try await stack.background { context in
             let list = context.insert(Playlist(name: "list"))

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Strata
 
-@Suite("C22 what a migration does by itself") struct AutomaticTests {
-    @Test("every kind of change at once, with data kept, from both formats", arguments: [1, 2])
+@Suite("Changes that a migration makes by itself") struct AutomaticTests {
+    @Test("One migration makes every kind of change at once and keeps the data, from both formats", arguments: [1, 2])
     func everything(format: Int) async throws {
         let folder = try ScratchFolder()
         let url = try await folder.library(format: format)
@@ -19,10 +19,11 @@ import Testing
         #expect(after == before)
         #expect(before.people[0].contains("article-9"))
         #expect(try folder.rows(url, "SELECT max(migrations) FROM strata_history") == ["1"])
-        // Bytes of the scans have gone into the rows; those of checksums and covers have come out.
+        // The migration has moved bytes of the scans into the rows, and bytes of checksums and covers out of the rows.
         #expect(try folder.rows(url, "SELECT count(*) FROM strata_data") == ["24"])
 
-        // It is a store like any other: writes, deletes, constraints and triggers work, and it opens as it is.
+        // The migrated store is like any other: writes, deletes, constraints and triggers work, and the store opens
+        // unchanged.
         try await folder.with(url, Library2.models, Library2.migration) { context in
             let article = try context.first(Library2.Article.where { $0.slug == "article-3" })!
             article.checksum = Data([9])
@@ -40,7 +41,7 @@ import Testing
         #expect(try folder.rows(url, "PRAGMA integrity_check") == ["ok"])
     }
 
-    @Test("an id keeps its meaning under the model's new name, and its text is read")
+    @Test("An id keeps its meaning under the model's new name, and its text form is still read")
     func ids() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.library(format: 2)
@@ -72,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("columns are added and put into another order without a copy and without a backup")
+    @Test("A migration adds and reorders columns without a copy and without a backup")
     func inPlace() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("counter.sqlite")
@@ -140,7 +141,7 @@ import Testing
         }
     }
 
-    @Test("where nil is no value any more, each object gets a default value of its own, if that is another each time")
+    @Test("If an attribute loses its optional, each object without a value gets a fresh default value")
     func ownValues() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("keys.sqlite")
@@ -155,7 +156,7 @@ import Testing
         #expect(Set(tokens).count == 5 && tokens[2] == token)
     }
 
-    @Test("a many-to-many relationship whose inverse is named on the other side keeps members and order")
+    @Test("A many-to-many relationship keeps members and order when its inverse is named on the other side")
     func otherSide() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("songs.sqlite")
@@ -206,7 +207,7 @@ import Testing
         }
     }
 
-    @Test("an order that is asked for begins by creation, and one that is not asked for any more is forgotten")
+    @Test("A newly ordered relationship starts in the order of creation, and one that loses its order forgets it")
     func order() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("boxes.sqlite")

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Strata
 
-@Suite("C22 backups before migrations") struct BackupTests {
+@Suite("Backups before migrations") struct BackupTests {
     private static let name = "library-format-2.sqlite"
 
-    @Test("a copy of the old state is beside the store, and opens with the old models", arguments: [1, 2])
+    @Test("A copy of the old state is beside the store, and opens with the old models", arguments: [1, 2])
     func beside(format: Int) async throws {
         let folder = try ScratchFolder()
         let url = try await folder.library(format: format)
@@ -23,7 +23,7 @@ import Testing
         #expect(after == before)
     }
 
-    @Test("as many as wanted are kept, where they are wanted")
+    @Test("A migration keeps as many backups as asked for, in the folder asked for")
     func kept() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.library(format: 2)
@@ -40,7 +40,7 @@ import Testing
         #expect(try folder.image().keys.sorted().filter { !$0.hasPrefix("backups") } == [Self.name])
     }
 
-    @Test("without a place for it nothing is migrated; without a wish for it none is made")
+    @Test("Without a folder for the backup the migration is refused; with backups off none is made")
     func places() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.library(format: 2)
@@ -50,7 +50,7 @@ import Testing
         #expect(try folder.image().keys.sorted() == [Self.name])
     }
 
-    @Test("the newest are kept, also where older ones have higher numbers")
+    @Test("The newest backups are kept, even if older ones have higher numbers")
     func numbers() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.library(format: 2)
@@ -67,7 +67,7 @@ import Testing
                 Self.name, "\(Self.name).before-migration-1", "\(Self.name).before-migration-5",
             ]
         )
-        // However old the store's clock makes it, what was just made stays.
+        // The new backup stays, however old the store's clock makes it.
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSinceNow: 1000)],
             ofItemAtPath: folder.file("\(Self.name).before-migration-5").path
@@ -76,7 +76,7 @@ import Testing
         #expect(try folder.image().keys.sorted() == [Self.name, "\(Self.name).before-migration-2"])
     }
 
-    @Test("a copy may be read by those who may read the store")
+    @Test("A backup has the file permissions of the store")
     func permissions() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.library(format: 2)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("C22 derived attributes in a migration") struct DerivedMigrationTests {
+@Suite("Derived attributes in a migration") struct DerivedMigrationTests {
     enum Texts {
         @Model final class Item {
             var points: Int
@@ -36,7 +36,7 @@ import Testing
         return url
     }
 
-    @Test("one whose type has changed is calculated anew, alone and beside a new column")
+    @Test("A migration recalculates a derived attribute whose type has changed, alone and beside a new column")
     func type() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("a new one is calculated for all rows, also where there are many")
+    @Test("A migration calculates a new derived attribute for all rows, even if there are many")
     func added() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("items.sqlite")
@@ -74,7 +74,7 @@ import Testing
         #expect(try folder.rows(url, "SELECT max(migrations) FROM strata_history") == ["1"])
     }
 
-    @Test("rows that a step has changed are calculated anew")
+    @Test("A migration recalculates the rows that a step has changed")
     func step() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("rows of models that do not change are not touched; where they are read, an error names the object")
+    @Test("A migration leaves rows of unchanged models alone; an error of a row that it reads names the object")
     func untouched() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("choices.sqlite")

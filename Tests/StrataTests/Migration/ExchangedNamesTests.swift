@@ -2,7 +2,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("C22 names that are exchanged by a migration") struct ExchangedNamesTests {
+@Suite("Names that a migration exchanges") struct ExchangedNamesTests {
     enum First {
         @Model final class alpha {
             var one: Int
@@ -66,7 +66,7 @@ import Testing
         @Model(table: "Alpha", originalName: "Beta") final class Epsilon { var text: String }
     }
 
-    @Test("an original name goes before the name of a table that another model had")
+    @Test("A model's original name takes precedence over its table name, which another model had before")
     func taken() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("names.sqlite")
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("an original name is that of a model before it is that of a table, which another model may have")
+    @Test("An original name refers to a model first, even if another model's table has that name")
     func crossed() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("names.sqlite")
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test("models and attributes that change names with each other, and names that differ in their case only")
+    @Test("Models and attributes can swap names, and names can differ only in case")
     func exchange() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("names.sqlite")
@@ -122,7 +122,7 @@ import Testing
             #expect(values == [1, 2, 3])
             #expect(try context.first(Next.Beta.all)!.text == "b")
         }
-        // 'uno' is still there, and stays what it was; only 'due' looks for its original name.
+        // 'uno' still exists and stays the same. Only 'due' looks for its original name.
         try await folder.expectRefusal(
             url,
             [Swapped.Alpha.self, Swapped.Beta.self],

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("C22 what columns are filled with") struct FillingTests {
+@Suite("Expressions that fill columns") struct FillingTests {
     enum First {
         @Model final class Doc { var body: String }
     }
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("an expression sees all old rows at once, however many there are")
+    @Test("A filling expression sees all old rows at once, however many there are")
     func window() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("docs.sqlite")
@@ -42,7 +42,7 @@ import Testing
         #expect(found == ["\(count)|\(count)|\(count)"])
     }
 
-    @Test("one that is not an expression over the old rows is refused by its name")
+    @Test("A filling that is not an expression over the old rows is refused by name")
     func wrong() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("one that makes other rows than there are is refused, and so is one that gives nothing")
+    @Test("A filling is refused if it returns too few rows, or no value for a row")
     func rows() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder, ["one", "two", "three"])
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("bytes that are kept outside of the row are bytes, or the store is refused")
+    @Test("A filling of an external attribute must return bytes, otherwise the store is refused")
     func outside() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("bytes outside of the row have a default value of their own, if that is another each time")
+    @Test("Each row gets a fresh default value for a required external attribute")
     func ownBytes() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder, (0..<5).map { "\($0)" })
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test("quotation marks are doubled whatever follows them")
+    @Test("Quotation marks are doubled, whatever follows them")
     func quotes() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Strata
 
-@Suite("C22 stores of earlier formats") struct FormatTests {
-    @Test("a store of format 1 is upgraded without a change to its rows, and opens again without being written")
+@Suite("Stores of earlier formats") struct FormatTests {
+    @Test("A store of format 1 is upgraded without a change to its rows, and the next open writes nothing")
     func upgrade() async throws {
         let folder = try ScratchFolder()
         let url = try folder.stored("library-format-1")
@@ -30,7 +30,7 @@ import Testing
         #expect(recorded.first?.hasSuffix("|0") == true)
     }
 
-    @Test("what a store of format 1 did not record is told from its tables: an order that goes, members that must not")
+    @Test("Facts that format 1 did not record are derived from its tables: a lost order, members that must be dropped")
     func unrecorded() async throws {
         let folder = try ScratchFolder()
         let url = try folder.stored("library-format-1")
@@ -84,7 +84,7 @@ import Testing
         static let models: [any Model.Type] = [Author.self, Article.self, Tag.self, Portrait.self]
     }
 
-    @Test("a store whose own tables are damaged, or of a format to come, is refused and left as it is")
+    @Test("A store with damaged bookkeeping tables or of a future format is refused and left unchanged")
     func damaged() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.library(format: 2)
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test("the bank of format 1 goes on")
+    @Test("A bank of format 1 opens, and takes further transfers")
     func bank() async throws {
         let folder = try ScratchFolder()
         let url = try folder.stored("bank-format-1")
@@ -115,7 +115,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("MD2: the text of a schema, and what is read from it")
+    @Test("The text of a schema is readable, and parses back to the schema")
     func text() throws {
         let text = try ContextStack.schemaText(of: Library1.models)
         #expect(

@@ -6,7 +6,7 @@ import Testing
 @testable import Strata
 
 extension ScratchFolder {
-    /// A bank of many accounts, by SQL.
+    /// Makes a bank of many accounts with SQL.
     fileprivate func makeLargeBank(_ count: Int) async throws -> URL {
         let url = try await makeBank()
         try sql(
@@ -20,14 +20,14 @@ extension ScratchFolder {
     }
 }
 
-@Suite("C22 long migrations", .serialized) struct LargeMigrationTests {
+@Suite("Long migrations", .serialized) struct LargeMigrationTests {
     private let count = 60_000
 
     private func make(_ folder: ScratchFolder) async throws -> URL {
         try await folder.makeLargeBank(count)
     }
 
-    /// The store is what it was.
+    /// Expects that the store is unchanged.
     private func expectOld(_ folder: ScratchFolder, _ url: URL) throws {
         let total = Bank.accountCount * Bank.openingBalance
         #expect(try folder.rows(url, "SELECT count(*), sum(balance) FROM Account") == ["\(count + 6)|\(total)"])
@@ -44,13 +44,13 @@ extension ScratchFolder {
             )
         }
         #expect(sums.0 == count + Bank.accountCount && sums.1 == Double(Bank.accountCount * Bank.openingBalance))
-        // The step was run once.
+        // The step has run once.
         #expect(sums.2 == 103)
         #expect(try folder.rows(url, "SELECT max(migrations) FROM strata_history") == ["1"])
         #expect(try folder.rows(url, "PRAGMA integrity_check") == ["ok"])
     }
 
-    @Test("progress grows from 0 to 1 and says what is done")
+    @Test("Progress grows from 0 to 1 and names the current activity")
     func progress() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)
@@ -72,7 +72,7 @@ extension ScratchFolder {
     }
 
     @Test(
-        "a task that is cancelled leaves the store as it was, at whatever it was",
+        "A cancelled migration leaves the store unchanged, in every activity",
         arguments: ["Backing up", "Copying", "Step"]
     )
     func cancellation(moment: String) async throws {
@@ -95,7 +95,7 @@ extension ScratchFolder {
         try await expectNew(folder, url)
     }
 
-    @Test("one that waits for the store gives up when it is cancelled, or when it has waited long enough")
+    @Test("A migration that waits for the store gives up when it is cancelled or when its time is over")
     func waiting() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)
@@ -105,7 +105,7 @@ extension ScratchFolder {
         }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        // The time of the migration counts, be it longer or shorter than that of the store.
+        // The migration's waiting time counts, whether it is longer or shorter than that of the store.
         for timeout in [0.01, .infinity] {
             await expect(.busy) {
                 _ = try await ContextStack.open(
@@ -121,7 +121,7 @@ extension ScratchFolder {
     }
 
     @Test(
-        "Killed in the middle of a migration: the old store is whole, and the migration runs again (seed: STRATA_SEED)"
+        "A process killed during a migration leaves the old store whole, and the migration runs again (seed: STRATA_SEED)"
     )
     func killed() async throws {
         let seed = SeededGenerator.seed
@@ -130,7 +130,7 @@ extension ScratchFolder {
         let url = try await make(folder)
         for round in 0..<8 {
             let child = try Child("migrate", url.path)
-            // Some moment of its work, told by its progress, and a little later.
+            // A random moment of the migration, chosen by its progress, plus a short delay.
             for _ in 0..<Int.random(in: 1...5, using: &random) { _ = try await child.next() }
             try await Task.sleep(for: .microseconds(Int.random(in: 0..<20_000, using: &random)))
             child.kill()
@@ -143,7 +143,7 @@ extension ScratchFolder {
         try await expectNew(folder, url)
     }
 
-    @Test("several processes open an old store: one migrates it, the others wait and find it done")
+    @Test("If several processes open an old store, one migrates it, and the others wait and find it migrated")
     func processes() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)
@@ -158,7 +158,7 @@ extension ScratchFolder {
         try await expectNew(folder, url)
     }
 
-    @Test("a stack that was open meanwhile neither reads nor writes any more, and says why")
+    @Test("A stack that was open during the migration no longer reads or writes, and reports the reason")
     func openBefore() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()

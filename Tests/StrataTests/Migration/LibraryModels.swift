@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-/// The first version of a library: what `Stores/library-format-1.sqlite` was made with.
+/// The first version of a library, which made `Stores/library-format-1.sqlite`.
 enum Library1 {
     @Model(.index("country", "name")) final class Author {
         @Attribute(.unique) var name: String
@@ -65,7 +65,7 @@ enum Library1 {
                     scan: index % 2 == 0 ? nil : Data(repeating: UInt8(index), count: 200 + index)
                 )
             )
-            // The last of each author comes first.
+            // The last article of each author comes first.
             let articles = authors[index % 3].articles
             if let first = try articles.first {
                 articles.insert(article)

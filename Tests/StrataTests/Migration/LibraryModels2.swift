@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-/// The second version of the library: of every change that Strata makes by itself, and every renaming.
+/// The second version of the library, with every change that Strata makes by itself, and every renaming.
 enum Library2 {
     @Model(table: "people", originalName: "Author") final class Person {
         @Attribute(.unique, originalName: "name") var fullName: String
@@ -50,7 +50,7 @@ enum Library2 {
     static let migration = Migration().dropping("Article.subtitle")
 }
 
-/// What a library says, whatever its version calls it.
+/// The content of a library, independent of the names in its version.
 struct LibraryContent: Equatable, Sendable {
     var people: [String] = []
     var articles: [String] = []
@@ -90,7 +90,7 @@ extension LibraryContent {
 }
 
 extension ScratchFolder {
-    /// A filled library of the first version, as this version of Strata makes it or as the one before has made it.
+    /// A filled library of the first version, made by this version of Strata or by the one before.
     func library(format: Int) async throws -> URL {
         if format == 1 { return try stored("library-format-1") }
         let url = file("library-format-2.sqlite")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("C22 a migration that has to say more") struct MigrationRefusalTests {
+@Suite("Migrations that are refused until they declare more") struct MigrationRefusalTests {
     enum First {
         @Model final class Draft { var text: String }
         @Model final class Note {
@@ -56,7 +56,7 @@ import Testing
         @Model final class Word { var text: String }
     }
 
-    @Test("each thing that vanished or cannot be converted is named with what to write; nothing is changed")
+    @Test("A refusal names each removed or inconvertible item and the declaration to add, and changes nothing")
     func vanished() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)
@@ -87,7 +87,7 @@ import Testing
         .filling("Note.level", with: "coalesce(level, rank)")
         .filling("Note.slug", with: "title || '-' || rank || (SELECT count(*) FROM Draft) -- a comment")
 
-    @Test("what is declared is done, and a unique constraint over duplicates names them")
+    @Test("A migration makes the declared changes, and names the duplicates that break a unique constraint")
     func declared() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)
@@ -134,7 +134,7 @@ import Testing
         static let models: [any Model.Type] = [Draft.self, Note.self, Word.self]
     }
 
-    @Test("values that do not fit are named, and nothing is changed")
+    @Test("A refusal names the values that do not fit, and changes nothing")
     func values() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)
@@ -181,7 +181,7 @@ import Testing
 
     enum RoundingReal { @Model final class Sum { var value: Double } }
 
-    @Test("a number that would be rounded is refused")
+    @Test("A number that would be rounded is refused")
     func rounding() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("sums.sqlite")
@@ -209,7 +209,7 @@ import Testing
 
     enum RoundingFloat { @Model final class Sum { var value: Float } }
 
-    @Test("Int to Float is refused beyond what every Float is")
+    @Test("Int to Float is refused for numbers that a Float cannot hold exactly")
     func floats() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("sums.sqlite")
@@ -237,7 +237,7 @@ import Testing
 
     enum AnewWhole { @Model final class Sum { var value: Int = 4 } }
 
-    @Test("values whose type has changed are dropped where that is declared")
+    @Test("Values whose type has changed are dropped if the migration declares it")
     func anew() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("sums.sqlite")

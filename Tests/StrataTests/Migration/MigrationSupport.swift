@@ -13,7 +13,7 @@ extension ScratchFolder {
         return copy
     }
 
-    /// Rows of a closed store as texts, the columns separated by bars.
+    /// The rows of a closed store as texts, with bars between the columns.
     func rows(_ url: URL, _ sql: String) throws -> [String] {
         let queue = try DatabaseQueue(path: url.path)
         defer { try? queue.close() }
@@ -33,7 +33,7 @@ extension ScratchFolder {
         }
     }
 
-    /// Opens a store with these models, does something to it, and closes it.
+    /// Opens a store with these models, runs a body with it, and closes it.
     @discardableResult
     func with<Value: Sendable>(
         _ url: URL,
@@ -47,7 +47,7 @@ extension ScratchFolder {
         return value
     }
 
-    /// What opening throws; nil where it does not.
+    /// The error that opening throws, or nil if opening succeeds.
     func error(
         _ url: URL,
         _ models: [any Model.Type],
@@ -61,7 +61,7 @@ extension ScratchFolder {
         }
     }
 
-    /// Opening is refused with a text, and every file is as it was.
+    /// Expects that opening is refused with these texts, and that every file stays unchanged.
     func expectRefusal(
         _ url: URL,
         _ models: [any Model.Type],

@@ -5,14 +5,14 @@ import Testing
 
 @testable import Strata
 
-@Suite("C22 migrations in a user's own DatabasePool") struct PoolMigrationTests {
+@Suite("Migrations in a user's own DatabasePool") struct PoolMigrationTests {
     private func open(_ pool: DatabasePool, _ models: [any Model.Type], _ migration: Migration) async throws
         -> ContextStack
     {
         try await ContextStack.open(.pool(pool), models: models, stack: .rootOnly, migration: migration)
     }
 
-    @Test("the user's tables, views, foreign keys and version are as they were, and observers hear of it")
+    @Test("The user's tables, views, foreign keys and version stay unchanged, and observers hear of the migration")
     func beside() async throws {
         let folder = try ScratchFolder()
         let pool = try DatabasePool(path: folder.file("own.sqlite").path)
@@ -69,7 +69,9 @@ import Testing
         }
     }
 
-    @Test("a table that the user's foreign keys lead to is not dropped, and a new one takes no name of the user's")
+    @Test(
+        "The engine does not drop a table that the user's foreign keys reference, and a new table takes no user's name"
+    )
     func refused() async throws {
         let folder = try ScratchFolder()
         let pool = try DatabasePool(path: folder.file("own.sqlite").path)
@@ -108,7 +110,7 @@ import Testing
         try pool.close()
     }
 
-    @Test("a step that leaves rows of the user's without what their foreign keys lead to is refused")
+    @Test("A step that leaves a user's row with a dangling foreign key is refused")
     func foreignKeys() async throws {
         let folder = try ScratchFolder()
         let pool = try DatabasePool(path: folder.file("own.sqlite").path)
@@ -122,7 +124,7 @@ import Testing
             try $0.execute(sql: "CREATE TABLE note (tag INTEGER REFERENCES \"Tag\" (\"id\"))")
             try $0.execute(sql: "INSERT INTO note SELECT \"id\" FROM \"Tag\"")
         }
-        // What led nowhere before is none of the migration's.
+        // The migration ignores references that were dangling before.
         try await pool.writeWithoutTransaction {
             try $0.execute(sql: "PRAGMA foreign_keys = OFF; INSERT INTO note VALUES (77); PRAGMA foreign_keys = ON")
         }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Strata
 
-@Suite("C22 random migrations", .serialized) struct RandomMigrationTests {
-    @Test("random changes of models keep what is kept, row by row (seed: STRATA_SEED)")
+@Suite("Random migrations", .serialized) struct RandomMigrationTests {
+    @Test("Random changes of models keep the remaining data, row by row (seed: STRATA_SEED)")
     func changes() throws {
         let seed = SeededGenerator.seed
         for round in 0..<8 {
@@ -27,7 +27,7 @@ import Testing
     }
 }
 
-/// A column as a random world has it.
+/// A column of a random world.
 struct DynamicField {
     var name: String
     var type: ColumnType
@@ -35,7 +35,7 @@ struct DynamicField {
     var value: StoredValue
     var isIndexed = false
     var originalName: String?
-    /// Whether this version has changed it already; two changes at once may cancel each other out.
+    /// Whether this version has already changed the column. Two changes at once may cancel each other out.
     var isChanged = false
 
     var schema: ColumnSchema {
@@ -71,7 +71,7 @@ struct DynamicTable {
     var table: String
     var originalName: String?
     var fields: [DynamicField]
-    /// Values by the names of the fields.
+    /// The values of each row by field name.
     var rows: [Int64: [String: StoredValue]] = [:]
 
     var schema: ModelSchema {
@@ -79,7 +79,7 @@ struct DynamicTable {
     }
 }
 
-/// Models that change at random, and what their tables have to hold.
+/// Models that change at random, and the expected content of their tables.
 struct DynamicWorld {
     var tables: [DynamicTable]
     private var counter = 0
@@ -94,7 +94,7 @@ struct DynamicWorld {
         return "\(prefix)\(counter)"
     }
 
-    /// Changes models, and gives the migration that goes with it.
+    /// Changes models, and returns the migration for the changes.
     mutating func change(_ random: inout SeededGenerator) -> Migration {
         var migration = Migration()
         for index in tables.indices {
@@ -117,7 +117,8 @@ struct DynamicWorld {
         }
         if Int.random(in: 0..<3, using: &random) == 0 {
             (tables[0].table, tables[1].table) = (tables[1].table, tables[0].table)
-            // The name of the class tells which is which; one that changes too cannot be told from the other.
+            // The name of the class identifies the model. If the name changed too, the two models could not be told
+            // apart.
             for index in 0..<2 {
                 if let original = tables[index].originalName { tables[index].model = original }
                 tables[index].originalName = nil
@@ -132,7 +133,7 @@ struct DynamicWorld {
         return migration
     }
 
-    /// Changes one field; gives the name of one that is dropped.
+    /// Changes one field. Returns the name of a dropped field.
     private mutating func change(_ index: Int, _ random: inout SeededGenerator) -> String? {
         let fields = tables[index].fields
         let kind = fields.isEmpty ? 0 : Int.random(in: 0..<7, using: &random)
@@ -258,12 +259,12 @@ struct DynamicWorld {
     }
 }
 
-/// What the dynamic models say of themselves at the moment.
+/// The current schemas of the dynamic models.
 enum DynamicSchemas {
     static let current = Mutex<[ModelSchema]>([])
 }
 
-/// A model whose columns are told at run time; nothing but its schema is used.
+/// A model whose columns are known only at run time. The tests use only its schema.
 final class DynamicModel<Place: DynamicPlace>: Model {
     struct Row: ModelRow {
         typealias Object = DynamicModel<Place>

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("C22 searchable attributes in migrations") struct SearchMigrationTests {
+@Suite("Searchable attributes in migrations") struct SearchMigrationTests {
     enum Plain {
         @Model(table: "Paper") final class Paper {
             var title: String
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// A column beside, in place.
+    /// Adds a column in place.
     enum Grown {
         @Model(table: "Paper") final class Paper {
             @Attribute(.searchable(weight: 2)) var title: String
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// Another table, other names and types, other words.
+    /// Changes the table, names, types, and the searched words.
     enum Changed {
         @Model(.search(.stems, prefixes: [3, 2]), table: "Report", originalName: "Paper")
         final class Report {
@@ -45,7 +45,7 @@ import Testing
         )
     }
 
-    @Test("Attributes become searchable, stay so through changes of all kinds, and are so no more")
+    @Test("Attributes become searchable, stay so through changes of all kinds, and stop being searchable")
     func wholeLife() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("papers.sqlite")
@@ -64,7 +64,7 @@ import Testing
         let entries = try searchEntries(folder, url)
         #expect(entries.count == 8 && entries.contains("strata_search_Paper_words_docsize"))
 
-        // A new column changes nothing of it.
+        // A new column does not change the search index.
         let root = try folder.rows(
             url,
             "SELECT rootpage FROM sqlite_schema WHERE name = 'strata_search_Paper_words_data'"
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("Rows that steps write are found, and derived texts that a migration calculates")
+    @Test("A search finds rows that steps write, and derived texts that a migration calculates")
     func steps() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("papers.sqlite")
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test("Steps that replace rows and change their ids leave no words behind")
+    @Test("Steps that replace rows and change their ids leave no words in the index")
     func replacingSteps() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("papers.sqlite")
@@ -173,7 +173,7 @@ import Testing
         @Model(table: "Paper_words") final class PaperWords { @Attribute(.searchable) var title: String }
     }
 
-    @Test("Models whose tables have names that end as FTS5's do")
+    @Test("Models may have table names that end like FTS5's own")
     func names() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("papers.sqlite")
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test("What was changed of it by hand is named")
+    @Test("A refusal names the parts of the search index that were changed by hand")
     func changedByHand() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("papers.sqlite")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("C22 steps of a migration") struct StepTests {
+@Suite("Steps of a migration") struct StepTests {
     enum First {
         @Model final class Person { var name: String }
     }
@@ -74,7 +74,7 @@ import Testing
             }
     }
 
-    @Test("steps run once, in their order, before and after the tables are changed")
+    @Test("Steps run once, in their order, before and after the tables are changed")
     func steps() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)
@@ -100,21 +100,21 @@ import Testing
             ]
         )
 
-        // A new store has no need of them; one step more is run alone.
+        // A new store does not need the steps. One further step runs alone.
         let other = folder.file("other.sqlite")
         try await folder.with(other, Next.models, migration) { _ in }
         #expect(journal.all.count == 4)
         let more = migration.step("more") { _ in journal.add("after 4") }
         for place in [url, other] { try await folder.with(place, Next.models, more) { _ in } }
         #expect(journal.all.dropFirst(4) == ["after 4", "after 4"])
-        // An id that a step took is used by nobody else.
+        // No other object gets an id that a step took.
         try await folder.with(url, Next.models, more) { context in
             let team = context.insert(Next.Team(name: "new"))
             try context.commit()
             #expect(team.id.number > 65_536)
         }
 
-        // Without the last step, and with a smaller version, the store is newer than the program.
+        // Without the last step, or with a smaller version, the program is older than the store.
         try await folder.expectRefusal(url, Next.models, migration, .newerStore, "'more'")
         try await folder.with(url, Next.models, Self.versioned(more, 3)) { _ in }
         try await folder.expectRefusal(url, Next.models, Self.versioned(more, 2), .newerStore, "version 3", "have 2")
@@ -126,7 +126,8 @@ import Testing
 
     struct Trouble: Error {}
 
-    /// SQLite itself ends it, where a constraint is to; the step goes on as if nothing were.
+    /// SQLite itself ends the transaction because of the constraint's conflict clause. The step continues as if nothing
+    /// had happened.
     private static let endTransaction: @Sendable (MigrationDatabase) throws -> Void = { database in
         let first = try database.rows("SELECT min(id) AS id FROM Person")[0].get("id", as: Int64.self)
         #expect(throws: StrataError.self) {
@@ -135,7 +136,7 @@ import Testing
         try database.execute("UPDATE Person SET name = 'committed'")
     }
 
-    @Test("a step that throws, changes tables or touches the transaction leaves the store as it was")
+    @Test("A step that throws, changes tables or touches the transaction leaves the store unchanged")
     func failures() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)
@@ -184,7 +185,7 @@ import Testing
         }
     }
 
-    @Test("a statement in the loop over another one is named alone")
+    @Test("The error of a statement in the loop over another one names only the inner statement")
     func nestedStatements() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)
@@ -199,7 +200,7 @@ import Testing
         #expect(!text.contains("SELECT id"), "\(text)")
     }
 
-    @Test("a retired step is known to stores that have seen it, and to new ones; others are refused")
+    @Test("New stores, and stores that have run a step, accept it as retired; other stores are refused")
     func retired() async throws {
         let folder = try ScratchFolder()
         let models: [any Model.Type] = [First.Person.self]
@@ -214,7 +215,7 @@ import Testing
         for _ in 0..<2 {
             for url in [seen, new] { try await folder.with(url, models, retiring) { _ in } }
         }
-        // Programs of before and of later open them too.
+        // Older and newer programs open these stores too.
         for migration in [listing, Migration().retired("one", "two")] {
             for url in [seen, new] { try await folder.with(url, models, migration) { _ in } }
         }
@@ -229,7 +230,7 @@ import Testing
         try await folder.expectRefusal(old, models, retiring.step("one", after: nil), .invalidSchema, "two steps")
     }
 
-    @Test("a migration is a commit of unknown changes: tokens from before it have expired, and later ones are good")
+    @Test("A migration is a commit of unknown changes: earlier tokens expire, and later ones are valid")
     func tokens() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)
@@ -258,7 +259,7 @@ import Testing
         return token
     }
 
-    @Test("temporary tables are gone after the migration, but for those that a pool had before")
+    @Test("Temporary tables are gone after the migration, except those that a pool had before")
     func temporary() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("own.sqlite")
@@ -285,11 +286,11 @@ import Testing
         try pool.close()
     }
 
-    @Test("as many ids as there are may be taken")
+    @Test("A step can take all ids that are left")
     func ids() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)
-        // The rest is left to the objects of the store.
+        // The rest is left for the objects of the store.
         let room: Int64 = (1 << 48) - (1 << 32)
         let migration = Migration().step("a") { database in
             let first = try database.newIDs(0).lowerBound

@@ -74,7 +74,7 @@ enum ItemsDefault {
     }
 }
 
-@Suite("C22 values that stay where they are, under new types and rules", .timeLimit(.minutes(2)))
+@Suite("Unchanged values under new types and rules", .timeLimit(.minutes(2)))
 struct ValueCheckTests {
     private let folder: ScratchFolder
     private let migration = Migration().backup(.none)
@@ -98,7 +98,7 @@ struct ValueCheckTests {
         ItemsBefore.Item(number: number, flag: flag, list: list, measure: measure, text: text, note: note).snapshot
     }
 
-    @Test("Int to Bool: 0 and 1 are kept, others refused")
+    @Test("From Int to Bool, 0 and 1 are kept, and other numbers are refused")
     func truth() async throws {
         let url = try await make(item(1, flag: 0), item(2, flag: 1))
         try await folder.with(url, [ItemsFlagged.Item.self], migration) { context in
@@ -122,7 +122,7 @@ struct ValueCheckTests {
             "Item.flag must be a value of Bool (2 rows)",
             "flag must be a value of Bool: -1"
         )
-        // A step may repair them, before or after, or an expression.
+        // A step before or after, or an expression, may repair the values.
         let copies = try (0..<3).map { index in
             let copy = folder.file("copy-\(index).sqlite")
             try FileManager.default.copyItem(at: other, to: copy)
@@ -141,7 +141,7 @@ struct ValueCheckTests {
         }
     }
 
-    @Test("[Int] to Set<Int>: texts are written as the new type writes them, so that queries find them")
+    @Test("From [Int] to Set<Int>, texts are rewritten as the new type writes them, so that queries find them")
     func sets() async throws {
         let url = try await make(item(1, list: [3, 1, 2]), item(2, list: [2, 2]), item(3))
         let plan = try await migration.plan(for: .sqlite(url), models: [ItemsCollected.Item.self])
@@ -156,7 +156,7 @@ struct ValueCheckTests {
         }
     }
 
-    @Test("Double to Float: numbers that a Float cannot be are refused, or rounded if the migration says so")
+    @Test("From Double to Float, numbers that a Float cannot hold are refused, or rounded if the migration declares it")
     func floats() async throws {
         let exact = try await make(item(1, measure: 0.5))
         try await folder.with(exact, [ItemsMeasured.Item.self], migration) { context in
@@ -177,7 +177,7 @@ struct ValueCheckTests {
         }
     }
 
-    @Test("new rules are in the plan with row counts, and the migration refuses rows that break them")
+    @Test("The plan lists new rules with row counts, and the migration refuses rows that break them")
     func rules() async throws {
         let url = try await make(item(1, text: "a"), item(20, text: ""), item(30, text: "too long"))
         let plan = try await migration.plan(for: .sqlite(url), models: [ItemsRuled.Item.self])
@@ -205,12 +205,12 @@ struct ValueCheckTests {
         try await folder.with(url, [ItemsRuled.Item.self], repairing) { context in
             try #expect(context.column(ItemsRuled.Item.all.sorted { $0.number.ascending }, \.number) == [1, 10, 10])
         }
-        // They are known now: nothing is looked at.
+        // The store knows the rules now, so that the plan does not check them again.
         let again = try await repairing.plan(for: .sqlite(url), models: [ItemsRuled.Item.self])
         #expect(again.isEmpty, "\(again)")
     }
 
-    @Test("a new rule that a value is required: the default repairs the rows")
+    @Test("The default value repairs the rows that a newly required attribute would refuse")
     func required() async throws {
         let url = try await make(item(1), item(2, note: "x"), item(3))
         let plan = try await migration.plan(for: .sqlite(url), models: [ItemsRequired.Item.self])
@@ -231,7 +231,7 @@ struct ValueCheckTests {
         }
     }
 
-    @Test("the schema's text has types and rules, and is read back")
+    @Test("The schema's text has types and rules, and parses back")
     func text() throws {
         let schema = try Schema([ItemsRuled.Item.self])
         #expect(schema.text.contains(#"text TEXT checked ("must not be empty", "must have 1 to 5 characters")"#))
@@ -261,8 +261,8 @@ enum WomanFirst {
     }
 }
 
-@Suite("C22 a one-to-one relationship whose inverse is named on the other side") struct TurnedRelationshipTests {
-    @Test("the column moves to the other end with its values")
+@Suite("One-to-one relationships whose inverse moves to the other side") struct TurnedRelationshipTests {
+    @Test("The column moves to the other end with its values")
     func turned() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("pairs.sqlite")
@@ -285,7 +285,7 @@ enum WomanFirst {
             let others = try context.fetch(WomanFirst.Husband.all.sorted { $0.name.ascending }).map { $0.wife?.name }
             #expect(others == ["A", "B", nil])
         }
-        // And back.
+        // The column moves back.
         try await folder.with(url, [ManFirst.Husband.self, ManFirst.Wife.self], migration) { context in
             let wives = try context.fetch(ManFirst.Husband.all.sorted { $0.name.ascending }).map { $0.wife?.name }
             #expect(wives == ["A", "B", nil])

@@ -14,7 +14,7 @@ import Testing
     var home: Homestead?
 
     @Derived(.indexed, .notEmpty) var fullName: String { [first, last].filter { !$0.isEmpty }.joined(separator: " ") }
-    /// Of another one.
+    /// Derived from a property of another object.
     @Derived var code: String? {
         get {
             let name = fullName
@@ -45,7 +45,7 @@ struct DerivedTests {
         )
     }
 
-    /// What the column in the store says, which only a query of the committed state tells.
+    /// The value of the column in the store, which only a query of the committed state shows.
     private func stored(_ stack: ContextStack) async throws -> [String] {
         let committed = try stack.create(.private, reads: .committed)
         return try await committed.perform { context in
@@ -54,7 +54,7 @@ struct DerivedTests {
     }
 
     @Test(
-        "They are columns: found, sorted by, counted, checked and unique, pending and stored",
+        "Queries find, sort and count by derived attributes, and saves check them, pending and stored",
         arguments: [false, true]
     )
     func queries(isCommitted: Bool) async throws {
@@ -87,7 +87,7 @@ struct DerivedTests {
         #expect(try await stored(stack) == ["Ada", "Bob"])
     }
 
-    @Test("Two writers of what one is derived from are no conflict, and what is stored follows from both")
+    @Test("Two writers of a derived attribute's sources do not conflict, and the stored value combines both")
     func merged() async throws {
         let stack = try await open(.standard)
         let id = try await stack.background { context in
@@ -101,7 +101,7 @@ struct DerivedTests {
             person.first = "X"
             person.bonus = 0
         }
-        // Nothing derived is different here, and is once both are there.
+        // This edit changes no derived value by itself, but does once both edits are combined.
         try await two.perform { context in
             let person = try #require(try context.find(id))
             person.last = "Y"
@@ -116,7 +116,7 @@ struct DerivedTests {
         }
     }
 
-    @Test("A save to a parent with an edit of its own: no conflict, and both sides show what follows from both")
+    @Test("A save to a parent with another edit does not conflict, and both contexts show the combined value")
     func savedToParent() async throws {
         let stack = try await open(.standard)
         let id = try await stack.on(.main) { context in
@@ -133,7 +133,7 @@ struct DerivedTests {
         #expect(try await stored(stack) == ["X Y"])
     }
 
-    @Test("A child's commit under a parent's unsaved edit stores what follows from the row in the store")
+    @Test("A child's commit under a parent's unsaved edit stores the value derived from the row in the store")
     func committedUnderParent() async throws {
         let stack = try await open(.standard)
         let id = try await stack.on(.main) { context in
@@ -155,7 +155,7 @@ struct DerivedTests {
         #expect(try await stored(stack) == ["X Y"])
     }
 
-    @Test("A delete rule that a commit follows in the store writes them too")
+    @Test("A delete rule that a commit applies in the store updates derived attributes too")
     func nullified() async throws {
         let stack = try await open(.standard)
         let house = try await stack.background { context in
@@ -177,7 +177,7 @@ struct DerivedTests {
         }
     }
 
-    @Test("Two objects swap what must be unique and is derived")
+    @Test("Two objects can swap a unique derived value")
     func swapped() async throws {
         let stack = try await open()
         try await stack.background { context in
@@ -190,7 +190,7 @@ struct DerivedTests {
         #expect(try await stored(stack) == ["Bob", "Ann"])
     }
 
-    @Test("With .theirs, what is given up is not derived from")
+    @Test("With .theirs, discarded values do not contribute to the derived value")
     func theirs() async throws {
         let stack = try await open(.rootOnly, mergePolicy: .theirs)
         let id = try await stack.background { context in
@@ -210,7 +210,7 @@ struct DerivedTests {
         #expect(try await stored(stack) == ["One C"])
     }
 
-    @Test("C16 They follow what is left of a parent's edits once a child has committed its own")
+    @Test("Derived attributes follow the rest of a parent's edits after a child has committed its own")
     func leftBehind() async throws {
         let stack = try await open(.standard)
         let id = try await stack.on(.root) { context in

@@ -18,12 +18,12 @@ import Testing
         @Relationship(inverse: \Exhibit.room) var exhibits: Many<Exhibit>
     }
 
-    /// Has an attribute by a name that other descriptions have.
+    /// Has an attribute whose name is that of a description in Swift.
     @Model final class Card {
         var description: String?
     }
 
-    @Test("an object is described by its row, without asking the store")
+    @Test("An object is described by its row, without a query of the store")
     func objects() async throws {
         let models: [any Model.Type] = [Exhibit.self, Hall.self, Card.self]
         let stack = try await ContextStack.open(.inMemory, models: models, stack: .rootOnly)

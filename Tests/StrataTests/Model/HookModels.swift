@@ -1,14 +1,14 @@
 import Foundation
 import Strata
 
-// Models with hooks. What was called is noted in the state of the context.
+// Models with hooks. Each call is logged in the state of the context.
 
 enum HookLog: ContextStateKey { typealias Value = [String] }
 
 extension ObjectContext {
     func note(_ event: String) { state[HookLog.self] = (state[HookLog.self] ?? []) + [event] }
 
-    /// What was called since this was asked last.
+    /// The calls since the last look at the log.
     func takeLog() -> [String] {
         defer { state[HookLog.self] = nil }
         return state[HookLog.self] ?? []
@@ -72,7 +72,7 @@ extension Memo {
     func willInsert(in context: ObjectContext) throws { context.insert(Endless(number: number + 1)) }
 }
 
-/// A rack holds as many as it has room for, which only the context can tell.
+/// A rack holds as many crates as it has room for, which only the context can check.
 @Model final class Rack {
     var room: Int
     @Relationship(inverse: \Crate.rack) var crates: Many<Crate>

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Life cycle hooks", .timeLimit(.minutes(1)))
 struct HookTests {
-    @Test("Inserts and updates are announced once, before timestamps, and what hooks set is saved with them")
+    @Test("Hooks run once for each insert and update, before timestamps, and the values they set are saved too")
     func announced() async throws {
         let stack = try await openHookStack(.rootOnly)
         try await stack.background { context in
@@ -23,7 +23,7 @@ struct HookTests {
         #expect(try await stack.background { try $0.fetch(Memo.self).map(\.slug) } == ["two"])
     }
 
-    @Test("A context tells objects of its own edits only: not a parent that hands on what a child has saved")
+    @Test("A context calls hooks for its own edits only, and a parent does not for changes that a child has saved")
     func once() async throws {
         let stack = try await openHookStack()
         let child = try stack.create(.private)
@@ -43,7 +43,7 @@ struct HookTests {
         try await stack.on(.root) { #expect($0.takeLog() == []) }
     }
 
-    @Test("An object that nobody holds any more is told too")
+    @Test("Hooks also run for an object that the program no longer holds")
     func released() async throws {
         let stack = try await openHookStack(.rootOnly)
         let context = try stack.create(.private)
@@ -56,7 +56,7 @@ struct HookTests {
         }
     }
 
-    @Test("After a failed save the hooks are called for what was edited since, and an insert is announced once")
+    @Test("After a failed save the hooks run for later edits, and an insert hook runs only once")
     func failedSave() async throws {
         let stack = try await openHookStack(.rootOnly)
         try await stack.background { context in
@@ -80,7 +80,7 @@ struct HookTests {
         }
     }
 
-    @Test("Hooks insert, edit and delete others, each of which is told once")
+    @Test("Hooks may insert, edit and delete other objects, and each of these runs its hooks once")
     func others() async throws {
         let stack = try await openHookStack(.rootOnly)
         try await stack.background { context in
@@ -105,7 +105,7 @@ struct HookTests {
         }
     }
 
-    @Test("Hooks that never come to an end, and a save inside a hook, are errors, and nothing is saved")
+    @Test("Endless hooks, and a save inside a hook, are errors, and nothing is saved")
     func endless() async throws {
         let stack = try await openHookStack(.rootOnly)
         try await stack.background { context in
@@ -123,7 +123,7 @@ struct HookTests {
         #expect(try await stack.background { try $0.count(Memo.self) } == 0)
     }
 
-    @Test("A delete is announced while all is still there, also where a rule deletes, and once")
+    @Test("A delete hook runs once, also for a delete by rule, while all objects still exist")
     func deletes() async throws {
         let stack = try await openHookStack(.rootOnly)
         try await stack.background { context in
@@ -150,7 +150,7 @@ struct HookTests {
         }
     }
 
-    @Test("What a hook has deleted in a save that failed is rolled back with all that went along")
+    @Test("Objects that a hook has deleted in a failed save are rolled back with everything deleted along")
     func deletesInHooks() async throws {
         let stack = try await openHookStack(.rootOnly)
         try await stack.background { context in
@@ -167,7 +167,7 @@ struct HookTests {
         }
     }
 
-    @Test("Objects are told when they are made of rows, stored and pending, by each way to get them")
+    @Test("Every way to fetch an object runs its fetch hook, for stored and pending rows")
     func fetched() async throws {
         let stack = try await openHookStack()
         let id = try await stack.on(.main) { context in
@@ -178,7 +178,7 @@ struct HookTests {
             #expect(context.takeLog() == [])
             return memo.id
         }
-        // Pending in the parent, then in the parent's layer beneath a commit of it, then stored.
+        // The rows are pending in the parent, and in the second round stored.
         for round in 0..<2 {
             try await stack.background { context in
                 let memos = try context.fetch(Memo.where { $0.name != "Sought" })
@@ -197,7 +197,7 @@ struct HookTests {
         }
     }
 
-    @Test("A model without hooks has none, and one has those that it writes")
+    @Test("A model without hooks has none registered, and other models have exactly those that they write")
     func flags() throws {
         let schema = try Schema(hookModels)
         let hooks = schema.entities.map { entity in
@@ -223,7 +223,7 @@ struct ContextValidationTests {
         return error?.details.map { "\($0.model).\($0.column ?? "") \($0.message)" } ?? []
     }
 
-    @Test("Inserted and changed objects are checked with what the context shows, beside the checks of rows")
+    @Test("Inserted and changed objects are checked with the state that the context shows, beside the checks of rows")
     func checked() async throws {
         let stack = try await openHookStack()
         try await stack.on(.main) { context in
@@ -247,7 +247,7 @@ struct ContextValidationTests {
         }
     }
 
-    @Test("A delete can be refused, of an object that nobody holds too")
+    @Test("A delete can be refused, even of an object that the program does not hold")
     func deletes() async throws {
         let stack = try await openHookStack(.rootOnly)
         let handle = try stack.create(.private)

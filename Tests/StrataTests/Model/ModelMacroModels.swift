@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-/// The models of ``ModelMacroTests``, nested so that other suites can have their own of the same names.
+/// The models of ``ModelMacroTests``, nested so that other suites can have models with the same names.
 enum MacroModels {
     @Model(.unique("title", "author"), .index("views"), table: "articles") final class Article {
         @Attribute(.unique, .length(1...40), originalName: "handle") var slug: String
@@ -38,7 +38,7 @@ enum MacroModels {
         @Attribute(.unique) var article: Article?
     }
 
-    /// Every type of C23.
+    /// Every type that an attribute can have.
     @Model final class Everything {
         var int: Int
         var int8: Int8
@@ -99,7 +99,7 @@ enum MacroModels {
     }
 }
 
-/// A stack for them, on a store of its own.
+/// A stack with these models on a separate store.
 func openMacroModels(at location: StoreLocation = .inMemory) async throws -> ContextStack {
     let models: [any Model.Type] = [
         MacroModels.Article.self, MacroModels.Author.self, MacroModels.Comment.self, MacroModels.Cover.self,

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Strata
 
-@Suite("Models that @Model made")
+@Suite("Models that @Model generates")
 struct ModelMacroTests {
     typealias Article = MacroModels.Article
 
-    @Test("C6: an object made and not inserted has no assigned id and belongs to no context")
+    @Test("An object that is not inserted has no assigned id and belongs to no context")
     func fresh() {
         let article = Article(slug: "a")
         #expect(!article.id.isAssigned)
@@ -39,7 +39,7 @@ struct ModelMacroTests {
         #expect(Article(draft: "c").status == .draft)
     }
 
-    @Test("C6: an optional enum is kept as a value, an optional model as its id, from the moment it has one")
+    @Test("A row keeps an optional enum as a value, and an optional model as its id once that is assigned")
     func optionalEnumAndToOne() async throws {
         let stack = try await openMacroModels()
         try await stack.background { context in
@@ -149,7 +149,7 @@ struct ModelMacroTests {
         #expect(makeHidden() == "i" && Token().snapshot._$differences(from: Token().snapshot).isEmpty)
     }
 
-    @Test("H5: a nonisolated model of a main-actor module is used on the main actor and away from it")
+    @Test("A nonisolated model of a main-actor module is used on the main actor and away from it")
     func nonisolatedModel() async {
         #expect(rename(Note(text: "n")).text == "n!")
         let text = await MainActor.run { makeNote().text }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("Rows that @Model made")
+@Suite("Rows that @Model generates")
 struct ModelRowTests {
     typealias Article = MacroModels.Article
     typealias Everything = MacroModels.Everything
@@ -54,7 +54,7 @@ struct ModelRowTests {
         return object
     }
 
-    @Test("C23: a row of every attribute type is the same after being bound and read", arguments: [false, true])
+    @Test("A row of every attribute type is the same after being bound and read", arguments: [false, true])
     func roundTrip(optionals: Bool) throws {
         var row = try Self.everything(optionals: optionals).snapshot
         row.id = ObjectID(number: 9, fingerprint: 0xABCD)
@@ -63,7 +63,7 @@ struct ModelRowTests {
         #expect(read.id == row.id && read.parent == row.parent)
     }
 
-    @Test("C23: each value of a row can be taken out in its stored form and set in another", arguments: [false, true])
+    @Test("Each value of a row can be read in its stored form and set in another row", arguments: [false, true])
     func valuesByIndex(optionals: Bool) throws {
         let row = try Self.everything(optionals: optionals).snapshot
         var other = try Self.everything(optionals: !optionals).snapshot
@@ -74,7 +74,7 @@ struct ModelRowTests {
         #expect(other._$differences(from: row).isEmpty)
     }
 
-    @Test("A reference that is set by its number takes the store from the id of the row")
+    @Test("A reference that is set by its id number takes the store from the id of the row")
     func fingerprint() throws {
         var row = Article(slug: "a").snapshot
         row.id = ObjectID(number: 1, fingerprint: 0xBEEF)
@@ -124,20 +124,20 @@ struct ModelRowTests {
         try await stack.close()
     }
 
-    @Test("C8: rows differ in the columns whose bytes differ")
+    @Test("Rows differ in the columns whose bytes differ")
     func differences() throws {
         let row = try Self.everything(optionals: true).snapshot
         #expect(row._$differences(from: row).isEmpty)
         var other = row
         other.double = 0.0  // equal to -0.0, which SQLite keeps as 0.0
-        other.string = "e\u{301}"  // equal to é, and other bytes
+        other.string = "e\u{301}"  // equal to é, but with other bytes
         other.optionalLevel = nil
         other.parent = nil
         let names = row._$differences(from: other).map { Everything._$schema.columns[$0].name }
         #expect(names == ["string", "optionalLevel", "parent"])
     }
 
-    @Test("Copying takes over the named columns and no others, the id neither")
+    @Test("Copying takes over the named columns only, and not the id")
     func copying() throws {
         let row = try Self.everything(optionals: true).snapshot
         let target = try Self.everything(optionals: false).snapshot
@@ -150,7 +150,7 @@ struct ModelRowTests {
         }
     }
 
-    /// Binds a row to the parameters of a SELECT and reads what it gives.
+    /// Binds a row to the parameters of a SELECT and reads the result.
     private static func readBack<Row: ModelRow>(_ row: Row) throws -> Row {
         var database: OpaquePointer?
         try #require(sqlite3_open(":memory:", &database) == SQLITE_OK)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("C22 indexes of rows that have a value") struct PresentIndexTests {
+@Suite("Indexes of rows that have a value") struct PresentIndexTests {
     enum Full {
         @Model(.unique("room", "badge"), .index("room", "size"), table: "Guest") final class Guest {
             var room: String
@@ -42,9 +42,7 @@ import Testing
     private static let indexes =
         "SELECT sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'Guest' ORDER BY name"
 
-    @Test(
-        "a store takes over such indexes, follows a column's new name and loses one with its column, and keeps what it has"
-    )
+    @Test("A migration adds such indexes, renames and drops them with their columns, and keeps unchanged ones")
     func migration() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("s.sqlite")
@@ -76,7 +74,7 @@ import Testing
         )
     }
 
-    @Test("what a store says of them is read again")
+    @Test("The store's description of such indexes parses back")
     func description() async throws {
         let stack = try await ContextStack.open(.inMemory, models: [Sparse.Guest.self], stack: .rootOnly)
         let description = SchemaDescription(stack.core.engine.schema.entities.map(\.info))
@@ -86,14 +84,14 @@ import Testing
         try await stack.close()
     }
 
-    @Test("values are as unique as with an index of all rows, by saves, commits and batches")
+    @Test("Saves, commits and batches keep values as unique as with an index of all rows")
     func unique() async throws {
         let stack = try await ContextStack.open(.inMemory, models: [Sparse.Guest.self], stack: .rootOnly)
         try await stack.background { context in
             for number in 0..<5 { context.insert(Sparse.Guest(room: "a", badge: nil, size: number, note: nil)) }
             context.insert(Sparse.Guest(room: "a", badge: "x", size: 5, note: nil))
             try context.commit()
-            // Taken for the one that is there.
+            // This object updates the existing one, which has the same unique values.
             context.insert(Sparse.Guest(room: "a", badge: "x", size: 6, note: nil))
             context.insert(Sparse.Guest(room: "b", badge: "x", size: 7, note: nil))
             try context.commit()
@@ -121,7 +119,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("queries that ask for a value use one, and so do those that ask for any")
+    @Test("Queries for one value, and queries for any value, use such an index")
     func plans() async throws {
         let stack = try await ContextStack.open(.inMemory, models: [Sparse.Guest.self], stack: .rootOnly)
         let plans = try await stack.background { context in
@@ -151,7 +149,10 @@ import Testing
         try await stack.close()
     }
 
-    @Test("one that would have all rows, or leave some of them not unique, is an error at open", arguments: [0, 1])
+    @Test(
+        "An index that would cover all rows, or leave some of them not unique, is an error at open",
+        arguments: [0, 1]
+    )
     func wrong(_ index: Int) async throws {
         let model: any Model.Type = [Wrong.NeverNil.self, Wrong.SomeOnly.self][index]
         let error = await #expect(throws: StrataError.self) {

@@ -29,7 +29,7 @@ enum SampleGrade: Int, AttributeValue { case first, second }
     var sample: StoredSample?
 }
 
-@Suite("C23 values of another storage class than that of their attribute", .timeLimit(.minutes(2)))
+@Suite("Values whose storage class differs from that of their attribute", .timeLimit(.minutes(2)))
 struct StorageClassTests {
     private func make(_ folder: ScratchFolder, _ assignment: String? = nil) async throws -> ContextStack {
         let url = folder.file("samples-\(UUID()).sqlite")
@@ -42,7 +42,7 @@ struct StorageClassTests {
     }
 
     @Test(
-        "they are reported with object and column, whichever type it is, and however it is read",
+        "Such values are reported with object and column, for every type and every way of reading",
         arguments: [
             ("i", ["'abc'", "1.5", "x'01'", "9.3e18"]), ("long", ["'abc'", "1.5", "x'01'"]),
             ("i8", ["'abc'", "300", "1.5"]), ("d", ["'abc'", "x'01'"]), ("f", ["'abc'", "1e300"]),
@@ -83,7 +83,7 @@ struct StorageClassTests {
         }
     }
 
-    @Test("columns and raw SQL have the same rule")
+    @Test("Columns and raw SQL follow the same rule")
     func columns() async throws {
         let folder = try ScratchFolder()
         let stack = try await make(folder, "i = 1.5, b = 2, s = x'6162', d = 'abc'")
@@ -109,7 +109,7 @@ struct StorageClassTests {
         try await stack.close()
     }
 
-    @Test("what SQLite converts by the column's type, it converts when it is written")
+    @Test("SQLite converts values by the column's type when they are written")
     func affinity() async throws {
         let folder = try ScratchFolder()
         let stack = try await make(folder, "i = '12', d = 5, s = 1.5, b = '1', e = 1.0, date = 5, od = 3, odate = '4'")
@@ -122,7 +122,7 @@ struct StorageClassTests {
         try await stack.close()
     }
 
-    @Test("-0.0 is stored as 0.0, and is no change and no conflict")
+    @Test("-0.0 is stored as 0.0, and causes neither a change nor a conflict")
     func negativeZero() async throws {
         let folder = try ScratchFolder()
         let stack = try await make(folder, "d = 0, f = 0")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Strata
 
-/// A type that knows nothing of stores.
+/// A type that does not know about stores.
 struct Color: Sendable, Equatable {
     var red, green, blue: Int
 }
@@ -22,19 +22,19 @@ enum HexColor: ValueTransformer {
         guard text.hasPrefix("#"), text.utf8.count == 7, let number = Int(text.dropFirst(), radix: 16) else {
             throw ColorError(description: "'\(text)' is not like #a0b0c0")
         }
-        // What older versions wrote, say.
+        // Represents a value that older versions wrote.
         guard number != 0xbad000 else { throw ColorError(description: "bad is not read any more") }
         return Color(red: number >> 16, green: number >> 8 & 255, blue: number & 255)
     }
 }
 
-/// Text that is not to be read in the file.
+/// Text that must not be readable in the file.
 enum Reversed: ValueTransformer {
     static func store(_ text: String) -> String { String(text.reversed()) }
     static func load(_ text: String) -> String { String(text.reversed()) }
 }
 
-/// Numbers that SQLite has to be told how to compare.
+/// Numbers that SQLite cannot compare without help.
 enum Cents: ValueTransformer {
     static func store(_ cents: Int) -> UInt64 { UInt64(cents) }
     static func load(_ cents: UInt64) throws -> Int { Int(cents) }
@@ -67,7 +67,10 @@ struct TransformedTests {
         )
     }
 
-    @Test("Values are stored by their transformer, and read, set and found as what they are", arguments: [false, true])
+    @Test(
+        "Values are stored by their transformer, and read, set and found as values of the property's type",
+        arguments: [false, true]
+    )
     func values(isCommitted: Bool) async throws {
         let stack = try await open()
         try await stack.on(.root) { context in
@@ -95,7 +98,7 @@ struct TransformedTests {
         }
     }
 
-    @Test("Setting an equal value is no change; another one is, and comes back by a rollback")
+    @Test("Setting an equal value is not a change; another value is, and a rollback restores the old one")
     func changes() async throws {
         let stack = try await open()
         try await stack.background { context in
@@ -115,7 +118,7 @@ struct TransformedTests {
         #expect(try await stack.background { try $0.first(Paint.all)?.edge } == blue)
     }
 
-    @Test("A value that cannot be stored is reported by the save, and nothing is lost")
+    @Test("The save reports a value that cannot be stored, and nothing is lost")
     func unstorable() async throws {
         let stack = try await open()
         try await stack.background { context in
@@ -132,7 +135,7 @@ struct TransformedTests {
         }
     }
 
-    @Test("A value that its transformer does not read is an error that says why, and stays where it is")
+    @Test("A value that its transformer rejects causes an error with the reason, and stays in the store")
     func unreadable() async throws {
         let stack = try await open()
         try await stack.background { context in
@@ -152,7 +155,7 @@ struct TransformedTests {
         }
     }
 
-    @Test("Two writers of one value are in conflict, unless they have set the same")
+    @Test("Two writers of one value conflict, unless they have set the same value")
     func conflicts() async throws {
         let stack = try await open()
         let id = try await stack.background { context in

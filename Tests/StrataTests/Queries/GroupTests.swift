@@ -23,7 +23,7 @@ struct GroupTests {
         return stack
     }
 
-    @Test("Groups by one key, with counts and totals, in the order of the key, nil first")
+    @Test("A query groups by one key, with counts and totals, in the order of the key, nil first")
     func oneKey() async throws {
         try await filled().background { context in
             let groups = try context.groups(Article.grouped { $0.author.name }) {
@@ -38,7 +38,7 @@ struct GroupTests {
         }
     }
 
-    @Test("Two and three keys are tuples, of which each can be sorted by")
+    @Test("Two and three keys are tuples, and a query can sort by each of them")
     func severalKeys() async throws {
         try await filled().background { context in
             let query = Article.all.grouped { ($0.published, $0.author.name) }
@@ -65,7 +65,7 @@ struct GroupTests {
         }
     }
 
-    @Test("having, sorts by what groups come to, limit and offset")
+    @Test("Groups can be filtered with having, sorted by their totals, limited and offset")
     func having() async throws {
         try await filled().background { context in
             let query = Article.grouped { $0.author.name }
@@ -91,7 +91,7 @@ struct GroupTests {
         }
     }
 
-    @Test("Counts of those that meet a condition, and of different values")
+    @Test("A group counts the objects that meet a condition, and the distinct values")
     func counts() async throws {
         try await filled().background { context in
             let groups = try context.groups(Article.grouped { $0.published }) {
@@ -104,7 +104,7 @@ struct GroupTests {
         }
     }
 
-    @Test("C14: groups see unsaved changes; what is grouped respects conditions, limit, offset and distinct")
+    @Test("Groups see unsaved changes, and the grouped objects respect conditions, limit, offset and distinct")
     func pending() async throws {
         try await filled().background { context in
             context.insert(Article(title: "G", views: 100, published: true))
@@ -144,7 +144,7 @@ struct GroupTests {
 
     // MARK: Sections
 
-    @Test("Sections are in the order of their key, which leads the sorts")
+    @Test("Sections are in the order of their key, which takes precedence over the sorts")
     func sections() async throws {
         try await filled().background { context in
             func check(_ sections: [QuerySection<String?, Article>], _ expected: String) {
@@ -162,7 +162,7 @@ struct GroupTests {
         }
     }
 
-    @Test("C14: sections see unsaved changes, and give the objects that live in the context; rows are values")
+    @Test("Sections see unsaved changes and return the context's own objects; sections of rows are values")
     func pendingSections() async throws {
         try await filled().background { context in
             let fresh = context.insert(Article(title: "G", views: 7, published: true))

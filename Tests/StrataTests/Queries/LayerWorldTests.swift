@@ -2,7 +2,7 @@ import Testing
 
 @testable import Strata
 
-/// Layers over a small world, every case of it.
+/// Exhaustive tests of layers over a small world.
 @Suite struct LayerWorldTests {
     private static let kinds: [ChangeKind?] = [nil, .insert, .update, .delete, .withdrawn, .orphan]
 
@@ -10,7 +10,7 @@ import Testing
         JoinRow(number: number, left: 1, right: 2, leftPlace: place, rightPlace: other)
     }
 
-    /// What a change makes of the row beneath it.
+    /// The row that results from a change of the row beneath it.
     private func applied(_ change: Change<JoinRow>, to below: JoinRow?) -> JoinRow? {
         switch change.kind {
         case .insert: return change.row
@@ -29,7 +29,7 @@ import Testing
         return Change(kind: .update, columns: set, row: row, base: Base(seen: below, stored: below, sequence: 1))
     }
 
-    @Test("C14: one change after another is what both do, for all kinds and columns")
+    @Test("Two successive changes combine into one with the same effect, for all kinds and columns")
     func followed() {
         let places = [[2], [3], [2, 3]]
         let below = row(1, 10, 20)
@@ -55,14 +55,14 @@ import Testing
         }
     }
 
-    @Test("C14: a newer change that did not see the older one keeps its columns")
+    @Test("A newer change that did not see the older one keeps its columns")
     func unseen() {
         let below = row(1, 10, 20)
         let both = update(below, [2], 1).followed(by: update(below, [3], 2))
         #expect(both.row == row(1, 1, 2))
     }
 
-    @Test("C14: a change over another row beneath it shows that row with its own columns")
+    @Test("A change that moves over another row shows that row with the change's own columns")
     func rebased() throws {
         let values: [Double?] = [nil, 1, 10]
         for columns in [[2], [3], [2, 3]] {
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("C14: parts merge to the rows of both, in order, the newer on top")
+    @Test("Two parts merge to the rows of both, in order, and the newer one wins")
     func merged() {
         for left in 0..<32 {
             for right in 0..<32 {
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test("C14: the cursor over pending rows shows of each row the newest version, for all layers of three rows")
+    @Test("The cursor over pending rows shows the newest version of each row, for all layers of three rows")
     func cursor() throws {
         let kinds = Self.kinds
         // One digit for each row of each of two parts.
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test("a set of columns is a set")
+    @Test("A set of columns behaves like a set")
     func columnSet() {
         let columns = [0, 1, 62, 63, 64, 65, 127]
         for left in 0..<(1 << columns.count) {
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test("C6: the identity map finds what was inserted, and a sweep keeps what somebody holds")
+    @Test("The identity map finds inserted objects, and a sweep keeps those that are still referenced")
     func identityMap() {
         final class Thing {}
         for count in 0..<70 {

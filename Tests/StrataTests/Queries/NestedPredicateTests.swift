@@ -28,7 +28,8 @@ struct NestedPredicateTests {
         depth == 0 ? columns.number == 100 : nest(columns) { self.condition(depth - 1, $0, nest) }
     }
 
-    /// A stack with a chain of eleven knots, from 1 to 10 and then 100; each is both a child and a link of the one before.
+    /// A stack with a chain of eleven knots, from 1 to 10 and then 100. Each knot is both a child and a link of the one
+    /// before.
     private func stack(isSaved: Bool) async throws -> (ContextStack, ContextHandle) {
         let stack = try await ContextStack.open(.inMemory, models: [Knot.self], stack: .rootOnly)
         let handle = try stack.create(.private)
@@ -53,7 +54,7 @@ struct NestedPredicateTests {
                 let found = try await handle.perform { context in
                     try context.column(Knot.where { condition(depth, $0, nest) }, \.number).sorted()
                 }
-                // Every child of a knot without children meets any condition.
+                // A knot without children meets any condition about all of its children.
                 let expected = name == "all" ? Array(10 - depth + 1...10) + [100] : [10 - depth + 1]
                 #expect(found == expected, "\(name), \(depth)")
             }

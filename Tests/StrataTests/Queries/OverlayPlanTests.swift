@@ -3,10 +3,10 @@ import Testing
 
 @testable import Strata
 
-/// How SQLite goes about queries over pending changes.
+/// The query plans of SQLite for queries over pending changes.
 ///
-/// With `STRATA_QUERY_TIMES` in the environment it also prints plans and times: 1,000 pending changes in each of two
-/// layers over 20,000 rows, against the same queries on tables without any.
+/// With `STRATA_QUERY_TIMES` in the environment the test also prints plans and times: 1,000 pending changes in each of
+/// two layers over 20,000 rows, against the same queries on tables without pending changes.
 @Suite struct OverlayPlanTests {
     private struct Question {
         let name: String
@@ -44,7 +44,7 @@ import Testing
         )
     }
 
-    @Test("C14: queries over pending changes look up by id and by index")
+    @Test("Queries over pending changes look up by id and by index")
     func plans() async throws {
         let isTimed = ProcessInfo.processInfo.environment["STRATA_QUERY_TIMES"] != nil
         let (rows, edits) = isTimed ? (20_000, 1_000) : (200, 20)

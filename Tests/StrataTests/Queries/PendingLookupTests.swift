@@ -35,7 +35,7 @@ import Testing
             let sql = "SELECT \"id\" FROM \(Overlay.tableName(0)) WHERE \(conditions)"
             var plan: [String] = []
             try connection.statement("EXPLAIN QUERY PLAN " + sql).run([]) { plan.append($0.string(at: 3)) }
-            // The plan of a look-up, and the places of the columns.
+            // The plan of a look-up, and the positions of the columns.
             #expect(plan.count == 1 && plan[0].hasSuffix("VIRTUAL TABLE INDEX 2:0,1"), "\(plan)")
             context.rollback()
         }

@@ -4,8 +4,8 @@ import Testing
 
 @Suite("Cursors of pinned contexts")
 struct PinnedCursorTests {
-    /// A pinned context with authors of three kinds: as they are stored, changed and inserted here, and deleted. Others have changed
-    /// all of them since, and the names that it shows are `a`, `here`, `new` and `z`.
+    /// A pinned context with authors of three kinds: stored ones, ones changed or inserted here, and deleted ones.
+    /// Another context has changed all of them since. The pinned context shows the names `a`, `here`, `new` and `z`.
     private func setUpPinned() async throws -> ContextStack {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in
@@ -28,7 +28,7 @@ struct PinnedCursorTests {
 
     private let names = ["a", "here", "new", "z"]
 
-    @Test("cursors of a pinned context show its state, and do not move it")
+    @Test("Cursors of a pinned context show its state, and do not move it")
     func pinnedCursors() async throws {
         let stack = try await setUpPinned()
         try await stack.on("pinned") { context in
@@ -59,7 +59,7 @@ struct PinnedCursorTests {
         try await stack.close()
     }
 
-    @Test("a cursor of a pinned context goes on with the state of its beginning, whatever the context does meanwhile")
+    @Test("A cursor of a pinned context keeps the state of its beginning, whatever the context does meanwhile")
     func pinnedCursorOfOldState() async throws {
         let stack = try await setUpPinned()
         try await stack.on("pinned") { context in
@@ -77,14 +77,14 @@ struct PinnedCursorTests {
                 #expect(row.fee == nil)
             }
             #expect(remaining == ["here", "new", "z"])
-            // Objects show what the context shows by now.
+            // Objects show the context's current state.
             #expect(try [objects.next()?.name, objects.next()?.name] == ["edited", "new"])
             #expect(try objects.next()?.fee == 9)
             #expect(try objects.next() == nil)
-            // Left before its end.
+            // This cursor is abandoned before its end.
             _ = try context.rowCursor(query).next()
         }
-        // All connections are given back: else this would wait.
+        // All connections have been returned. Otherwise this call would wait.
         try await stack.close()
     }
 }

@@ -38,14 +38,14 @@ struct PrefetchTests {
             last = connection.statementCount
         }
 
-        /// How many there were since the last call.
+        /// The number of statements since the last call.
         mutating func take() -> Int {
             defer { last = connection.statementCount }
             return connection.statementCount - last
         }
     }
 
-    @Test("A to-one relationship is one query, and then none")
+    @Test("Prefetching a to-one relationship takes one query, and reading it takes none")
     func toOne() async throws {
         try await filled().background { context in
             var counter = try Counter(context)
@@ -54,13 +54,13 @@ struct PrefetchTests {
             let names = articles.map { $0.author?.name }
             #expect(counter.take() == 0)
             #expect(names == ["Ursula", "Ursula", "Ursula", "Octavia", "Octavia", "Octavia"])
-            // All of them are known.
+            // All of the related objects are known.
             _ = try context.fetch(Article.with { $0.author })
             #expect(counter.take() == 1)
         }
     }
 
-    @Test("A to-many relationship is one query, and then none for fetch, count, isEmpty, first and last")
+    @Test("Prefetching a to-many relationship takes one query, and fetch, count, isEmpty, first and last take none")
     func toMany() async throws {
         try await filled().background { context in
             var counter = try Counter(context)
@@ -78,7 +78,7 @@ struct PrefetchTests {
             #expect(first == ["Ursula 0", "Octavia 0", nil])
             #expect(last == ["Ursula 2", "Octavia 2", nil])
             #expect(counter.take() == 0)
-            // Another order, and other conditions, are other questions.
+            // Another order or another condition needs another query.
             let sorted = try authors[0].articles.sorted { $0.title.descending }.fetch()
             let some = try authors[0].articles.where { $0.title == "Ursula 1" }.count
             #expect(sorted.first?.title == "Ursula 2")
@@ -87,7 +87,7 @@ struct PrefetchTests {
         }
     }
 
-    @Test("Many-to-many in its order, from both sides, and one-to-one from the side without a column")
+    @Test("Prefetching supports ordered many-to-many from both sides, and one-to-one from the side without a column")
     func otherKinds() async throws {
         try await filled().background { context in
             var counter = try Counter(context)
@@ -108,7 +108,7 @@ struct PrefetchTests {
         }
     }
 
-    @Test("Several and nested relationships, one query for each")
+    @Test("Prefetching several and nested relationships takes one query for each")
     func nested() async throws {
         try await filled().background { context in
             var counter = try Counter(context)
@@ -134,7 +134,7 @@ struct PrefetchTests {
         }
     }
 
-    @Test("Edits that do not concern who is a member keep what was read; all others have it read again")
+    @Test("Edits that cannot change who is a member keep prefetched members; other edits cause a new read")
     func edits() async throws {
         try await filled().background { context in
             var counter = try Counter(context)
@@ -163,7 +163,7 @@ struct PrefetchTests {
         }
     }
 
-    @Test("Members that come, go and are moved in a many-to-many relationship are read again")
+    @Test("Members that are added, removed or moved in a many-to-many relationship are read again")
     func editedMembers() async throws {
         try await filled().background { context in
             func names(_ writer: Writer) throws -> [String] { try writer.spouses.fetch().map(\.name) }
@@ -183,7 +183,7 @@ struct PrefetchTests {
         }
     }
 
-    @Test("What others commit is seen, and nothing is kept beyond the block")
+    @Test("Prefetched relationships show other contexts' commits, and nothing is kept beyond the block")
     func otherViews() async throws {
         let stack = try await filled()
         let other = try stack.create(.private, named: .other)
@@ -227,7 +227,7 @@ struct PrefetchTests {
         }
     }
 
-    @Test("A cursor reads ahead in portions, and objects deleted meanwhile are left out")
+    @Test("A cursor prefetches in portions, and leaves out objects deleted meanwhile")
     func portions() async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { context in

@@ -3,15 +3,16 @@ import Testing
 
 @testable import Strata
 
-/// C14 by chance: random data in layers three deep, and random questions, each answered by a context and by a plain
-/// database with the rows that the context must show. Saves and commits that must be refused are (C18, H23, H24), and change
-/// nothing.
+/// Random data in layers three deep, and random queries. A context answers each query, and so does a plain database
+/// with the rows that the context must show. Saves and commits that must be refused because of conflicts, missing
+/// references or duplicate values are refused, and change nothing.
 ///
 /// Environment:
-/// - `STRATA_QUERY_SEED`: the seed of the only run, to see a failure again.
-/// - `STRATA_QUERY_RUNS`: how many runs instead of 10; each compares about 1,000 answers. 100 take some minutes.
+/// - `STRATA_QUERY_SEED`: the seed of the only run, to reproduce a failure.
+/// - `STRATA_QUERY_RUNS`: the number of runs, 10 by default; each run compares about 1,000 answers. 100 runs take some
+/// minutes.
 @Suite struct RandomQueryTests {
-    @Test("C14: contexts answer as a flush followed by the same SQL would", arguments: seeds)
+    @Test("A context answers every query like the same SQL after a flush", arguments: seeds)
     func run(seed: UInt64) async throws {
         let run = StockRun(seed: seed)
         let stack = try await ContextStack.open(.inMemory, models: stockModels, mergePolicy: .mine)
@@ -43,7 +44,7 @@ import Testing
                 let quick = handles.randomElement(using: &run.generator)!
                 try await quick.perform { try run.quickTurn($0, at: quick.id) }
             }
-            // Those that did nothing show what the others have saved and published.
+            // A context without edits of its own shows what the other contexts have saved and published.
             let watcher = handles.randomElement(using: &run.generator)!
             try await watcher.perform { try run.check($0, at: watcher.id, questions: 12) }
         }
@@ -55,14 +56,14 @@ import Testing
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["STRATA_QUERY_SEED"].flatMap(UInt64.init) { return [seed] }
         let count = environment["STRATA_QUERY_RUNS"].flatMap(Int.init) ?? 10
-        // The runs that CI repeats are the same every time; more of them are others every time.
+        // The ten runs of CI are the same every time. If there are more, they are different every time.
         let first = count > 10 ? UInt64.random(in: 0..<(1 << 40)) : 1
         return (0..<UInt64(count)).map { first + $0 }
     }
 }
 
 extension StockRun {
-    /// A block: edits with questions between them, and perhaps a save or commit at the end.
+    /// A block with edits, queries between them, and perhaps a save or commit at the end.
     func turn(_ context: ObjectContext, at level: Int) throws {
         for _ in 0...generator.below(2) {
             for _ in 0...generator.below(8) { try edit(context, at: level) }
@@ -71,13 +72,14 @@ extension StockRun {
         if try end(context, at: level, of: 4) { try check(context, at: level, questions: 8) }
     }
 
-    /// A block without questions, so that contexts meet each other often.
+    /// A block without queries, so that contexts meet each other often.
     func quickTurn(_ context: ObjectContext, at level: Int) throws {
         for _ in 0...generator.below(4) { try edit(context, at: level) }
         _ = try end(context, at: level, of: 2)
     }
 
-    /// Perhaps a save or commit; whether there was one. What is refused is rolled back or met again.
+    /// Perhaps saves or commits, and returns whether it did. A refused save or commit is rolled back, or left for a
+    /// later attempt.
     private func end(_ context: ObjectContext, at level: Int, of choices: Int) throws -> Bool {
         let isDone: Bool
         switch generator.below(choices) {
@@ -89,7 +91,7 @@ extension StockRun {
         return true
     }
 
-    /// The block of a worker that ends with it; what it has not saved is dropped.
+    /// The block of a worker whose context ends with the block. Its unsaved changes are dropped.
     func worker(_ context: ObjectContext, parent: Int) throws {
         world.levels[context.id] = StockWorld.Level(parent: parent, readsCommitted: false)
         note(context.id, "begins")
@@ -122,7 +124,7 @@ extension StockRun {
         return true
     }
 
-    /// Saves or commits, and says whether that went through, which it must unless there is something to refuse it with.
+    /// Saves or commits, and returns whether that succeeded. It must succeed unless there is a reason to refuse it.
     private func isDone(
         _ name: String,
         _ context: ObjectContext,

@@ -29,7 +29,7 @@ struct RawSQLTests {
         return nil
     }
 
-    @Test("Rows by name and index, over the store and unsaved changes")
+    @Test("Rows of raw SQL give values by name and index, over the store and unsaved changes")
     func rows() async throws {
         try await filled().background { context in
             context.insert(Article(title: "D", views: 4))
@@ -57,7 +57,7 @@ struct RawSQLTests {
         }
     }
 
-    @Test("Values are bound: what looks like SQL is a text")
+    @Test("Values are bound, so that a text that looks like SQL stays a text")
     func bound() async throws {
         try await filled().background { context in
             let evil = "x'; DROP TABLE Article; --\u{0}é"
@@ -92,7 +92,7 @@ struct RawSQLTests {
         }
     }
 
-    @Test("Objects are those that live in the context; what is not there is left out")
+    @Test("Raw SQL returns the context's own objects, and leaves out ids without an object")
     func objects() async throws {
         try await filled().background { context in
             let held = try #require(try context.first(Article.where { $0.title == "B" }))
@@ -111,7 +111,7 @@ struct RawSQLTests {
     }
 
     @Test(
-        "What would write, or is no query, is refused",
+        "Statements that would write, or that are not a query, are refused",
         arguments: [
             "DELETE FROM Article", "UPDATE Article SET views = 0 RETURNING id", "INSERT INTO Article DEFAULT VALUES",
             "DROP TABLE Article", "BEGIN", "COMMIT", "PRAGMA cache_size", "PRAGMA case_sensitive_like = 1",
@@ -132,7 +132,7 @@ struct RawSQLTests {
     }
 
     @Test(
-        "Spaces, comments and one semicolon are no second statement",
+        "Spaces, comments and one semicolon do not count as a second statement",
         arguments: [
             " SELECT 1", "/* a; */ SELECT 1 ;", "-- a\nselect 1; -- b", "VALUES (1)",
             "WITH x AS (SELECT 1) SELECT * FROM x",
@@ -147,7 +147,7 @@ struct RawSQLTests {
         }
     }
 
-    @Test("An error while SQL runs says what SQLite says")
+    @Test("An error while SQL runs shows SQLite's message")
     func errors() async throws {
         try await filled().background { context in
             let error = #expect(throws: StrataError.self) { try context.rows("SELECT json_extract('{', '$.a')") }
@@ -161,7 +161,7 @@ struct RawSQLTests {
         }
     }
 
-    @Test("SQL as a condition, about the columns of the object, also through relationships, negated and joined")
+    @Test("SQL can be a condition about the object's columns, also through relationships, negated and joined")
     func conditions() async throws {
         try await filled().background { context in
             context.insert(Article(title: "D", views: 4))
@@ -185,7 +185,7 @@ struct RawSQLTests {
         }
     }
 
-    @Test("SQL as a column, for sorts, comparisons and groups")
+    @Test("SQL can be a column in sorts, comparisons and groups")
     func columns() async throws {
         try await filled().background { context in
             func year(_ article: Article.Columns) -> Column<Article, String?> {
@@ -199,7 +199,7 @@ struct RawSQLTests {
         }
     }
 
-    @Test("Statements of many kinds leave the readers usable, and SQL of a foreign id is refused")
+    @Test("Statements of many kinds leave the readers usable, and SQL with an id of another store is refused")
     func foreign() async throws {
         let other = try await filled().background { try $0.ids(Article.all)[0] }
         try await filled().background { context in
@@ -209,7 +209,7 @@ struct RawSQLTests {
         }
     }
 
-    @Test("A number that can be nobody's id is undecodable", arguments: [-1, 0, 1 << 48, .max, .min] as [Int64])
+    @Test("A number that cannot be an id is undecodable", arguments: [-1, 0, 1 << 48, .max, .min] as [Int64])
     func numbers(_ number: Int64) async throws {
         try await filled().background { context in
             let rows = try context.rows("SELECT \(number) AS id, \((1 << 48) - 1) AS last")

@@ -14,7 +14,7 @@ struct RowSequenceTests {
         return stack
     }
 
-    @Test("Rows of a stack come as its current context shows them, as of the first")
+    @Test("The rows of a stack are those that its current context shows when the first row is read")
     func sequence() async throws {
         let stack = try await filled(1_000)
         try await stack.on(.root) { context in
@@ -34,7 +34,7 @@ struct RowSequenceTests {
         #expect(try await stack.background { try $0.count(Article.self) } == 0)
     }
 
-    @Test("Rows of the main context show what it has not published yet; others what theirs has saved")
+    @Test("Rows of the main context include its unpublished edits; rows of other contexts show what their context sees")
     @MainActor
     func sequenceOfContexts() async throws {
         let stack = try await filled(1, .standard)
@@ -56,7 +56,7 @@ struct RowSequenceTests {
         #expect(ofRoot == ["T0"])
     }
 
-    @Test("A sequence that is left, or whose stack is closed, lets go of its reader")
+    @Test("A sequence that is abandoned, or whose stack is closed, releases its reader")
     func left() async throws {
         let stack = try await filled(1_000)
         let before = try openDescriptors()
@@ -74,7 +74,7 @@ struct RowSequenceTests {
         #expect(end == nil)
     }
 
-    @Test("A query that cannot be answered, and a context that is gone, are thrown by the sequence")
+    @Test("A sequence throws for an invalid query and for a context that has ended")
     func sequenceErrors() async throws {
         let stack = try await filled(1)
         let bad = await #expect(throws: StrataError.self) {

@@ -37,7 +37,7 @@ struct SortExpressionTests {
             let author = try #require(try context.first(Author.where { $0.name == "Ursula" }))
             #expect(try author.articles.sorted { $0.id }.fetch().map(\.title) == ["B", "D"])
             #expect(try author.articles.where { $0.views > 0 }.sorted { $0.author }.fetch().map(\.title) == ["B", "D"])
-            // Unsaved changes count as saved ones do.
+            // Unsaved changes count in the same way as saved ones.
             try #require(try context.first(Article.where { $0.title == "C" })).author = author
             #expect(try titles(Article.sorted { $0.author }) == "BCDA")
         }

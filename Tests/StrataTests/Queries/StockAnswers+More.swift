@@ -1,9 +1,9 @@
 @testable import Strata
 
-// Questions whose answers are more than lists: cursors, sections, groups, relationships that are read ahead.
+// Queries whose answers are more than lists: cursors, sections, groups, prefetched relationships.
 
 extension StockAnswers {
-    /// What a cursor gives while others run, one of them over the same query.
+    /// The objects of a cursor while others run, one of them over the same query.
     func walked() throws -> [[StoredValue]] {
         var found: [Object] = []
         let other = try context.cursor(query)
@@ -18,7 +18,7 @@ extension StockAnswers {
         let node = key(Object.columns)._$key.node
         let expected = ResultShape.sections(node)
         compare(expected, "sections") {
-            // The key is compared by way of the rows that come together.
+            // The key is compared through the rows that share a section.
             let keys = try reference.answer(query, expected).map { $0[$0.count - 1] }
             let sections = try context.sections(query, by: key)
             if sections.contains(where: \.elements.isEmpty) { run.fail("an empty section") }
@@ -73,13 +73,13 @@ extension StockAnswers {
                 && zip(expected, found).allSatisfy { zip($0, $1).allSatisfy { $0.isSame(as: $1) } }
             if !isSame { run.fail("groups: expected \(expected), found \(found)\n\(reference.text(query, .objects))") }
         case (_, .failure(let error)):
-            // A sum may be too large for its type, which the plain database knows nothing of.
+            // A sum may be too large for its type. The plain database does not know the type.
             if (error as? StrataError)?.code != .invalidQuery { run.fail("groups: \(error)") }
         case (.failure(let error), .success): run.fail("groups: expected \(error)")
         }
     }
 
-    /// Relationships that were read ahead are what the store says they are.
+    /// Prefetched relationships must equal the relationships in the store.
     func checkPrefetched<Member: Model>(
         _ relationship: (Object.Columns) -> ToMany<Object, Member>,
         _ members: (Object) -> Many<Member>

@@ -3,14 +3,14 @@ import Testing
 
 @testable import Strata
 
-/// A context and a plain database, asked the same.
+/// A context and a plain database that answer the same queries.
 struct StockAnswers<Object: StockModel> {
     let run: StockRun
     let context: ObjectContext
     let reference: StockReference
     let query: Query<Object>
 
-    /// Compares one answer; errors must come from both or from none.
+    /// Compares one answer. Errors must come from both or from neither.
     func compare(_ shape: ResultShape, _ name: String, _ answer: () throws -> [[StoredValue]]) {
         run.cases += 1
         let expected = Result { try reference.answer(query, shape) }
@@ -47,7 +47,7 @@ struct StockAnswers<Object: StockModel> {
         try [.integer(row._$number)] + Object._$schema.columns.indices.map { try row._$value(at: $0) }
     }
 
-    /// The rows of objects, which must be those that live in the context already.
+    /// The rows of objects. Each object must be the context's own instance.
     func values(_ objects: [Object]) throws -> [[StoredValue]] {
         try objects.map { object in
             if try context.find(object.id) !== object { run.fail("a second object of \(object.id)") }
@@ -60,7 +60,7 @@ struct StockAnswers<Object: StockModel> {
         compare(.objects, "fetch") { try values(context.fetch(query)) }
     }
 
-    /// One of the shapes that concern objects.
+    /// One of the result shapes that concern objects.
     func checkShape(_ shape: Int, count: Int) {
         switch shape {
         case 0: checkObjects()
@@ -116,7 +116,7 @@ struct StockAnswers<Object: StockModel> {
         checkRange(column)
         run.cases += 1
         let shape = ResultShape.aggregate(.sum, node)
-        // Nothing adds up to zero, and what does not fit into the type is thrown.
+        // The sum of no values is zero. A sum that does not fit into the type is thrown as an error.
         let expected = (try? reference.value(query, shape)).flatMap {
             $0 == .null ? .zero : Value.Unwrapped.Sum(storedValue: $0)
         }
@@ -193,7 +193,7 @@ extension StockRun {
             item.shelf.house.name.descending, item.tags.count.descending, item.isDone.ascending, item.ratio.ascending,
             item.lid.color.ascending, (item.rank * 2).ascending,
         ]
-        // One in three is about all of them: sorts and aggregates have more to do then.
+        // One in three is about all objects, so that sorts and aggregates have more to do.
         let all = StockItem.all
         let query = sliced(generator.chance(3) ? all : all.where { _ in self.itemCondition(3) }, keys)
         let answers = StockAnswers(run: self, context: context, reference: reference, query: query)

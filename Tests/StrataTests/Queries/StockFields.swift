@@ -5,7 +5,7 @@ import Foundation
 /// One attribute of a model, as random edits set it and checks read it.
 struct StockField<Object: Model> {
     let column: Int
-    /// A value from the attribute's pool, as it is stored, with the edit that sets it.
+    /// A value from the attribute's pool, in its stored form, with the edit that sets it.
     let pick: (inout SeededGenerator) throws -> (value: StoredValue, set: (Object) -> Void)
     /// The value of the property.
     let read: (Object) throws -> StoredValue
@@ -45,7 +45,7 @@ extension StockField {
     }
 }
 
-/// A model whose objects random edits make.
+/// A model whose objects are created by random edits.
 protocol StockModel: Model {
     static var fields: [StockField<Self>] { get }
     static func make() -> Self
@@ -98,12 +98,12 @@ extension SeededGenerator {
 }
 
 extension StoredValue {
-    /// The same to the byte: two spellings of a character are two values.
+    /// Compares the bytes: two spellings of a character are two values.
     func isSame(as other: StoredValue) -> Bool {
         if case .text(let left) = self, case .text(let right) = other { return String.isSame(left, right) }
         return self == other
     }
 
-    /// On one line, with what cannot be seen escaped.
+    /// The value on one line, with invisible characters escaped.
     var shown: String { if case .text(let text) = self { text.debugDescription } else { description } }
 }

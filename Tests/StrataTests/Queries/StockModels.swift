@@ -62,7 +62,8 @@ let stockModels: [any Model.Type] = [
     StockItem.self, StockShelf.self, StockHouse.self, StockLid.self, StockTag.self,
 ]
 
-/// The pools from which random values come: few, so that queries find something, and the awkward ones among them.
+/// The pools from which random values come. They are small, so that queries find something, and contain the awkward
+/// values.
 enum StockValues {
     static let texts = [
         "", "a", "A", "b", "ab", "Ab", "abc", "é", "e\u{301}", "E\u{301}", "élan", "ß", "SS", "a\u{0}b", "\u{0}", "👩‍👩‍👧",

@@ -7,7 +7,7 @@ extension StockRun {
     func pick<Value>(_ pool: [Value]) -> Value { pool.randomElement(using: &generator)! }
 
     private func some<Value>(_ pool: [Value]) -> [Value] {
-        // More than sixteen values are bound in another way than few.
+        // More than sixteen values are bound in another way than fewer values.
         (0..<(generator.chance(5) ? 18 : generator.below(4))).map { _ in pick(pool) }
     }
 
@@ -87,7 +87,7 @@ extension StockRun {
         }
     }
 
-    /// The id of some object of a model, which may be gone.
+    /// The id of an object of a model. The object may be deleted.
     func id<Object: Model>(_ model: Object.Type) -> ObjectID<Object> {
         let entity = stockModels.firstIndex { $0 == model }
         let known = entities.filter { $0.value == entity }.keys.sorted()

@@ -2,7 +2,7 @@ import CStrataSQLite
 
 @testable import Strata
 
-/// A plain database with the rows that a context must show: what a flush would leave behind (C14).
+/// A plain database with the rows that a context must show, which are those that a flush would write.
 final class StockReference {
     private let pointer: OpaquePointer
     private let connection: Connection
@@ -56,7 +56,7 @@ final class StockReference {
         try answer(try query.compile(shape, using: sources))
     }
 
-    /// The keys of groups, and behind them values.
+    /// The keys of groups, followed by their values.
     func answer<Object: Model, Key, KeyColumns>(
         _ query: GroupedQuery<Object, Key, KeyColumns>,
         _ values: [ExpressionNode]
@@ -78,7 +78,7 @@ final class StockReference {
         try answer(query, shape)[0][0]
     }
 
-    /// The statement behind a query, for the report of a failure.
+    /// The SQL statement of a query, for the report of a failure.
     func text<Object: Model>(_ query: Query<Object>, _ shape: ResultShape) -> String {
         guard let compiled = try? query.compile(shape, using: sources) else { return "no SQL" }
         return "\(compiled.sql)\n[\(compiled.bindings.map(\.shown).joined(separator: ", "))]"

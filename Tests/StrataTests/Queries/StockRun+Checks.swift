@@ -1,7 +1,7 @@
 @testable import Strata
 
 extension StockRun {
-    /// Holds everything that a context shows against what it must show.
+    /// Compares everything that a context shows with the expected state.
     func check(_ context: ObjectContext, at level: Int, questions: Int) throws {
         let view = world.view(level)
         try checkObjects(context, view)
@@ -10,7 +10,7 @@ extension StockRun {
         for _ in 0..<questions { ask(context, reference) }
     }
 
-    /// Every object that is there is found with its values, and none that is not.
+    /// The context finds every existing object with its values, and no other.
     private func checkObjects(_ context: ObjectContext, _ view: StockWorld.View) throws {
         for number in numbers {
             switch entities[number] {
@@ -84,7 +84,7 @@ extension StockRun {
         }
     }
 
-    /// A to-many relationship, by everything that can be asked of it.
+    /// Checks a to-many relationship through every kind of access.
     private func compare<Object: Model>(_ many: Many<Object>, _ expected: [Int64], _ name: String) throws {
         cases += 1
         let found = try many.fetch()

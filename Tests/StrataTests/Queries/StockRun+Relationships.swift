@@ -23,7 +23,7 @@ extension StockRun {
         applyRules(number, entity, level)
     }
 
-    /// What the delete rules say of the rows that a context sees.
+    /// Applies the delete rules to the rows that a context sees.
     func applyRules(_ number: Int64, _ entity: Int, _ level: Int) {
         let view = world.view(level)
         for pair in view.pairs.keys where pair.has(number) { world.add(.unpair(pair), at: level) }
@@ -38,7 +38,8 @@ extension StockRun {
         }
     }
 
-    /// The rules of all deletes of a level once more, as a save applies them (H23).
+    /// Applies the rules of all deletes of a level once more. A save does so too, because rows may have been added
+    /// since the delete.
     func applyRulesAgain(_ level: Int) {
         for entry in world.levels[level]?.entries ?? [] {
             guard case .delete(let number) = entry.edit, let entity = entities[number] else { continue }
@@ -87,7 +88,7 @@ extension StockRun {
     func setLid(_ context: ObjectContext, _ level: Int) throws {
         guard let item = any(0, level), let object = try find(StockItem.self, item, context) else { return }
         let column = StockWorld.references[2].column
-        // Contexts that did not see each other may have given an item two lids, which no save lets through.
+        // Contexts that did not see each other may have given an item two lids. A save refuses that.
         guard world.view(level).referring(3, column, to: item).count < 2 else { return }
         let lid = generator.chance(4) ? nil : any(3, level)
         note(level, "item \(item) gets lid \(lid ?? 0)")
@@ -137,7 +138,7 @@ extension StockRun {
         }
     }
 
-    /// The places behind all others on both sides, those of members that were added twice both among them.
+    /// The positions after all others on both sides. Both positions of a member that was added twice count.
     private func end(of pair: StockWorld.Pair, _ level: Int) -> StockWorld.Places {
         let others = world.view(level).additions.filter { $0.key.join == pair.join && $0.key != pair }
         func last(_ place: KeyPath<StockWorld.Places, Double>, _ end: KeyPath<StockWorld.Pair, Int64>) -> Double {
@@ -167,7 +168,8 @@ extension StockRun {
         guard let shelf = try find(StockShelf.self, moved, context) else { return }
         note(level, "house \(house) moves shelf \(moved) before \(next ?? 0)")
         try object.shelves.move(shelf, before: try next.flatMap { try find(StockShelf.self, $0, context) })
-        // Those that came by their to-one side and that it is moved behind are given places now, after all others.
+        // Members that were added from their to-one side have no position. If the moved member goes after some of them,
+        // these get positions now, after all others.
         func isPlaced(_ member: Int64) -> Bool {
             view.pairs[StockWorld.Pair(join: .houseShelves, left: house, right: member)] != nil
         }
@@ -180,7 +182,7 @@ extension StockRun {
         move(.houseShelves, house, moved, before: isLast ? nil : next, level)
     }
 
-    /// Between its new neighbours; all are numbered anew where there is no number between them (H25).
+    /// Places a member between its new neighbours. If there is no number between these, all members get new numbers.
     private func move(_ join: StockWorld.Join, _ owner: Int64, _ moved: Int64, before next: Int64?, _ level: Int) {
         let view = world.view(level)
         var pairs = view.pairs.filter { $0.key.join == join && $0.key.left == owner }.sorted {
@@ -193,7 +195,7 @@ extension StockRun {
         let high = target < pairs.count ? pairs[target].value.left : low + 2
         let place = (low + high) / 2
         if place > low && place < high {
-            // The place that it has already is no change.
+            // A position that equals the present one does not count as a change.
             if place != pair.value.left { world.add(.place(pair.key, place), at: level) }
             return
         }

@@ -2,23 +2,23 @@ import Testing
 
 @testable import Strata
 
-/// One run of random edits and queries over a stack of its own.
+/// One run of random edits and queries over a separate stack.
 ///
-/// `@unchecked Sendable`: it goes from block to block, and each block is awaited before the next one begins.
+/// `@unchecked Sendable`: the run goes from block to block, and each block is awaited before the next one begins.
 final class StockRun: @unchecked Sendable {
     let seed: UInt64
     var generator: SeededGenerator
     var world = StockWorld()
-    /// What comes after the first failure is mostly its consequence and is not reported.
+    /// Failures after the first one are mostly its consequences, so they are not reported.
     private var failures = 0
-    /// How many answers were compared.
+    /// The number of compared answers.
     var cases = 0
-    /// All rows that were ever there.
+    /// All rows that have ever existed.
     var numbers: [Int64] { entities.keys.sorted() }
-    /// The model of each of them.
+    /// The model of each row.
     var entities: [Int64: Int] = [:]
     var fingerprint: UInt16 = 0
-    /// What was done, for the report of a failure.
+    /// The actions so far, for the report of a failure.
     var log: [String] = []
 
     init(seed: UInt64) {
@@ -26,7 +26,7 @@ final class StockRun: @unchecked Sendable {
         generator = SeededGenerator(seed: seed)
     }
 
-    /// A failure, with the way to see it again.
+    /// Records a failure, with the command that reproduces it.
     func fail(_ text: String) {
         failures += 1
         guard failures == 1 else { return }
@@ -115,7 +115,7 @@ final class StockRun: @unchecked Sendable {
         }
     }
 
-    /// Setting an equal value is no change (C8).
+    /// Setting an equal value does not count as a change.
     func set(_ number: Int64, _ column: Int, _ value: StoredValue, _ level: Int) {
         guard let old = world.view(level).rows[number]?.values[column], !old.isSame(as: value) else { return }
         world.add(.set(number, column, value), at: level)

@@ -1,13 +1,14 @@
 @testable import Strata
 
-/// What saves, commits and rollbacks do to the layers and the store, and what saves and commits are refused with (C18).
+/// The effects of saves, commits and rollbacks on the layers and the store, and the errors that refuse saves and
+/// commits.
 extension StockWorld {
     mutating func rollback(_ level: Int, includingSaved: Bool) {
         levels[level]?.entries.removeAll { includingSaved || $0.carriers == [level] }
     }
 
-    /// Forgets what a level has set and set back (C8), as every save and commit does first. What different contexts have set is
-    /// theirs to set back.
+    /// Forgets values that a level has set and set back, as every save and commit does first. A value that another
+    /// context has set can only be set back by that context.
     mutating func takeOutSetBack(_ level: Int) {
         guard let entries = levels[level]?.entries else { return }
         var setBack: [Int64: Set<Int>] = [:]
@@ -35,7 +36,8 @@ extension StockWorld {
 
     // MARK: One level up
 
-    /// What a save is refused with. Where this is a conflict, rows are gone beneath, which `.mine` would bring back.
+    /// The errors of a save. The error is a conflict if the parent no longer has a row, which the policy `.mine` would
+    /// bring back.
     func refusals(ofSaving level: Int, to parent: Int) -> Set<StrataError.Code> {
         let edits = levels[level]?.entries.map(\.edit) ?? []
         var result = view(parent)
@@ -64,15 +66,16 @@ extension StockWorld {
         }
     }
 
-    /// Whether a commit touches nothing that the parents have changed and not finished, and nothing that the level has
-    /// removed, saved and, since it reads the committed state alone, edited again.
+    /// Whether a commit avoids everything that the parents have changed and not finished. It must also avoid everything
+    /// that the level has removed, saved and then edited again, which is possible because it reads only the committed
+    /// state.
     func canCommit(_ level: Int) -> Bool {
         let (own, others) = (entries(of: level, areTaken: true), entries(of: level, areTaken: false))
         let isRemoved = own.indices.contains { index in own[..<index].contains { $0.removes(own[index]) } }
         return !isRemoved && Set(own.flatMap(\.numbers)).isDisjoint(with: others.flatMap(\.numbers))
     }
 
-    /// What a commit is refused with, any of these; conflicts as in ``refusals(ofSaving:to:)``.
+    /// The possible errors of a commit, any of which may come. Conflicts are as in ``refusals(ofSaving:to:)``.
     func refusals(ofCommitting level: Int) -> Set<StrataError.Code> {
         let edits = entries(of: level, areTaken: true)
         let (result, hasOrphans) = store(after: edits)
@@ -88,9 +91,10 @@ extension StockWorld {
         }
     }
 
-    /// The store with committed edits, and whether some of them are of what is gone.
+    /// The store with committed edits, and whether some edits concern rows that no longer exist.
     private func store(after edits: [Edit]) -> (view: View, hasOrphans: Bool) {
-        // What was added and removed again is nothing, and no removal of what others have added meanwhile.
+        // A member that was added and removed again leaves no edit. It does not remove a member that another context
+        // has added meanwhile.
         var removed: Set<Int> = []
         for case .unpair(_, let ids) in edits { removed.formUnion(ids) }
         let effective = edits.filter { if case .pair(_, _, let id) = $0 { !removed.contains(id) } else { true } }
@@ -101,7 +105,7 @@ extension StockWorld {
         return (result, hasOrphans)
     }
 
-    /// What the delete rules say of the rows in the store, beyond what the edits themselves do to them (H23).
+    /// Applies the delete rules to the rows in the store, beyond the effects of the edits themselves.
     private func applyRules(_ number: Int64, _ edits: [Edit], _ result: inout View) {
         guard let entity = store.rows[number]?.entity else { return }
         for pair in store.pairs.keys where pair.has(number) && !edits.contains(where: { $0.adds(pair) }) {
@@ -120,7 +124,7 @@ extension StockWorld {
         }
     }
 
-    /// Whether edits lead to what is not there; of what is gone itself, that may be found out first.
+    /// Whether edits lead to missing rows. If the edited row itself is missing, the engine may find that first.
     private func isMissing(_ edits: [Edit], in result: View, _ hasOrphans: Bool) -> Bool {
         edits.contains { edit in
             switch edit {
@@ -141,8 +145,8 @@ extension StockWorld {
 }
 
 extension StockWorld.View {
-    /// Applies edits one after the other. Says whether one of them is of something that is gone, and that none of them
-    /// removes: such a save asks.
+    /// Applies edits one after the other. Returns whether one of them concerns a missing row that no later edit
+    /// removes. The merge policy decides about such a save.
     mutating func apply(_ edits: [StockWorld.Edit]) -> Bool {
         var hasOrphans = false
         for (index, edit) in edits.enumerated() {
@@ -152,7 +156,7 @@ extension StockWorld.View {
         return hasOrphans
     }
 
-    /// Whether an edit is of something that is gone.
+    /// Whether an edit concerns something that no longer exists.
     private func isPast(_ edit: StockWorld.Edit) -> Bool {
         switch edit {
         case .set(let number, _, _): rows[number] == nil
@@ -162,7 +166,7 @@ extension StockWorld.View {
         }
     }
 
-    /// Whether a lid that is edited has the item of another one.
+    /// Whether an edited lid has the same item as another lid.
     func hasDuplicates(among edits: [StockWorld.Edit]) -> Bool {
         let column = StockWorld.references[2].column
         let lids = Dictionary(grouping: numbers(3)) { rows[$0]?.values[column] ?? .null }
@@ -173,7 +177,7 @@ extension StockWorld.View {
 }
 
 extension StockWorld.Edit {
-    /// Whether a row gets its value of a column by this edit.
+    /// Whether this edit gives a row its value of a column.
     fileprivate func sets(_ number: Int64, _ column: Int) -> Bool {
         switch self {
         case .insert(number, _), .set(number, column, _): true

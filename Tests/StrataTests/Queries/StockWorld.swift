@@ -1,7 +1,7 @@
 @testable import Strata
 
-/// What the contexts of a stack must show, known without asking any of them: a list of edits for each context, and the
-/// rows of the store. Deliberately slow and simple.
+/// The expected state of the contexts of a stack, computed without asking any of them: a list of edits for each
+/// context, and the rows of the store. Deliberately slow and simple.
 struct StockWorld {
     /// A row of one of the models, which are numbered in the order of `stockModels`.
     struct Row {
@@ -12,7 +12,7 @@ struct StockWorld {
     enum Join: Int, CaseIterable {
         /// Items and their tags, which are ordered.
         case itemTags
-        /// Houses and the places of their shelves.
+        /// Houses and the positions of their shelves.
         case houseShelves
 
         var ends: (left: Int, right: Int) { self == .itemTags ? (0, 4) : (2, 1) }
@@ -30,13 +30,13 @@ struct StockWorld {
         var right: Double
     }
 
-    /// A member as it was added: by one context, or by some that did not see each other.
+    /// An addition of a member, made by one context or by several that did not see each other.
     struct Addition {
-        /// Counts the additions, as the ids of their rows do.
+        /// Counts the additions, in the same order as the ids of their rows.
         let row: Int
         var ids: Set<Int>
         var places: Places
-        /// Whether some context has added or moved it and not yet committed that.
+        /// Whether a context has added or moved the member and not yet committed that.
         var isPending = true
         var isStored = false
     }
@@ -45,37 +45,37 @@ struct StockWorld {
         case insert(Int64, Row)
         case set(Int64, Int, StoredValue)
         case delete(Int64)
-        /// Adds a member. Which addition it is, ``add(_:at:)`` says.
+        /// Adds a member. ``add(_:at:)`` sets the number of the addition.
         case pair(Pair, Places, as: Int = 0)
-        /// Moves a member, of those additions that are seen.
+        /// Moves a member in the additions that the context sees.
         case place(Pair, Double, of: Set<Int> = [])
-        /// Moves a member on both sides: it was removed and added again.
+        /// Moves a member on both sides, because it was removed and added again.
         case places(Pair, Places, of: Set<Int>)
-        /// Removes a member, as far as its additions are seen: one that is not stays.
+        /// Removes the additions of a member that the context sees. Other additions stay.
         case unpair(Pair, of: Set<Int> = [])
     }
 
     struct Entry {
         var edit: Edit
-        /// Of a column that is set, what it was before.
+        /// The earlier value of a column that is set.
         var seen: StoredValue?
-        /// The contexts whose commits take it along.
+        /// The contexts whose commits include the edit.
         var carriers: Set<Int>
     }
 
-    /// What somebody sees.
+    /// The state that one context sees.
     struct View {
         var rows: [Int64: Row] = [:]
-        /// Of each member its additions.
+        /// The additions of each member.
         var additions: [Pair: [Addition]] = [:]
         var pairs: [Pair: Places] { additions.compactMapValues { Self.shown($0)?.places } }
 
-        /// The addition whose places count: of the pending ones the last one that was made, else that of the store.
+        /// The addition whose positions count: the last pending one, or the store's addition if none is pending.
         static func shown(_ additions: [Addition]?) -> Addition? {
             additions?.max { ($0.isPending ? 1 : 0, $0.row) < ($1.isPending ? 1 : 0, $1.row) }
         }
 
-        /// To the store all additions of a member are one.
+        /// Combines all additions of a member into one, as the store does.
         mutating func mergeAdditions() {
             additions = additions.compactMapValues { additions in
                 guard let shown = Self.shown(additions) else { return nil }
@@ -109,7 +109,7 @@ struct StockWorld {
 
         func numbers(_ entity: Int) -> [Int64] { rows.filter { $0.value.entity == entity }.keys.sorted() }
 
-        /// The rows of a model whose reference leads to a number.
+        /// The rows of a model whose reference leads to this id.
         func referring(_ entity: Int, _ column: Int, to number: Int64) -> [Int64] {
             numbers(entity).filter { rows[$0]?.values[column] == .integer(number) }
         }
@@ -124,7 +124,7 @@ struct StockWorld {
     var store = View()
     var levels: [Int: Level] = [:]
 
-    /// A reference: the model and column where it is, the model that it leads to, and whether a delete there goes on here.
+    /// A reference: its model and column, the model that it leads to, and whether a delete there cascades here.
     typealias Reference = (entity: Int, column: Int, destination: Int, cascades: Bool)
     static let references: [Reference] = [
         (0, column("shelf", of: 0), 1, false), (1, column("house", of: 1), 2, true),
@@ -155,7 +155,7 @@ struct StockWorld {
         case .pair(let pair, let places, _):
             takeBackRemoval(of: pair, at: level)
             if let known = View.shown(seen[pair]) {
-                // Left behind where the member went by its to-one side.
+                // This addition stayed behind when the member left through its to-one side.
                 if known.places.left == places.left { return }
                 edit = .place(pair, places.left, of: known.ids)
             } else if let known = View.shown(view(level).additions[pair]) {
@@ -174,7 +174,8 @@ struct StockWorld {
         levels[level]?.entries.append(entry)
     }
 
-    /// Forgets that a level has removed a member and not yet saved that: to add it again is to take that back.
+    /// Forgets that a level has removed a member and not yet saved the removal. Adding the member again cancels the
+    /// removal.
     private mutating func takeBackRemoval(of pair: Pair, at level: Int) {
         var own: Set<Int> = []
         for (index, entry) in (levels[level]?.entries ?? []).enumerated() {
@@ -188,7 +189,7 @@ struct StockWorld {
 }
 
 extension StockWorld.Edit {
-    /// The rows that an edit is about.
+    /// The rows that an edit concerns.
     var numbers: [Int64] {
         switch self {
         case .insert(let number, let row): [number] + row.references

@@ -14,7 +14,7 @@ struct StreamingTests {
         return stack
     }
 
-    @Test("Objects come in the order of the query, as those that live in the context, pending ones among them")
+    @Test("A cursor returns the context's own objects in the order of the query, pending ones included")
     func objects() async throws {
         try await filled(5).background { context in
             let fresh = context.insert(Article(title: "new", views: 9))
@@ -34,7 +34,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("Objects that nobody holds and that were not edited leave the context on the way")
+    @Test("Unedited objects that the program does not hold leave the context along the way")
     func boundedObjects() async throws {
         try await filled(20_000).background { context in
             var most = 0
@@ -73,7 +73,9 @@ struct StreamingTests {
         }
     }
 
-    @Test("Which objects come is settled at the start: later inserts and matches do not, what is gone is left out")
+    @Test(
+        "A cursor chooses its objects at the start: later inserts and matches do not come, and deleted objects are left out"
+    )
     func settled() async throws {
         let stack = try await filled(6)
         try await stack.background { context in
@@ -95,7 +97,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("Objects show what others have committed once the context does; rows stay as they were")
+    @Test("Objects show other contexts' commits once the context does; rows stay unchanged")
     func othersCommit() async throws {
         let stack = try await filled(4)
         let other = try stack.create(.private, named: .other)
@@ -109,7 +111,7 @@ struct StreamingTests {
                 other.delete(try #require(try other.first(Article.where { $0.title == "T3" })))
                 try other.commit()
             }
-            // Whoever waits for another block sees what that did.
+            // A context that waits for another block sees the changes of that block.
             let objects = try (0..<3).map { _ in try cursor.next() }
             #expect(objects.map { $0?.views } == [11, 12, nil])
             let values = try (0..<4).map { _ in try rows.next() }
@@ -117,7 +119,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("An object that was edited, published and let go shows its edit when it comes")
+    @Test("An object that was edited, published and released shows its edit when the cursor reaches it")
     func editedAhead() async throws {
         try await filled(5_000).background { context in
             var last = ""
@@ -134,7 +136,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("Cursors run within each other, over the same query too")
+    @Test("Cursors can be nested, over the same query too")
     func nested() async throws {
         try await filled(30).background { context in
             var pairs = 0
@@ -145,7 +147,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("Readers go back at the end, at a close, at an error, and when the cursor is let go")
+    @Test("A cursor returns its reader at the end, at a close, at an error, and when it is released")
     func readers() async throws {
         struct Stop: Error {}
         let stack = try await filled(10)
@@ -187,7 +189,7 @@ struct StreamingTests {
 
     private enum KeptCursor: ContextStateKey { typealias Value = ObjectCursor<Article> }
 
-    @Test("A million rows, and as many objects, need less than 30 MB")
+    @Test("Reading a million rows, and as many objects, needs less than 30 MB")
     func memory() async throws {
         let folder = try ScratchFolder()
         let file = folder.file("s.sqlite")

@@ -3,14 +3,14 @@ import Testing
 
 @testable import Strata
 
-@Suite("C14 searches over unsaved changes, at random") struct RandomSearchTests {
+@Suite("Random searches over unsaved changes") struct RandomSearchTests {
     private static let words = ["red", "reed", "green", "greenish", "blue", "stone", "river", "night"]
 
     private static var runs: Int {
         ProcessInfo.processInfo.environment["STRATA_QUERY_RUNS"].flatMap { Int($0) } ?? 3
     }
 
-    @Test("What is found, its order and its scores are those of all objects that the context shows")
+    @Test("The found objects, their order and their scores are those of all objects that the context shows")
     func everywhere() async throws {
         let seed = SeededGenerator.seed
         for run in 0..<Self.runs {
@@ -104,7 +104,7 @@ import Testing
             for (match, next) in zip(found, found.dropFirst()) where match.score < next.score {
                 throw Disagreement(description: "\(pattern): \(match.score) before \(next.score)")
             }
-            // Of near words FTS5 counts those that are near only.
+            // FTS5 counts near words only where they are near each other.
             if case .near = pattern.node { continue }
             let limit = Int.random(in: 0...4, using: &generator), offset = Int.random(in: 0...2, using: &generator)
             let some = try context.ids(Sheet.search(pattern).limit(limit).offset(offset))

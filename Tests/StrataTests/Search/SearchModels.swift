@@ -16,7 +16,7 @@ import Foundation
     static let good = Sheet.where { $0.rating > 2 }
 }
 
-/// English, by the stems of words; a derived text among the searched ones.
+/// English text, searched by word stems, with a derived text among the searched ones.
 @Model(.search(.stems, prefixes: [2, 3]))
 final class Jotting {
     var first: String

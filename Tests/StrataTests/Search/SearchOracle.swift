@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Strata
 
-/// Searches texts of lower-case ASCII words by looking at all of them.
+/// Searches texts of lower-case ASCII words by a full scan.
 struct SearchOracle {
     struct Text {
         let id: Int64
@@ -28,7 +28,7 @@ struct SearchOracle {
         case .and(let nodes): return nodes.allSatisfy { matches($0, text) }
         case .not(let node, let other): return matches(node, text) && !matches(other, text)
         case .near(let near, let distance):
-            // Of two words.
+            // Supports two words only.
             let near = words(near)
             guard near.count == 2 else { return false }
             return text.columns.contains { column in
@@ -58,7 +58,7 @@ struct SearchOracle {
         }
     }
 
-    /// The phrases for which a text is the better, of those nodes that it matches.
+    /// The phrases that improve the score of a text, from those nodes that the text matches.
     private func phrases(_ node: SearchPattern.Node, in text: Text? = nil) -> [Phrase] {
         if let text, !matches(node, text) { return [] }
         return switch node {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("C13 full-text search") struct SearchTests {
+@Suite("Full-text search") struct SearchTests {
     private static let texts: [(String, String?)] = [
         ("Swift concurrency", "Actors, tasks and the data race that is gone."),
         ("The race", "A swift horse won the race. A data sheet followed."),
@@ -24,7 +24,7 @@ import Testing
         return stack
     }
 
-    @Test("Words, phrases, prefixes, near words, and what is excluded")
+    @Test("A search finds words, phrases, prefixes and near words, and leaves out excluded words")
     func patterns() async throws {
         try await filled().background { context in
             func titles(_ pattern: SearchPattern) throws -> Set<String> {
@@ -58,7 +58,7 @@ import Testing
                 (.words("horse").or(""), ["The race"]),
                 (.words("horse").excluding(""), ["The race"]),
                 (.words("").excluding("horse"), []),
-                // Nothing in a text has a meaning of its own.
+                // Operators and punctuation in a text do not have a special meaning.
                 ("horse OR nothing", []),
                 ("\"horse", ["The race"]),
                 ("title:swift", []),
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("The best match comes first: rare words, short texts and weights count; sorts come before that")
+    @Test("The best match comes first by rare words, short texts and weights; explicit sorts take precedence")
     func ranking() async throws {
         try await filled().background { context in
             let query = Sheet.search("swift")
@@ -115,7 +115,7 @@ import Testing
             let scores = try await folder.with(url, searchModels) { context in
                 try context.matches(Sheet.search(.words(pattern))).map { String(format: "%.9f", $0.score) }
             }
-            // The columns of the table stand in the order of their names: body, title.
+            // The columns of the table are in the order of their names: body, title.
             let sql = """
                 SELECT printf('%.9f', -bm25(strata_search_Sheet_words, 1, 4)) FROM strata_search_Sheet_words \
                 WHERE strata_search_Sheet_words MATCH '\(pattern)' ORDER BY bm25(strata_search_Sheet_words, 1, 4), rowid
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("A search goes with everything that a query has")
+    @Test("A search combines with everything else in a query")
     func combinations() async throws {
         try await filled().background { context in
             let query = Sheet.search("swift")
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test("A text in a variable stands for its words, as a literal does")
+    @Test("A text in a variable is searched for its words, in the same way as a literal")
     func texts() async throws {
         try await filled().background { context in
             for text in ["SWIFT race", "\"horse", "hor*", ""] {
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test("What is not searchable is refused")
+    @Test("A search over an attribute or expression that is not searchable is refused")
     func refusals() async throws {
         try await filled().background { context in
             for query in [
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test("Stems, with prefixes and derived texts; and any part of a text")
+    @Test("A search finds word stems, with prefixes and derived texts, or any part of a text")
     func tokenizers() async throws {
         let stack = try await openSearchStack(.rootOnly)
         try await stack.background { context in
@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    @Test("Excerpts say where a text matches, of stored, unsaved and deleted objects")
+    @Test("Excerpts show where a text matches, for stored, unsaved and deleted objects")
     func excerpts() async throws {
         try await filled().background { context in
             let match = try #require(try context.matches(Sheet.search("swift race")).first { $0.object.rating == 1 })
@@ -263,7 +263,7 @@ import Testing
         }
     }
 
-    @Test("Places of overlapping matches are one, and texts stay as they are")
+    @Test("Overlapping matches form one range, and texts stay unchanged")
     func overlaps() async throws {
         let stack = try await openSearchStack(.rootOnly)
         try await stack.background { context in
@@ -283,7 +283,7 @@ import Testing
         }
     }
 
-    @Test("A snippet shows most of the phrases, from the beginning where that shows them")
+    @Test("A snippet shows as many of the phrases as possible, from the beginning of the text if that shows them")
     func windows() {
         let words = (0..<40).map { $0 % 10 == 0 ? "stop" : "word\($0)" }
         let text = "«" + words.joined(separator: " ") + "»"
@@ -314,7 +314,7 @@ import Testing
         #expect(SearchExcerpt(of: "", [], [], limit: 3).pieces.isEmpty)
     }
 
-    @Test("Long chains of patterns are flat, deep ones are refused")
+    @Test("Long chains of patterns are flattened, and deeply nested patterns are refused")
     func chains() async throws {
         try await filled().background { context in
             let any = (0..<500).reduce(SearchPattern.words("horse")) { $0.or(.words("w\($1)")) }
@@ -350,7 +350,7 @@ import Testing
         }
     }
 
-    @Test("Where there is no room for the words of unsaved objects, nothing is missed later")
+    @Test("If there is no room for the words of unsaved objects, later searches miss nothing")
     func noRoom() async throws {
         let stack = try await filled()
         try await stack.background { context in
@@ -382,7 +382,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("Everything that changes rows changes what is found: batches, upserts, deletes by rule, other names")
+    @Test("A search follows every kind of write: batches, upserts, deletes by rule, swapped names")
     func writers() async throws {
         let stack = try await filled()
         try await stack.background { context in
@@ -405,7 +405,7 @@ import Testing
             context.insert(Spare(code: "other-code"))
             try context.commit()
             let parts = try context.fetch(Spare.sorted { $0.code })
-            // Unique values change places by way of others.
+            // The engine swaps unique values by way of temporary ones.
             (parts[0].code, parts[1].code) = (parts[1].code, parts[0].code)
             try context.commit()
             let found = try context.fetch(Spare.search("first-code")).map(\.id)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Strata
 
-/// Loops that read, change and commit, on a real file, with synchronous NORMAL.
-@Suite("C20 ordinary loops and the journal") struct CheckpointTests {
+/// These loops read, change and commit on a real file, with `synchronous` set to NORMAL.
+@Suite("The size of the journal in ordinary loops") struct CheckpointTests {
     private static let limit = 12 << 20
 
     private func openStack(_ url: URL) async throws -> ContextStack {
@@ -42,7 +42,7 @@ import Testing
                 group.addTask {
                     for index in 0..<4000 / tasks {
                         try await step(index, "account \(task)", stack)
-                        // All of it were more than sixty megabytes.
+                        // Without checkpoints the journal would grow to more than sixty megabytes.
                         if index % 50 == 0 { try #expect(size(of: url) < Self.limit) }
                     }
                 }
@@ -76,7 +76,8 @@ import Testing
             let before = stack.core.engine.checkpointCount
             for index in 0..<2000 { try await step(index, "account 0", stack) }
             try #expect(size(of: url) > 30 << 20)
-            // One that finds the snapshot in its way, and not one more for each commit or each thousand pages.
+            // One checkpoint finds the snapshot in its way. The engine does not try again for each commit or each
+            // thousand pages.
             #expect(stack.core.engine.checkpointCount - before <= 2)
             try await holder.perform { context in
                 #expect(
@@ -85,7 +86,7 @@ import Testing
                 context.state[Held.self]?.close()
                 if isPinned { try context.merge() }
             }
-            // What the journal has taken goes with the first commit that begins it anew.
+            // The first commit that restarts the journal frees the space that the journal has taken.
             #expect(
                 try await eventually {
                     try await step(0, "account 1", stack)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("C20 closing") struct ClosingTests {
+@Suite("Closing a stack") struct ClosingTests {
     /// The files below a folder that this process has open.
     private func openFiles(in folder: ScratchFolder) -> [String] {
         let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
@@ -15,7 +15,7 @@ import Testing
         .filter { $0.contains(folder.url.lastPathComponent) }
     }
 
-    /// Waits until something holds that needs a moment and has no event of its own; gives up after ten seconds.
+    /// Polls a condition that needs a moment and has no event. Gives up after ten seconds.
     private func eventually(_ condition: () -> Bool) async throws -> Bool {
         for _ in 0..<1000 {
             if condition() { return true }
@@ -24,7 +24,7 @@ import Testing
         return condition()
     }
 
-    @Test("U26 close waits for blocks that run and wait, and for saves that nobody waits for")
+    @Test("Closing a stack waits for running and waiting blocks, and for saves that no caller waits for")
     func pendingSaves() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -35,7 +35,7 @@ import Testing
             try await stack.on(.main) { context async throws in
                 start.finish()
                 for await _ in gate {}
-                // While the stack drains, a block that runs may open further ones.
+                // While the stack drains, a running block may open further blocks.
                 try await stack.background { context in
                     context.insert(Account(name: "drained", balance: 0))
                     try context.save()
@@ -48,7 +48,7 @@ import Testing
         let waiting = Task { try await stack.on(.main) { context in context.hasChanges } }
         let closing = Task { try await stack.close() }
         let second = Task { try await stack.close() }
-        // Nobody new gets in once it drains.
+        // New callers are refused once the stack drains.
         #expect(
             try await eventually {
                 if case .open = stack.core.state.withLock({ $0.phase }) { false } else { true }
@@ -68,7 +68,7 @@ import Testing
         #expect(try await eventually { openFiles(in: folder).isEmpty })
     }
 
-    @Test("use after close throws, whatever is used, and objects stay readable")
+    @Test("Every use of a closed stack throws, and objects stay readable")
     func afterClose() async throws {
         let folder = try ScratchFolder()
         let stack = try await openBank(try await folder.makeBank(), setUp: .standard)
@@ -106,7 +106,7 @@ import Testing
         #expect(Array(try folder.image().keys) == ["bank.sqlite"])
     }
 
-    @Test("close and reset inside a block are refused")
+    @Test("Calls of close and reset inside a block are refused")
     func insideBlock() async throws {
         let folder = try ScratchFolder()
         let stack = try await openBank(try await folder.makeBank())
@@ -120,7 +120,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a stack that is dropped without close commits nothing more, and lets go of its files")
+    @Test("A stack that is dropped without close commits nothing more, and releases its files")
     func dropped() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -142,7 +142,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a hundred opens and closes, and a hundred that fail, keep no file open")
+    @Test("A hundred opens and closes, and a hundred failed opens, leave no file open")
     func descriptors() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()

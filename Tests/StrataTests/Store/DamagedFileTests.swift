@@ -4,8 +4,8 @@ import Testing
 
 @testable import Strata
 
-@Suite("C21 damage is reported, and never traps") struct DamagedFileTests {
-    /// Opens, reads and writes everything there is.
+@Suite("Damaged store files") struct DamagedFileTests {
+    /// Opens the store, reads everything in it and writes to it.
     private func useEverything(_ url: URL) async throws {
         let stack = try await openBank(url)
         do {
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("pages that were overwritten")
+    @Test("Overwritten pages are reported as an error")
     func pages() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank(transfers: 12)
@@ -40,7 +40,7 @@ import Testing
         #expect(try Data(contentsOf: url) == bytes)
     }
 
-    @Test("a file that was cut off")
+    @Test("A truncated file is reported as an error")
     func truncated() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank(transfers: 12)
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(
-        "Strata's own row is gone or holds nonsense",
+        "A store whose own bookkeeping row is missing or invalid is refused",
         arguments: [
             "DELETE FROM strata_store", "DELETE FROM strata_history",
             "DELETE FROM strata_history; INSERT INTO strata_history VALUES (-1, 0, NULL, 0, NULL, 0)",
@@ -68,7 +68,7 @@ import Testing
         try await expectRefusal(url, in: folder, .damagedStore)
     }
 
-    @Test("a fingerprint or place that was changed is as good as a copy")
+    @Test("A store whose fingerprint or place was changed opens like a copy")
     func fingerprint() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -78,7 +78,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("single bytes of file and journal, at random (seed: STRATA_SEED)")
+    @Test("Random bytes changed in the store file cause nothing but a StrataError (seed: STRATA_SEED)")
     func randomBytes() async throws {
         let seed = ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap(UInt64.init) ?? .random(in: 0...99_999)
         var random = SeededGenerator(seed: seed)
@@ -96,7 +96,7 @@ import Testing
             }
             for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
             try bytes.write(to: url)
-            // Anything but a StrataError fails the test; damage within a value cannot be told from a value.
+            // Any error other than a StrataError fails the test. Damage within a value looks like another value.
             do {
                 if try await errorOfUse(url) != nil { refused += 1 }
             } catch {
@@ -106,7 +106,7 @@ import Testing
         #expect(refused > 0, "seed \(seed)")
     }
 
-    @Test("a damaged journal loses commits from there on, never half of one (seed: STRATA_SEED)")
+    @Test("A damaged journal loses all commits from the damage on, and never half a commit (seed: STRATA_SEED)")
     func journal() async throws {
         let seed = ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap(UInt64.init) ?? .random(in: 0...99_999)
         var random = SeededGenerator(seed: seed)

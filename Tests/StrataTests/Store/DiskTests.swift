@@ -4,9 +4,9 @@ import Testing
 
 @testable import Strata
 
-@Suite("C21 full and read-only disks", .enabled(if: SmallDisk.isAllowed, "needs the right to mount a file system"))
+@Suite("Full and read-only disks", .enabled(if: SmallDisk.isAllowed, "needs the right to mount a file system"))
 struct DiskTests {
-    @Test("C18 a full disk fails the commit and nothing else; after space is freed it goes through")
+    @Test("A full disk fails only the commit, which succeeds after space is freed")
     func full() async throws {
         let disk = try SmallDisk(size: "2m")
         let url = try await disk.folder.makeBank()
@@ -54,7 +54,7 @@ struct DiskTests {
         try await after.close()
     }
 
-    @Test("a store that finds no room is no store; with room it is one")
+    @Test("Creating a store on a full disk fails, and succeeds once there is room")
     func fullAtFirst() async throws {
         let disk = try SmallDisk(size: "512k")
         try disk.fill(leaving: 0)
@@ -67,7 +67,7 @@ struct DiskTests {
         try await stack.close()
     }
 
-    @Test("a disk without room at the time of opening")
+    @Test("Opening a store on a full disk fails and changes nothing")
     func fullAtOpen() async throws {
         let disk = try SmallDisk(size: "512k")
         let url = try await disk.folder.makeBank()
@@ -82,7 +82,7 @@ struct DiskTests {
         try await stack.close()
     }
 
-    @Test("C22 a disk that is full in the middle of a migration, or of its backup: the store is what it was")
+    @Test("A disk that fills up during a migration or its backup leaves the store unchanged")
     func fullAtMigration() async throws {
         let disk = try SmallDisk(size: "3m")
         let url = try await disk.folder.makeBank()
@@ -107,7 +107,7 @@ struct DiskTests {
         #expect(count == 3006)
     }
 
-    @Test("a read-only disk, with a store and without")
+    @Test("A read-only disk is reported, with a store on it and without one")
     func readOnly() async throws {
         let disk = try SmallDisk(size: "2m")
         let url = try await disk.folder.makeBank()
@@ -122,7 +122,7 @@ struct DiskTests {
         try await stack.close()
     }
 
-    @Test("a link from a writable folder to a store on a read-only disk")
+    @Test("A store on a read-only disk is reported, even through a link in a writable folder")
     func link() async throws {
         let disk = try SmallDisk(size: "2m")
         let url = try await disk.folder.makeBank()
@@ -133,8 +133,8 @@ struct DiskTests {
     }
 }
 
-@Suite("C21 permissions", .enabled(if: getuid() != 0, "root may write everywhere")) struct PermissionTests {
-    @Test("a file and a folder that may not be written")
+@Suite("File permissions", .enabled(if: getuid() != 0, "root may write everywhere")) struct PermissionTests {
+    @Test("A file and a folder without write permission are reported")
     func permissions() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Strata
 
-@Suite("H28 ids and copies") struct IdentityTests {
-    @Test("ids of several opens and processes, one after the other and side by side, never repeat")
+@Suite("Ids, and copies of a store") struct IdentityTests {
+    @Test("Ids never repeat across successive and concurrent opens, in one process or several")
     func ranges() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -16,7 +16,7 @@ import Testing
             let stacks = [try await openBank(url), try await openBank(url)]
             let children = try (0..<2).map { _ in try Child("ids", url.path, "70000") }
             for stack in stacks {
-                // Beyond a range of 65,536.
+                // Past a range of 65,536 ids.
                 take(try (0..<70_000).map { _ in try stack.newID(for: Account.self).number })
             }
             for child in children {
@@ -30,7 +30,7 @@ import Testing
         #expect(seen.count == 3 * 4 * 70_000)
     }
 
-    @Test("the id of a deleted object is not used again, in this life of the store or the next")
+    @Test("The id of a deleted object is never used again, even after the store is reopened")
     func deleted() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("a copy has a fingerprint of its own: ids from before are found in both, later ones are foreign to the other")
+    @Test("A copy gets another fingerprint: both stores know the earlier ids, and reject the other's later ids")
     func copies() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -95,7 +95,7 @@ import Testing
         try await second.close()
     }
 
-    @Test("opening again and renaming keep the fingerprint")
+    @Test("Reopening and renaming a store keep its fingerprint")
     func renamed() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -112,7 +112,7 @@ import Testing
         #expect(try await fingerprint(folder.file("renamed.sqlite")) == first)
     }
 
-    @Test("the string and Codable forms come back as they were, and nothing else is taken for one")
+    @Test("The string and Codable forms of an id round-trip, and other texts are rejected")
     func forms() async throws {
         let folder = try ScratchFolder()
         let stack = try await openBank(try await folder.makeBank())
@@ -131,7 +131,7 @@ import Testing
         ] {
             #expect(ObjectID<Account>(text) == nil, "\(text)")
         }
-        // An id of no store that this one knows.
+        // This store does not know the store of this id.
         let foreign = ObjectID<Account>(number: 1, fingerprint: id.fingerprint ^ 1)
         let error = await #expect(throws: StrataError.self) { try await stack.on(.root) { _ = try $0.find(foreign) } }
         #expect(error?.code == .foreignID)
@@ -142,7 +142,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("a copy takes the ids of its original wherever ids are taken, and the later ones nowhere")
+    @Test("A copy accepts its original's ids in every call that takes ids, and rejects later ids everywhere")
     func idsInQueries() async throws {
         let folder = try ScratchFolder()
         let (url, copyURL) = (folder.file("a.sqlite"), folder.file("b.sqlite"))

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Strata
 
-@Suite("H17 stores in memory leave nothing behind") struct InMemoryTests {
-    /// The folders of this process, or of another one.
+@Suite("Stores in memory leave no files") struct InMemoryTests {
+    /// The folders of this process, or of another process.
     private func folders(of process: Int32 = getpid()) -> Set<String> {
         var names: Set<String> = []
         for base in ["/dev/shm", FileManager.default.temporaryDirectory.path] {
@@ -21,7 +21,7 @@ import Testing
         stack.core.engine.url.deletingLastPathComponent()
     }
 
-    @Test("close removes the folder")
+    @Test("Closing a stack removes its folder")
     func close() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Bank.models, stack: .rootOnly)
         try await stack.on(.root) { try Bank.found(in: $0) }
@@ -32,7 +32,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.path))
     }
 
-    @Test("two side by side have nothing in common")
+    @Test("Two stores in memory share nothing")
     func apart() async throws {
         let left = try await ContextStack.open(.inMemory, models: Bank.models, stack: .rootOnly)
         let right = try await ContextStack.open(.inMemory, models: Bank.models, stack: .rootOnly)
@@ -43,7 +43,7 @@ import Testing
         try await right.close()
     }
 
-    @Test("the folder of a process that was killed is swept by the next one; those of the living stay")
+    @Test("The next process sweeps the folder of a killed process, and keeps the folders of living processes")
     func sweep() async throws {
         let (killed, living) = (try Child("memory", "-"), try Child("memory", "-"))
         let numbers = [try await killed.next(), try await living.next()].map { Int32($0.split(separator: " ")[1]) ?? 0 }
@@ -62,7 +62,7 @@ import Testing
         try await last.close()
     }
 
-    @Test("a folder that somebody has locked stays, though no process of that number is to be seen")
+    @Test("A locked folder stays even if its process id is not in use")
     func locked() async throws {
         let base = FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
         let other = URL(fileURLWithPath: base).appendingPathComponent("strata-\(Int32.max)-\(UUID())")

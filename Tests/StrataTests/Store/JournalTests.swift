@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-@Suite("C20 the journal beside the store") struct JournalTests {
+@Suite("The journal beside the store") struct JournalTests {
     private func size(of url: URL) throws -> Int {
         try #require(FileManager.default.attributesOfItem(atPath: url.path + "-wal")[.size] as? Int)
     }
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("it begins anew while a pinned context follows the commits")
+    @Test("The journal restarts while a pinned context follows the commits")
     func followed() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("followed.sqlite")
@@ -39,12 +39,12 @@ import Testing
             }
             #expect(name == "\(index % 10)".first)
         }
-        // All of it were more than forty megabytes.
+        // Without a restart the journal would grow to more than forty megabytes.
         #expect(try size(of: url) < 16 << 20)
         try await stack.close()
     }
 
-    @Test("it gives back the space that a large commit has taken")
+    @Test("The journal gives back the space that a large commit has taken")
     func large() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("large.sqlite")

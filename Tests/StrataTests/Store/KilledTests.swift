@@ -4,11 +4,11 @@ import Testing
 
 @testable import Strata
 
-@Suite("C21 a process that is killed") struct KilledTests {
-    /// What the children have acknowledged so far.
+@Suite("A killed process") struct KilledTests {
+    /// The commits that the children have acknowledged.
     private struct Ledger {
         var last = 0
-        /// The ids of each position, and all that were ever seen.
+        /// The ids of each position, and all ids ever seen.
         var ids: [Int: [Int64]] = [:]
         var used: Set<Int64> = []
         var faults: [String] = []
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("every acknowledged commit is there, whole, and nothing else but the one in flight (seed: STRATA_SEED)")
+    @Test("After a kill the store has every acknowledged commit, and at most the one in flight (seed: STRATA_SEED)")
     func kills() async throws {
         let environment = ProcessInfo.processInfo.environment
         let seed = environment["STRATA_SEED"].flatMap(UInt64.init) ?? .random(in: 0...99_999)
@@ -41,7 +41,7 @@ import Testing
         var inFlight = 0
         for round in 0..<rounds {
             let child = try Child("transfer", url.path)
-            // Some die while they open the store, the others after a few commits; each at a moment of its own.
+            // Some children die while they open the store, the others after a few commits, each at a random moment.
             let lives = Int.random(in: 0..<6, using: &random)
             for _ in 0..<lives { ledger.take(line: try await child.next()) }
             let pause =
@@ -55,7 +55,7 @@ import Testing
             try await stack.close()
             #expect(audit.faults == [], "seed \(seed), round \(round)")
             if audit.last == ledger.last + 1 {
-                // The last commit was in the store, and its acknowledgement not in the pipe.
+                // The last commit reached the store, but its acknowledgement did not reach the pipe.
                 inFlight += 1
                 ledger.take(audit.last, audit.ids[audit.last] ?? [])
             }

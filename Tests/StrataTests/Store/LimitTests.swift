@@ -5,7 +5,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("values beyond what SQLite takes") struct LimitTests {
+@Suite("Values beyond SQLite's limits") struct LimitTests {
     enum Models {
         @Model final class Page {
             var title: String = ""
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    /// A stack whose store takes no text or data of 100,000 bytes.
+    /// A stack whose store does not take texts or data of 100,000 bytes.
     private func open(_ folder: ScratchFolder) async throws -> (ContextStack, DatabasePool) {
         var configuration = Configuration()
         configuration.prepareDatabase { sqlite3_limit($0.sqliteConnection, SQLITE_LIMIT_LENGTH, 100_000) }
@@ -24,7 +24,7 @@ import Testing
         return (try await ContextStack.open(.pool(pool), models: [Models.Page.self], stack: .rootOnly), pool)
     }
 
-    @Test("a commit of one is refused, keeps the changes, and writes nothing in its place")
+    @Test("The store refuses the commit of a value that is too large, keeps the changes, and writes nothing")
     func commit() async throws {
         let folder = try ScratchFolder()
         let (stack, pool) = try await open(folder)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Strata
 
-@Suite("C21 a store that somebody else holds") struct LockedFileTests {
-    @Test("a process writes: opening and reading wait for nobody; a new store waits, and gives busy after the timeout")
+@Suite("A store that another process has locked") struct LockedFileTests {
+    @Test("Another writer never delays opening or reading, but a new copy waits and reports busy after the timeout")
     func opening() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -15,7 +15,7 @@ import Testing
         let reader = try await openBank(url, timeout: 0.05)
         try await expectBalancedBooks(reader, last: 3)
         try await reader.close()
-        // A copy has something to write: a fingerprint of its own.
+        // A copy must write its own fingerprint.
         let copy = folder.file("copy.sqlite")
         try FileManager.default.copyItem(at: url, to: copy)
         let holder = try DatabaseQueue(path: copy.path, configuration: .unsafe)
@@ -31,7 +31,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("C18 a process holds it: a commit gives busy, keeps the changes, and goes through later")
+    @Test("A commit to a locked store reports busy, keeps the changes, and succeeds later")
     func committing() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -59,7 +59,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("C18 a stack that was opened by a task that is cancelled waits for the store as any other does")
+    @Test("A stack opened by a cancelled task waits for a locked store like any other stack")
     func openedWhileCancelled() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -76,7 +76,7 @@ import Testing
                 try context.commit()
             }
         }
-        // Long enough for the commit to meet the lock; where it comes later, it goes through all the same.
+        // This is long enough for the commit to meet the lock. A commit that comes later succeeds anyway.
         try await Task.sleep(for: .milliseconds(300))
         try lock.release()
         try await committing.value
@@ -84,7 +84,10 @@ import Testing
         #expect(try folder.rows(url, "SELECT count(*) FROM Account WHERE note = 'late'") == ["1"])
     }
 
-    @Test("times to wait that are no times", arguments: [Double.infinity, -Double.infinity, Double.nan, -1, 1e300])
+    @Test(
+        "A store opens with invalid waiting times",
+        arguments: [Double.infinity, -Double.infinity, Double.nan, -1, 1e300]
+    )
     func times(seconds: TimeInterval) async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -99,7 +102,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("H28 ids of the range in hand need no lock; a drained range gives busy at save, and the object is kept")
+    @Test("Ids of the reserved range need no lock; with the range used up, save reports busy and keeps the object")
     func ids() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -134,7 +137,7 @@ import Testing
 }
 
 extension Configuration {
-    /// Transactions may stay open from one access to the next. A stack that has just been opened reserves ids.
+    /// Transactions may stay open between two accesses. A newly opened stack reserves ids.
     fileprivate static var unsafe: Configuration {
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)

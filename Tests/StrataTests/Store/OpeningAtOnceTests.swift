@@ -4,7 +4,7 @@ import Testing
 @testable import Strata
 
 @Suite struct OpeningAtOnceTests {
-    @Test("stacks that open a new file at the same moment all get it, and see each other's commits")
+    @Test("Stacks that open a new file at the same moment all get it, and see each other's commits")
     func newFile() async throws {
         for _ in 0..<20 {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID().uuidString)")

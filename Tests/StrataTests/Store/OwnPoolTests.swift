@@ -6,12 +6,12 @@ import Testing
 
 @testable import Strata
 
-@Suite("C21 a user's own DatabasePool") struct OwnPoolTests {
+@Suite("A user's own DatabasePool") struct OwnPoolTests {
     private func open(_ pool: DatabasePool) async throws -> ContextStack {
         try await ContextStack.open(.pool(pool), models: Bank.models, stack: .rootOnly)
     }
 
-    @Test("tables stand beside the user's own, and the pool is the user's after close")
+    @Test("Strata's tables live beside the user's own, and the user keeps the pool after close")
     func beside() async throws {
         let folder = try ScratchFolder()
         let pool = try DatabasePool(path: folder.file("own.sqlite").path)
@@ -38,7 +38,7 @@ import Testing
         try pool.close()
     }
 
-    @Test("observers of the pool hear of Strata's commits, once each, and of nothing that was rolled back")
+    @Test("The pool's observers hear of each of Strata's commits once, and of no rollback")
     func observers() async throws {
         final class Observer: TransactionObserver, Sendable {
             let commits = Mutex(0)
@@ -77,7 +77,7 @@ import Testing
         try pool.close()
     }
 
-    @Test("a name of the user's own is refused, and nothing is left behind")
+    @Test("A table name that the user already has is refused, and nothing is left in the database")
     func clash() async throws {
         for statement in [
             "CREATE TABLE account (x)", "CREATE VIEW \"Leg\" AS SELECT 1 AS x", "CREATE TABLE strata_lineage (x)",
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("a pool that is read-only, closed, or closed before the stack")
+    @Test("A read-only or closed pool is refused, and a pool does not close before its stack")
     func unusable() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("own.sqlite")
@@ -111,7 +111,7 @@ import Testing
         let living = try DatabasePool(path: url.path)
         let stack = try await open(living)
         try await stack.on(.root) { try Bank.found(in: $0) }
-        // The stack's statements keep the pool from closing; both go on as before.
+        // The stack's statements keep the pool from closing. Both continue as before.
         #expect(throws: DatabaseError.self) { try living.close() }
         try await stack.on(.root) { _ = try Bank.transfer(1, in: $0) }
         try await expectBalancedBooks(stack, last: 1)

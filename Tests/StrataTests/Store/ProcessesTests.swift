@@ -5,8 +5,8 @@ import Testing
 
 @testable import Strata
 
-@Suite("C17 several at one file") struct ProcessesTests {
-    @Test("two stacks see each other's commits at their next block, also in objects that they keep")
+@Suite("Several stacks and processes on one file") struct ProcessesTests {
+    @Test("Two stacks see each other's commits at their next block, also in objects that they keep")
     func liveObjects() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -25,7 +25,7 @@ import Testing
             }
             try await right.on(.root) { context in
                 let account = try #require(context.state[Kept.self])
-                // No fetch: the object itself shows it.
+                // No fetch is needed: the object itself shows the new value.
                 #expect(account.note == "left \(round)")
                 account.note = "right \(round)"
                 try context.commit()
@@ -44,7 +44,7 @@ import Testing
         try await right.close()
     }
 
-    @Test("two stacks edit one row: the second to commit is told; different columns merge; policies decide")
+    @Test("If two stacks edit one row, the second commit conflicts and the policy decides; different columns merge")
     func conflicts() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -84,7 +84,7 @@ import Testing
         try await right.close()
     }
 
-    @Test("two stacks in one process add to one row and to their own: nothing is lost")
+    @Test("Two stacks in one process that add to shared and separate rows lose nothing")
     func twoStacks() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -107,7 +107,7 @@ import Testing
     }
 
     private func gains(_ stack: ContextStack) async throws -> [Int] {
-        // Three transfers of one were made before.
+        // Three transfers by one stack came before.
         try await stack.background { context in
             let legs = try context.fetch(Leg.all)
             return try context.fetch(Account.where { $0.name.hasPrefix("account") }.sorted { $0.name.ascending }).map {
@@ -118,16 +118,14 @@ import Testing
         }
     }
 
-    @Test(
-        "three processes add to one row and to their own: nothing is lost, and a stack that looks on sees only whole commits"
-    )
+    @Test("Three processes that add to shared and separate rows lose nothing, and a reader sees only whole commits")
     func processes() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
         let stack = try await openBank(url)
         let before = try await stack.background { try $0.first(Account.where { $0.name == "account 0" })?.balance ?? 0 }
         let children = try ["1", "100", "10000"].map { try Child("add", url.path, $0) }
-        // While they work: the shared account has gained exactly what the own ones have, at every moment.
+        // While they work, the shared account has always gained exactly as much as the separate accounts have.
         var looks = 0
         while looks < 2000 {
             looks += 1
@@ -153,7 +151,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("opening a second time in one process keeps the locks of the first: others do not take its journal away")
+    @Test("A second open in one process keeps the first one's locks, so that no process removes its journal")
     func locks() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -161,7 +159,7 @@ import Testing
         _ = try await first.on(.root) { try Bank.transfer(1, in: $0) }
         let second = try await openBank(url)
         try await second.close()
-        // A process that closes as the last one removes the journal.
+        // The last process to close a store removes its journal.
         let child = try Child("open", url.path)
         #expect(await child.end() == ["done"])
         #expect(FileManager.default.fileExists(atPath: url.path + "-wal"))
@@ -170,7 +168,7 @@ import Testing
         try await first.close()
     }
 
-    @Test("several processes open a file that is not there yet")
+    @Test("Several processes can create and open the same file at once")
     func firstOpening() async throws {
         for _ in 0..<5 {
             let folder = try ScratchFolder()

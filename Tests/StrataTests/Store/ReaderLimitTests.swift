@@ -5,7 +5,7 @@ import Testing
 
 @testable import Strata
 
-/// How many are inside at one time.
+/// Counts the blocks that run at the same time.
 private final class Occupancy: Sendable {
     private let state = Mutex((now: 0, most: 0))
 
@@ -21,7 +21,7 @@ private final class Occupancy: Sendable {
     func leave() { state.withLock { $0.now -= 1 } }
 }
 
-@Suite("readers and places") struct ReaderLimitTests {
+@Suite("The limit on readers") struct ReaderLimitTests {
     private func open(_ folder: ScratchFolder, limit: Int, name: String = "readers.sqlite") async throws -> ContextStack
     {
         let url = try await folder.makeBank(name)
@@ -58,7 +58,7 @@ private final class Occupancy: Sendable {
             }
             try await group.waitForAll()
         }
-        // One of the four is that by which the store looks for commits of other processes.
+        // One of the four readers is the one with which the store looks for commits of other processes.
         #expect(inside.most <= 4 && inside.most > 1)
         try await stack.close()
     }
@@ -96,7 +96,7 @@ private final class Occupancy: Sendable {
             let inner = try await stack.background { inner in
                 try await stack.background { try $0.count(Account.all) } + inner.count(Account.all)
             }
-            // Another task, which is no part of this block.
+            // Another task, which does not belong to this block.
             let other = try await Task.detached { try await named.perform { try $0.count(Account.all) } }.value
             return own + inner + other
         }
@@ -132,7 +132,7 @@ private final class Occupancy: Sendable {
         let stack = try await open(folder, limit: 1)
         let count = try await stack.background { context in
             let own = try context.count(Account.all)
-            // A task of its own, of which nobody can know that this one waits for it.
+            // This is a detached task. The engine cannot know that the block waits for it.
             return own + (try await Task.detached { try await stack.background { try $0.count(Account.all) } }.value)
         }
         #expect(count == 2 * Bank.accountCount)

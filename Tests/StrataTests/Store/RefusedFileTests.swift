@@ -5,9 +5,9 @@ import Testing
 
 @testable import Strata
 
-@Suite("C21 what is no store is refused and left as it is") struct RefusedFileTests {
+@Suite("Files that are not stores") struct RefusedFileTests {
     @Test(
-        "a file that is no database",
+        "A file that is not a database is refused and left unchanged",
         arguments: [
             Data("Dear diary".utf8), Data(repeating: 0, count: 8192), Data("SQLite format 3\0".utf8),
             Data("SQLite format 3\0".utf8) + Data(repeating: 0xFF, count: 40), Data([0]),
@@ -20,7 +20,7 @@ import Testing
         try await expectRefusal(folder.file("x.sqlite"), in: folder, .notAStore)
     }
 
-    @Test("an empty file becomes a store")
+    @Test("An empty file becomes a store")
     func empty() async throws {
         let folder = try ScratchFolder()
         try Data().write(to: folder.file("bank.sqlite"))
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(
-        "a database of another program",
+        "A database of another program is refused and left unchanged",
         arguments: [["PRAGMA application_id = 77"], [], ["PRAGMA journal_mode = WAL"]]
     )
     func otherProgram(statements: [String]) async throws {
@@ -41,7 +41,7 @@ import Testing
         try await expectRefusal(url, in: folder, .notAStore)
     }
 
-    @Test("a store of a newer version")
+    @Test("A store of a newer version is refused and left unchanged")
     func newer() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -49,7 +49,7 @@ import Testing
         try await expectRefusal(url, in: folder, .newerStore)
     }
 
-    @Test("paths that lead to no file")
+    @Test("Paths that do not lead to a file are refused")
     func paths() async throws {
         let folder = try ScratchFolder()
         let files = FileManager.default
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "names of every kind",
+        "File names of every kind are accepted",
         arguments: [
             "with space", "ünïcödé 文 🐟", "a?mode=ro", "a%20b#c", "file:x", "'quoted\" name", "-dash", ":memory:",
         ]
@@ -85,7 +85,7 @@ import Testing
         #expect(Array(try folder.image().keys) == [name])
     }
 
-    @Test("a link leads to the file behind it")
+    @Test("A link opens the file that it leads to")
     func link() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()

@@ -4,12 +4,12 @@ import Testing
 
 @testable import Strata
 
-@Suite("TR24 the file is removed or replaced under a living stack") struct RemovedFileTests {
+@Suite("A store file that is removed or replaced while its stack is open") struct RemovedFileTests {
     private func remove(_ url: URL) throws {
         for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
     }
 
-    @Test("removed: work goes on or throws, close drains, use after close throws, nothing comes back")
+    @Test("After the file is removed, work continues or throws, close drains, and the file does not come back")
     func removed() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -17,7 +17,7 @@ import Testing
         let root = try stack[.root]
         _ = try await stack.on(.root) { try Bank.audit($0) }
         try remove(url)
-        // A second reader finds no file to open. Whatever is thrown is Strata's, and nothing traps or hangs.
+        // A second reader finds no file to open. Every error is a StrataError, and nothing traps or hangs.
         do {
             try await stack.on(.root) { context in
                 _ = try Bank.audit(context)
@@ -33,7 +33,7 @@ import Testing
         #expect(try folder.image().isEmpty)
     }
 
-    @Test("another file takes its place: readers refuse it, and nothing goes round for ever")
+    @Test("Readers refuse a replaced file, and nothing loops forever")
     func replaced() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -44,7 +44,7 @@ import Testing
         try remove(url)
         try FileManager.default.copyItem(at: older, to: url)
         let bytes = try Data(contentsOf: url)
-        // The first blocks borrow the readers that are open, one or two; those inside of them need new ones.
+        // The first blocks borrow the open readers, one or two. The blocks inside them need new readers.
         @Sendable func look(_ depth: Int) async throws {
             try await stack.background { context async throws in
                 _ = try Bank.audit(context)
@@ -60,7 +60,7 @@ import Testing
         try await fresh.close()
     }
 
-    @Test("the store is set back by hand: reading and committing throw")
+    @Test("Reading and committing throw if the store was set back by hand")
     func setBack() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()

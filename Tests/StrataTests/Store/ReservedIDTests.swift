@@ -5,10 +5,10 @@ import Testing
 
 @testable import Strata
 
-@Suite("H28 ids while somebody writes") struct ReservedIDTests {
+@Suite("Ids while the store is being written") struct ReservedIDTests {
     private static let more = Int(IDSource.rangeSize) + 10
 
-    /// As many ids as there are in a range, and some.
+    /// As many ids as there are in a range, plus ten.
     private static func takeRange(_ stack: ContextStack) throws -> Int64 {
         var last: Int64 = 0
         for _ in 0..<more { last = try stack.core.engine.ids.take() }
@@ -27,7 +27,7 @@ import Testing
             #expect(done.inserted.count == 3)
             return done.inserted.map(\.number).max()!
         }
-        // Those of the batch, and those that were taken meanwhile, are nobody else's.
+        // No other object has the ids of the batch, or the ids that were taken meanwhile.
         #expect(try stack.newID(for: Account.self).number > last)
         try await stack.close()
     }
@@ -91,7 +91,7 @@ import Testing
             }
         }
         await begun.wait()
-        // The batch waits for this: a main actor that waited for the batch would wait for ever.
+        // The batch waits for this insert. If the main actor waited for the batch, both would wait forever.
         try await insertOnMain(10_000, "many", stack)
         let code = await MainActor.run { () -> StrataError.Code? in
             do { _ = try Self.takeRange(stack) } catch { return (error as? StrataError)?.code }
@@ -101,7 +101,7 @@ import Testing
         try await insertOnMain(1, "late", stack)
         end.signal()
         try await batch.value
-        // What had no id yet gets one now.
+        // Objects without an id get one now.
         #expect(
             try await eventually {
                 do { try await stack.commit(.main) } catch let error as StrataError where error.code == .busy {

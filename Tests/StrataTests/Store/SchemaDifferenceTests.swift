@@ -4,11 +4,11 @@ import Testing
 
 @testable import Strata
 
-@Suite("C22 a store that was changed by hand is refused with a list of what differs") struct SchemaDifferenceTests {
+@Suite("Stores whose schema was changed by hand") struct SchemaDifferenceTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let title: String
         let statements: [String]
-        /// What the error must say.
+        /// Texts that the error must contain.
         let texts: [String]
         var testDescription: String { title }
     }
@@ -118,7 +118,7 @@ import Testing
         ),
     ]
 
-    @Test("one of each kind", arguments: cases)
+    @Test("A store with one difference of each kind is refused, and the error names the difference", arguments: cases)
     func difference(_ difference: Case) async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -130,7 +130,7 @@ import Testing
         try await expectRefusal(url, in: folder, .schemaMismatch)
     }
 
-    @Test("a store without its own table is refused, not filled anew")
+    @Test("A store without its own table is refused instead of being filled again")
     func ownTable() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()

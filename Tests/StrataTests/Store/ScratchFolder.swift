@@ -5,11 +5,11 @@ import Testing
 
 @testable import Strata
 
-/// For the tests whose own models have the names of models of `StoreModels`, which they do not import.
+/// For tests whose models have the same names as models of `StoreModels`, which these tests do not import.
 typealias ScratchFolder = StoreModels.ScratchFolder
 
 extension ScratchFolder {
-    /// The files in it that this process has open.
+    /// The files in the folder that this process has open.
     func openFiles() throws -> [String] {
         let place = url.resolvingSymlinksInPath().path
         return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { number in
@@ -17,7 +17,7 @@ extension ScratchFolder {
         }.filter { $0.hasPrefix(place) }
     }
 
-    /// Every file in it with its bytes, and every link with its destination.
+    /// Every file in the folder with its bytes, and every link with its destination.
     func image() throws -> [String: Data] {
         var image: [String: Data] = [:]
         for name in try FileManager.default.subpathsOfDirectory(atPath: url.path) {
@@ -31,7 +31,7 @@ extension ScratchFolder {
         return image
     }
 
-    /// A store of a founded bank after so many transfers, closed.
+    /// Creates a bank with this number of transfers, and closes its store.
     func makeBank(_ name: String = "bank.sqlite", transfers: Int = 3) async throws -> URL {
         let url = file(name)
         let stack = try await openBank(url)
@@ -43,7 +43,7 @@ extension ScratchFolder {
         return url
     }
 
-    /// Changes a closed store, or makes a database, by SQL alone.
+    /// Changes a closed store, or makes a database, with plain SQL.
     func sql(_ url: URL, _ statements: String...) throws {
         let queue = try DatabaseQueue(path: url.path)
         try queue.inDatabase { db in
@@ -68,7 +68,7 @@ func openBank(
     )
 }
 
-/// What opening throws; the stack is closed where it does not throw.
+/// The error that opening throws. If opening succeeds, the stack is closed again.
 func errorOfOpening(_ url: URL, timeout: TimeInterval = 5) async throws -> StrataError? {
     do {
         let stack = try await openBank(url, timeout: timeout)
@@ -79,7 +79,7 @@ func errorOfOpening(_ url: URL, timeout: TimeInterval = 5) async throws -> Strat
     }
 }
 
-/// Opening fails with this code, and every file stays as it was.
+/// Expects that opening fails with this code, and that every file stays unchanged.
 func expectRefusal(
     _ url: URL,
     in folder: ScratchFolder,
@@ -98,7 +98,7 @@ func expectRefusal(
     )
 }
 
-/// The books of a store are whole.
+/// Expects that the books of a store are balanced.
 func expectBalancedBooks(
     _ stack: ContextStack,
     last: Int? = nil,

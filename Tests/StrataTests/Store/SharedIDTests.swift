@@ -2,9 +2,10 @@ import Testing
 
 @testable import Strata
 
-/// Rows of two models may have one id: an operation that is queued and the same one when it is done, or rows of a file that was damaged.
+/// Rows of two models may have the same id: a queued operation and the record of the finished operation, or rows of a
+/// damaged file.
 @Suite struct SharedIDTests {
-    @Test("H28 rows of two models with one id are two objects")
+    @Test("Rows of two models with the same id are two objects")
     func sharedID() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("shared.sqlite")

@@ -7,6 +7,7 @@ enum Memory {
         return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 4096
     }
 
-    /// How many times as much a bound allows under a sanitizer, which keeps books of every byte, and what was freed for a while.
+    /// The factor by which a bound grows under a sanitizer, which records every byte and keeps freed memory for a
+    /// while.
     static let room = ProcessInfo.processInfo.environment["STRATA_SANITIZER"] == nil ? 1 : 8
 }

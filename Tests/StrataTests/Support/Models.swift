@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-// The models of the behaviour tables.
+// The models that most tests of behaviour share.
 
 @Model final class Author {
     var name: String
@@ -95,7 +95,7 @@ extension ContextName {
     static let other: ContextName = "other"
 }
 
-/// A stack on a store of its own.
+/// A stack on a separate store in memory.
 func openStack(_ setUp: StackSetUp = .standard, mergePolicy: MergePolicy = .error) async throws -> ContextStack {
     try await ContextStack.open(.inMemory, models: allModels, stack: setUp, mergePolicy: mergePolicy)
 }

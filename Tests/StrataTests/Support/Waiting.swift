@@ -4,7 +4,7 @@ import Testing
 
 @testable import Strata
 
-/// An event that is waited for without polling.
+/// An event that tasks await without polling.
 final class Signal: Sendable {
     private struct State {
         var isSet = false
@@ -68,7 +68,7 @@ nonisolated(nonsending) func untilWaiting(_ count: Int, at handle: ContextHandle
     while handle.owner.gate.waitingCount < count { await Task.yield() }
 }
 
-/// Asks again and again until something is so, for so many seconds at the most. Says whether it was.
+/// Polls the condition for the given number of seconds at most. Returns whether it became true.
 func eventually(within seconds: Double = 30, _ condition: @Sendable () async throws -> Bool) async throws -> Bool {
     let end = ContinuousClock.now + .seconds(seconds)
     while ContinuousClock.now < end {
@@ -78,5 +78,5 @@ func eventually(within seconds: Double = 30, _ condition: @Sendable () async thr
     return false
 }
 
-/// How many files this process has open.
+/// The number of files that this process has open.
 func openDescriptors() throws -> Int { try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count }

@@ -4,10 +4,10 @@ import Testing
 
 @testable import Strata
 
-/// The functions that compare and split texts, against a model that has arrays of bytes.
-@Suite("Texts by their bytes")
+/// Compares the functions that compare and split texts with a model that uses arrays of bytes.
+@Suite("Comparing texts by their bytes")
 struct ByteTextTests {
-    @Test("comparing and splitting agree with arrays of bytes")
+    @Test("Comparing and splitting agree with arrays of bytes")
     func model() throws {
         let seed = SeededGenerator.seed
         var generator = SeededGenerator(seed: seed)
@@ -53,14 +53,14 @@ struct ByteTextTests {
         #expect(texts.map { UTF8Text($0) }.sorted().map { Array($0.string.utf8) } == sorted, "seed \(seed)")
     }
 
-    @Test("a text is hashed alike however it is stored")
+    @Test("Equal texts have the same hash, however they are stored")
     func hashes() {
-        // A substring of a large text is no text of its own.
+        // A substring of a large text is stored in another way than a separate text.
         let text = String(repeating: "caf\u{e9}", count: 100)
         #expect(Set([UTF8Text(text), UTF8Text(String(text.dropLast(0)))]).count == 1)
     }
 
-    @Test("a dictionary of texts is an object in JSON, and a text is a value")
+    @Test("A dictionary of texts is an object in JSON, and a text is a value")
     func coding() throws {
         let object: [UTF8Text: UTF8Text] = ["a": "caf\u{e9}", "b": "cafe\u{301}"]
         let encoder = JSONEncoder()
@@ -70,7 +70,7 @@ struct ByteTextTests {
         #expect(try JSONDecoder().decode([UTF8Text: UTF8Text].self, from: json) == object)
     }
 
-    @Test("texts that are kept as JSON are the same if all that is in them is, in any order of sets")
+    @Test("Texts stored as JSON are equal if their contents are, in any order of sets")
     func sameValues() {
         struct Tag: Codable, Hashable, AttributeValue { var names: Set<String> }
         let names = (0..<50).map { "\u{e9}\($0)" }

@@ -38,8 +38,9 @@ struct Upper: Equatable, AttributeValue {
     @Attribute(.transformed(by: Reversed.self)) var secret: String = ""
 }
 
-/// Swift takes `é` as one scalar and as a letter with an accent for equal. SQLite does not, so neither does anything that decides what is stored.
-@Suite("Texts in two normal forms are two texts", .timeLimit(.minutes(1)))
+/// Swift treats `é` as one scalar and `é` as a letter with an accent as equal. SQLite does not, so code that decides
+/// about stored values does not either.
+@Suite("Two normal forms of a text are two texts", .timeLimit(.minutes(1)))
 struct NormalFormTests {
     static let composed = "caf\u{e9}"
     static let decomposed = "cafe\u{301}"
@@ -57,7 +58,7 @@ struct NormalFormTests {
         ("titles", { $0.titles = ["a": $1] }), ("upper", { $0.upper = Upper($1) }), ("secret", { $0.secret = $1 }),
     ]
 
-    @Test("a property that is set to the other form has changed, and one that is set to its own has not")
+    @Test("Setting a property to the other form is a change, and setting it to the same form is not")
     func changes() async throws {
         let stack = try await Self.stack()
         try await stack.background { context in
@@ -80,7 +81,7 @@ struct NormalFormTests {
         try await stack.close()
     }
 
-    @Test("two contexts that set one property to the two forms are in conflict")
+    @Test("Two contexts that set one property to the two forms conflict")
     func conflict() async throws {
         let stack = try await Self.stack(.empty)
         let id = try await stack.background { context in
@@ -102,7 +103,7 @@ struct NormalFormTests {
         try await stack.close()
     }
 
-    @Test("unique values and predicates tell the forms apart, pending and stored", arguments: [false, true])
+    @Test("Unique values and predicates distinguish the forms, pending and stored", arguments: [false, true])
     func queries(isStored: Bool) async throws {
         let stack = try await Self.stack()
         try await stack.background { context in
@@ -131,7 +132,7 @@ struct NormalFormTests {
         try await stack.close()
     }
 
-    @Test("names of contexts in both forms are two names")
+    @Test("The two forms of a context's name are two names")
     func contexts() async throws {
         let stack = try await Self.stack(.empty)
         let names = Self.both.map { ContextName($0) }
@@ -141,7 +142,7 @@ struct NormalFormTests {
         try await stack.close()
     }
 
-    @Test("statements that differ in the form of a text are two statements, and so are columns of results")
+    @Test("Statements that differ in the form of a text are two statements, and so are columns of results")
     func statements() async throws {
         let stack = try await Self.stack()
         try await stack.background { context in
@@ -157,7 +158,7 @@ struct NormalFormTests {
         try await stack.close()
     }
 
-    @Test("live rows are divided where the bytes of a key change")
+    @Test("Sections of live rows change where the bytes of a key change")
     func sections() async throws {
         let stack = try await Self.stack(.empty)
         try await stack.background { context in
@@ -172,7 +173,7 @@ struct NormalFormTests {
         try await stack.close()
     }
 
-    @Test("a store lies in folders whose names begin with what combines with a slash")
+    @Test("A store opens in folders whose names begin with a combining character")
     func folders() async throws {
         let root = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: root) }
@@ -192,7 +193,7 @@ struct NormalFormTests {
         }
     }
 
-    @Test("random texts are found by their bytes, pending and stored", arguments: [false, true])
+    @Test("Queries find random texts by their bytes, pending and stored", arguments: [false, true])
     func random(isStored: Bool) async throws {
         let seed = SeededGenerator.seed
         var generator = SeededGenerator(seed: seed)
