@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import StoreModels
 import Testing
@@ -83,7 +84,7 @@ struct NormalFormTests {
 
     @Test("Two contexts that set one property to the two forms conflict")
     func conflict() async throws {
-        let stack = try await Self.stack(.empty)
+        let stack = try await Self.stack()
         let id = try await stack.background { context in
             let plaque = context.insert(Plaque(code: "1", name: "tea"))
             try context.commit()
@@ -92,10 +93,15 @@ struct NormalFormTests {
         let error = await #expect(throws: StrataError.self) {
             try await stack.background { context in
                 try #require(try context.find(id)).name = Self.composed
-                try await stack.background { other in
-                    try #require(try other.find(id)).name = Self.decomposed
-                    try other.commit()
+                let hasCommitted = DispatchSemaphore(value: 0)
+                Task.detached {
+                    defer { hasCommitted.signal() }
+                    try await stack.background { other in
+                        try #require(try other.find(id)).name = Self.decomposed
+                        try other.commit()
+                    }
                 }
+                hasCommitted.wait()
                 try context.commit()
             }
         }
