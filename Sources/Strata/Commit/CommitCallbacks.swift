@@ -61,14 +61,13 @@ final class CommitCallbacks: Sendable {
     ///
     /// - Parameters:
     ///   - context: the context that commits. Changes that it has saved to its parents are included.
-    ///   - path: its parents and the context itself.
     ///   - others: further contexts all of whose changes are committed with it.
-    func take(for context: Int, _ path: [Int], with others: some Collection<Int>) -> [Callback] {
+    func take(for context: Int, with others: some Collection<Int>) -> [Callback] {
         state.withLock { state in
             guard !state.callbacks.isEmpty else { return [] }
             let isTaken = { (callback: Callback) in
-                callback.place == context || others.contains(callback.place)
-                    || callback.contexts.contains(context) && path.contains(callback.place)
+                // Changes move upward only, so those that the context has held are in its layer or above.
+                callback.contexts.contains(context) || others.contains(callback.place)
             }
             let taken = state.callbacks.filter(isTaken)
             if !taken.isEmpty { state.callbacks.removeAll(where: isTaken) }

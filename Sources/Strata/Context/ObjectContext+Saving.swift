@@ -127,8 +127,6 @@ extension ObjectContext {
         // A context further up the chain has seen the changes of the contexts beneath it, so its rows replace theirs.
         let absorbing = others.sorted { $0.key < $1.key }.map(\.value.absorbing) + [prepared.absorbingRows]
         let reference = self.reference
-        // A context over the committed state saves to its parent, too.
-        let parents = store.layers.state.withLock { $0.layers.path(to: id) }
         return PendingCommit(
             store: store,
             added: prepared.added,
@@ -142,7 +140,7 @@ extension ObjectContext {
                 absorbing: absorbing.reduce(into: [:]) { $0.merge($1) { $0.replacing(by: $1) } },
                 names: { reference.name(of: $0) }
             ),
-            callbacks: store.callbacks.take(for: id, parents, with: others.keys)
+            callbacks: store.callbacks.take(for: id, with: others.keys)
         )
     }
 
