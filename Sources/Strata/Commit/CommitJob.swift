@@ -93,7 +93,7 @@ final class CommitJob {
             try throwConflicts()
             throw error
         }
-        if hasForeignLayers || !givenUp.isEmpty {
+        if hasForeignLayers || isChain || !givenUp.isEmpty {
             for entity in taking { entity.noteShadowed(self) }
         }
         try throwConflicts()

@@ -35,6 +35,7 @@ extension Entity {
         if job.givenUp[info.index]?.contains(newer.row._$number) ?? false {
             newer = newer.rebased(onto: older.kind.isVisible ? older.row : nil) ?? newer
         }
+        if older.kind == .withdrawn, newer.kind == .orphan { return meetDeleted(older, newer, job) }
         guard newer.kind == .delete else { return combine(older, newer, job, job.conflicts.count) }
         guard let base = newer.base, case .changed(let beneath) = base.beneath else { return older.followed(by: newer) }
         var unseen = beneath._$differences(from: base.seen)
@@ -71,15 +72,7 @@ extension Entity {
     ) -> Change<Row> {
         if newer.kind == .delete { forgetConflicts(newer, job, first) }
         guard let base = newer.base else { return older.followed(by: newer) }
-        if older.kind == .delete, newer.kind == .orphan {
-            switch judgeGone(newer, job) {
-            case .mine: return older.followed(by: newer)
-            case .theirs: job.givenUp[info.index, default: []].insert(newer.row._$number)
-            case .error: job.conflicts += deletedElsewhere(newer)
-            }
-            // If another delete follows, this one still has the base that was known of the row in the store.
-            return older
-        }
+        if older.kind == .delete, newer.kind == .orphan { return meetDeleted(older, newer, job) }
         guard newer.kind.isUpdate, case .changed(let beneath) = base.beneath else { return older.followed(by: newer) }
         var newer = newer
         // Other rows below do not matter for a commit, which compares with the store only.
@@ -97,6 +90,17 @@ extension Entity {
         return older.followed(by: newer)
     }
 
+    /// Combines a delete with a later edit of the same row.
+    private func meetDeleted(_ older: Change<Row>, _ newer: Change<Row>, _ job: CommitJob) -> Change<Row> {
+        switch judgeGone(newer, job) {
+        case .mine: return older.followed(by: newer)
+        case .theirs: job.givenUp[info.index, default: []].insert(newer.row._$number)
+        case .error: job.conflicts += deletedElsewhere(newer)
+        }
+        // If another delete follows, this one still has the base that was known of the row in the store.
+        return older
+    }
+
     /// The columns that a change still sets when some are discarded. A timestamp alone is not worth writing.
     func rest(of columns: ColumnSet, without givenUp: ColumnSet) -> ColumnSet {
         let rest = columns.subtracting(givenUp)
@@ -112,6 +116,10 @@ extension Entity {
         var numbers = job.givenUp[info.index] ?? []
         for context in job.foreignPath {
             numbers.formUnion(written.touched(in: job.layers, context: context, entity: info.index))
+        }
+        // A restore does not show what lies below a delete further down that the commit takes as well.
+        for part in job.layers.parts(of: info.index, in: job.path) where part.kinds.contains(ChangeKinds(.restore)) {
+            numbers.formUnion(part.numbers.enumerated().filter { part.kind(at: $0.offset) == .restore }.map(\.element))
         }
         guard !numbers.isEmpty, let shadowed = written.filtered(numbers.contains) else { return }
         adjust(shadowed.typed(Row.self), job)

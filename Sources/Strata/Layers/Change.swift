@@ -47,6 +47,9 @@ enum ChangeKind: UInt8, Sendable {
     /// Whether the row exists for readers of the layer.
     var isVisible: Bool { self == .insert || self == .update || self == .restore }
 
+    /// Whether the layer has inserted the row, which may be deleted again.
+    var isOfNewRow: Bool { self == .insert || self == .withdrawn }
+
     /// Whether the change sets single columns of a row that exists, or existed, below it.
     var isUpdate: Bool { self == .update || self == .orphan || self == .restore }
 }

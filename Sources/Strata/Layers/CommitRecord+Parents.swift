@@ -46,12 +46,13 @@ extension Part {
                 && foreign.contains { context in
                     let left = before.stack(number, entity: entity, in: context, Row.self)
                         .filter { isLeft($0.segment, in: context) }
-                    return left.contains { $0.change.kind == .insert } && left.last?.change.kind != .delete
+                    return left.contains { $0.change.kind.isOfNewRow }
+                        && left.last.map { $0.change.kind != .delete && $0.change.kind != .withdrawn } ?? false
                 }
             for context in path.reversed() {
                 let stack = before.stack(number, entity: entity, in: context, Row.self)
                 descent.enterLayer(
-                    inserting: stack.contains { $0.change.kind == .insert && isLeft($0.segment, in: context) }
+                    inserting: stack.contains { $0.change.kind.isOfNewRow && isLeft($0.segment, in: context) }
                 )
                 var rests: [Int: Change<Row>?] = [:]
                 for entry in stack.reversed() {
@@ -117,6 +118,8 @@ private struct Descent<Row: StoredRow> {
     /// Whether this layer itself has deleted the row. The delete is handled, so earlier edits in the layer do not
     /// matter.
     private var isDone = false
+    /// Whether a committed insert of this layer was passed. It hides the older changes of the layer.
+    private var isInsertedAgain = false
     private var isInserting = false
     /// Whether this layer still hides the row, so that the commit included none of the layer's changes.
     private var isHidden = false
@@ -156,6 +159,7 @@ private struct Descent<Row: StoredRow> {
         keptHere = ColumnSet()
         droppedHere = ColumnSet()
         isDone = false
+        isInsertedAgain = false
         isHidden = false
     }
 
@@ -174,9 +178,13 @@ private struct Descent<Row: StoredRow> {
 
     /// The remainder of a parent's change; nil if nothing remains.
     mutating func rest(of change: Change<Row>) -> Change<Row>? {
-        // Several deletes in one layer belong to different contexts, so each one counts.
+        // Several deletes in one layer belong to different contexts, so each one counts, unless the row was inserted
+        // again in between.
         let isDelete = change.kind == .delete || change.kind == .withdrawn
-        if isReplaced || isWithdrawn || (isDone && !isDelete) { return nil }
+        if isReplaced || isWithdrawn || isInsertedAgain || (isDone && !isDelete) {
+            if change.kind == .insert { isInsertedAgain = true }
+            return nil
+        }
         switch change.kind {
         case .delete where isRemoved:
             isDone = true
@@ -186,7 +194,10 @@ private struct Descent<Row: StoredRow> {
             if isInserting { return deleteOfInserted(change) }
             let rest = withoutOverwritten(change)
             return isInStore ? rest.stored() : rest
-        case .withdrawn: return isRemoved || isRestored ? nil : deleteOfInserted(change)
+        case .withdrawn where isRemoved:
+            isDone = true
+            return nil
+        case .withdrawn: return isRestored ? nil : deleteOfInserted(change)
         case .insert where !isInStore: return change
         case .insert, .update, .orphan, .restore, .delete:
             if change.kind == .insert || (change.kind == .restore && wentAlong) { isRestored = true }

@@ -294,14 +294,15 @@ extension Layers {
             } else if let row = fallback(number) {
                 below = .some(row)
             }
-            for (_, change, position) in stack(number, entity: entity, in: context, type) {
+            let stack = stack(number, entity: entity, in: context, type)
+            for (index, (_, change, position)) in stack.enumerated() {
                 let rebased = below.flatMap { below in
                     below == nil && change.kind == .restore && hidden != nil
                         ? change.restoring(hidden) : change.rebased(onto: below)
                 }
                 if let rebased { edits[position, default: [:]][number] = .some(rebased) }
                 let shown = rebased ?? change
-                hidden = shown.kind == .delete ? (below ?? shown.beneathRow) : nil
+                hidden = shown.kind == .delete && !stack.withdrawsInsert(index) ? (below ?? shown.beneathRow) : nil
                 // Includes the edits of this layer before the delete.
                 if shown.kind == .delete { hidden?._$copy(shown.columns, from: shown.row) }
                 below = .some(shown.kind.isVisible ? shown.row : nil)

@@ -29,11 +29,10 @@ struct EntityEdits<Row: StoredRow>: LayerEdits {
         var edits: [Int: [Int64: Change<Row>?]] = [:]
         for number in restored {
             let stack = layers.stack(number, entity: entity, in: context, Row.self)
-            // A row that was inserted and deleted in this layer is gone. Its restore is handled elsewhere.
-            if stack.contains(where: { $0.change.kind == .insert }) { continue }
-            for (_, change, position) in stack
-            where change.kind == .delete && !frozen.contains(layers[context][position].id) {
-                edits[position, default: [:]][number] = .some(change.cancelled)
+            for (index, entry) in stack.enumerated()
+            where entry.change.kind == .delete && !frozen.contains(layers[context][entry.segment].id) {
+                if stack.withdrawsInsert(index) { continue }
+                edits[entry.segment, default: [:]][number] = .some(entry.change.cancelled)
             }
         }
         guard !edits.isEmpty else { return [:] }
@@ -72,7 +71,7 @@ extension Entity {
             }
         }
         for number in numbers.sorted() {
-            let stack = layers.stack(number, entity: info.index, in: context, Row.self)
+            let stack = asOne(layers.stack(number, entity: info.index, in: context, Row.self), layers[context])
             let letsGo = stack.allSatisfy { entry in
                 self.letsGo(entry.change) { layers.contains(.delete, of: $1, entity: $0, in: [context]) }
             }
@@ -83,12 +82,45 @@ extension Entity {
                 policy,
                 &conflicts
             )
-            for (entry, change) in zip(stack, settled) {
-                edits.changes[entry.segment, default: [:]][number] = .some(change)
-                if change?.kind == .restore { edits.restored.insert(number) }
+            for (index, change) in settled.enumerated() {
+                edits.changes[stack[index].segment, default: [:]][number] = .some(change)
+                // A row that the same side has deleted again is not restored.
+                let newer = stack[(index + 1)...].prefix { $0.carriers == stack[index].carriers }
+                if change?.kind == .restore, newer.last?.change.kind != .delete { edits.restored.insert(number) }
             }
         }
         return edits.changes.isEmpty ? nil : edits
+    }
+
+    /// Returns the changes of one row in one layer, oldest first, so that their conflicts do not depend on how many
+    /// segments they are stored in: the last value of neighbours of the same carriers is compared with the row that the
+    /// first of them has seen.
+    private func asOne(_ stack: [StackEntry<Row>], _ level: [Segment]) -> [StackEntry<Row>] {
+        var result = stack
+        func overwritten(_ index: Int) -> ColumnSet {
+            let (older, newer) = (stack[index - 1], stack[index])
+            guard older.carriers == newer.carriers, older.change.kind.isUpdate, newer.change.kind.isUpdate,
+                !level[(older.segment + 1)...newer.segment].contains(where: \.isParted)
+            else { return ColumnSet() }
+            return older.change.columns.intersection(newer.change.columns)
+        }
+        for index in stack.indices.dropFirst() {
+            guard let older = result[index - 1].change.base, let base = result[index].change.base else { continue }
+            let columns = overwritten(index)
+            if columns.isEmpty { continue }
+            var seen = base.seen
+            seen._$copy(columns, from: older.seen)
+            result[index].change.base = Base(
+                seen: seen,
+                stored: base.stored,
+                sequence: base.sequence,
+                beneath: base.beneath
+            )
+        }
+        for index in stack.indices.dropFirst().reversed() {
+            result[index - 1].change.row._$copy(overwritten(index), from: result[index].change.row)
+        }
+        return result
     }
 
     /// The changes of one row in one layer, oldest first, after their conflicts are resolved; nil for discarded
@@ -156,13 +188,15 @@ extension Entity {
                     case .error: conflicts += changedElsewhere(change.row, changed, base: origin, theirs: parent)
                     }
                 }
-                settled = settled?.over(below)
+                // A delete that wins has seen the parent's row, even if an older delete of this layer hides it.
+                settled = settled?.over(below, seen: below ?? parent)
             case (.orphan, _):
                 switch letsGo ? .theirs : judge(.deletedElsewhere, mine: change.row, policy) {
                 case .theirs: return stack.map { _ in nil }
                 case .mine:
                     isBroughtBack = true
                     settled = broughtBack(change)
+                case .error where change.columns.isEmpty: settled = nil
                 case .error: conflicts += deletedElsewhere(stack[index])
                 }
             case (.update, let base?), (.restore, let base?):
@@ -280,10 +314,12 @@ extension Change {
     }
 
     /// This change, made with knowledge of the row that is below it now.
-    fileprivate func over(_ theirs: Row?) -> Change {
+    fileprivate func over(_ theirs: Row?) -> Change { over(theirs, seen: theirs) }
+
+    fileprivate func over(_ theirs: Row?, seen known: Row?) -> Change {
         guard let base else { return self }
         var seen = base.seen
-        if let theirs { seen._$copy(kind == .delete ? ColumnSet(first: ColumnSet.limit) : columns, from: theirs) }
+        if let known { seen._$copy(kind == .delete ? ColumnSet(first: ColumnSet.limit) : columns, from: known) }
         return Change(
             kind: kind,
             columns: columns,

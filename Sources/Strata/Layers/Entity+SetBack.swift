@@ -29,7 +29,8 @@ extension Entity {
             let stack = parts.compactMap { position, part in part[number].map { (position, $0) } }
             guard stack.allSatisfy({ $0.1.kind.isPlainUpdate && !fixed.contains(level[$0.0].id) }) else { continue }
             let (setBack, seen) = columnsSetBack(by: stack.map { $0.1 }, of: stack.map { level[$0.0].carriers })
-            if setBack.isEmpty { continue }
+            // A change without columns once restored its row, which now exists without it.
+            if setBack.isEmpty, stack.allSatisfy({ !$0.1.columns.isEmpty }) { continue }
             rows.append(stack[stack.count - 1].1)
             for (position, change) in stack {
                 var rest = change
@@ -62,7 +63,8 @@ extension Entity {
                 for index in changes.indices where changes[index].kind.isPlainUpdate {
                     guard let base = changes[index].base else { continue }
                     let columns = changes[index].columns.subtracting(info.automatic)
-                    if !columns.subtracting(changes[index].row._$differences(from: base.seen)).isEmpty {
+                    let setBack = columns.subtracting(changes[index].row._$differences(from: base.seen))
+                    if changes[index].columns.isEmpty || !setBack.isEmpty {
                         candidates.append(part.numbers[index])
                     }
                 }

@@ -3,12 +3,14 @@ struct LayerSavepoint {
     let context: Int
     /// The context that saves go to; nil for the store.
     let parent: Int?
-    /// The segments of both layers. They are not merged with later ones, so that later changes can be told apart.
-    let own: [Segment]
-    let parents: [Segment]
+    /// The layers of all contexts. The segments of these two contexts are not merged with later ones, so that later
+    /// changes can be told apart.
+    let layers: Layers
     /// The id of the first segment that was published within the savepoint, by any context.
     let first: Int
 
+    var own: [Segment] { layers[context] }
+    var parents: [Segment] { parent.map { layers[$0] } ?? [] }
     var held: Set<Int> { Set((own + parents).map(\.id)) }
 
     /// Whether the segment's changes were made within the savepoint.
@@ -25,13 +27,9 @@ extension LayerStore {
     func beginSavepoint(in context: Int, of hasParent: Bool) -> LayerSavepoint {
         state.withLock { state in
             let parent = hasParent ? state.layers.parents[context] : nil
-            let savepoint = LayerSavepoint(
-                context: context,
-                parent: parent,
-                own: state.layers[context],
-                parents: parent.map { state.layers[$0] } ?? [],
-                first: state.layers.beginSavepoint()
-            )
+            let layers = state.layers
+            let first = state.layers.beginSavepoint()
+            let savepoint = LayerSavepoint(context: context, parent: parent, layers: layers, first: first)
             state.held.count(savepoint.held)
             return savepoint
         }
@@ -70,6 +68,7 @@ extension LayerStore {
             for other in concerned {
                 for parts in touched {
                     for (entity, part) in parts {
+                        part.regain(entity: entity, context: other, from: savepoint.layers, in: &state.layers)
                         part.rebaseRead(entity: entity, context: other, schema, reading.connection, in: &state.layers)
                     }
                 }
@@ -218,4 +217,30 @@ extension Part {
     }
 
     func replacing(by newer: any AnyPart) -> any AnyPart { merged(with: newer.typed(Row.self)) { $1 } }
+
+    /// Makes updates of rows that existed only within a rolled back savepoint what they were before it: restores, or
+    /// updates that wait for their conflict.
+    func regain(entity: Int, context: Int, from older: Layers, in layers: inout Layers) {
+        var edits: [Int: [Int64: Change<Row>?]] = [:]
+        for number in numbers {
+            let before = older.stack(number, entity: entity, in: context, Row.self)
+                .filter { $0.change.kind == .restore || $0.change.kind == .orphan }
+            if before.isEmpty { continue }
+            for (_, change, position) in layers.stack(number, entity: entity, in: context, Row.self) {
+                let segment = layers[context][position].id
+                guard change.kind == .update,
+                    let old = before.first(where: { older[context][$0.segment].id == segment })?.change,
+                    old.columns == change.columns
+                else { continue }
+                edits[position, default: [:]][number] = Change(
+                    kind: old.kind,
+                    columns: old.columns,
+                    row: old.row,
+                    base: change.base?.over(.gone),
+                    hasBroughtBack: old.hasBroughtBack
+                )
+            }
+        }
+        if !edits.isEmpty { layers.edit(context, entity: entity, edits) }
+    }
 }

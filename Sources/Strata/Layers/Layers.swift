@@ -206,8 +206,8 @@ struct Layers: Sendable {
         entity: Int,
         in context: Int,
         _ type: Row.Type
-    ) -> [(carriers: Carriers, change: Change<Row>, segment: Int)] {
-        var result: [(carriers: Carriers, change: Change<Row>, segment: Int)] = []
+    ) -> [StackEntry<Row>] {
+        var result: [StackEntry<Row>] = []
         for (position, segment) in self[context].enumerated() {
             if let part = segment.parts[entity], let index = part.index(of: number) {
                 result.append((segment.carriers, part.typed(Row.self).changes[index], position))
@@ -255,6 +255,17 @@ extension [Segment] {
             }
             self[position].parts[entity] = numbers.isEmpty ? nil : Part(numbers: numbers, changes: changes)
         }
+    }
+}
+
+/// One of the changes of a row in a level, with the position of its segment.
+typealias StackEntry<Row: StoredRow> = (carriers: Carriers, change: Change<Row>, segment: Int)
+
+extension Array {
+    /// Whether the delete at `index` cancels an insert of the same carriers. Undoing such a delete alone would not bring
+    /// back the inserted row, because a merge may already have removed both.
+    func withdrawsInsert<Row: StoredRow>(_ index: Int) -> Bool where Element == StackEntry<Row> {
+        self[..<index].contains { $0.change.kind == .insert && $0.carriers == self[index].carriers }
     }
 }
 

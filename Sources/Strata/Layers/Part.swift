@@ -151,6 +151,7 @@ protocol AnyPart: AnyObject, Sendable {
         _ connection: Connection,
         in layers: inout Layers
     )
+    func regain(entity: Int, context: Int, from older: Layers, in layers: inout Layers)
     func keepBroughtBack(entity: Int, context: Int, shownIn shown: Layers, in layers: inout Layers)
     func rebaseOnCommits(_ commits: [any AnyPart], entity: Int, context: Int, in layers: inout Layers)
     func rebase(onto path: [Int], entity: Int, context: Int, in layers: inout Layers)

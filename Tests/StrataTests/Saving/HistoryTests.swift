@@ -29,7 +29,8 @@ import Testing
         let length = Self.environment["STRATA_SAVING_LENGTH"].flatMap { Int($0) } ?? History.length
         // CI repeats the same histories every time. A run with its own number of steps uses new histories every time.
         let first = Self.steps == nil ? 1 : UInt64.random(in: 1...UInt64(UInt32.max))
-        for number in 0..<UInt64(max(1, (Self.steps ?? 1920) / length)) {
+        let steps = Self.steps ?? (world == .undoing ? 4800 : 1920)
+        for number in 0..<UInt64(max(1, steps / length)) {
             try await check(first + number, length, world)
         }
     }
@@ -63,6 +64,41 @@ import Testing
             "root insert 90; deep set 90 a 231; deep set 90 b 651; deep undo; root set 90 b 721; root delete 90; deep save mine",
             // Values that others have set beneath stay when an undo takes back a delete over the parent's delete.
             "other insert 20; other commit mine; other delete 20; root set 20 a 291; main delete 20; other undo; other save",
+            // A savepoint of the parent shows a row for a moment that an undo has restored, or that is gone below.
+            "root insert 10; root save; deep delete 10; main delete 10; root set 10 a 5; deep undo; main savepoint taken back ( save theirs )",
+            "deep insert 120; deep commit; deep set 120 a 251; other delete 120; other save theirs; other undo; deep save mine; "
+                + "network savepoint taken back ( save , set 460 b 744 )",
+            "other insert 80; other commit; deep set 80 b 1031; main delete 80; root set 80 a 1281; "
+                + "main savepoint taken back ( save theirs , save theirs ); deep save mine",
+            // A row is restored over a delete. The values below the delete come into the store, or others have set them.
+            "other savepoint ( insert 634 , save theirs ); network set 634 b 671; other set 634 c 701; main delete 634; "
+                + "network save mine; other commit theirs",
+            "main insert 720; network delete 720; main savepoint ( set 720 c 783 , set 720 b 785 ); network save mine; network undo; "
+                + "network save theirs",
+            "deep insert 680; deep commit; network delete 680; network save theirs; network undo; root set 680 c 1211; deep chain mine",
+            "root insert 560; main chain mine; main delete 560; root set 560 c 681; root delete 560; main undo; main chain mine",
+            // A child deletes a row that another one has restored over an undone insert of the parent.
+            "main insert 1190; network set 1190 c 1211; other savepoint ( delete 1190 ); main undo; network save mine; other commit mine; "
+                + "main save mine",
+            // A row that was restored, and deleted again before a save, is deleted.
+            "network insert 190; deep chain; root set 190 a 571; main set 190 a 881; network delete 190; main delete 190; network undo; "
+                + "network delete 190; network save theirs; network commit mine; network chain",
+            // Two edits of one side are compared with the value that the first of them has seen.
+            "root insert 160; root commit; deep set 160 b 471; other batch 128 177 b 492; deep save mine; network set 160 b 492; "
+                + "network set 160 b 661; deep commit theirs; network save",
+            // A row that was inserted, deleted and inserted again is deleted once.
+            "main insert 410; other set 410 a 531; main delete 410; main undo; other save mine; main undo; other commit mine; "
+                + "deep chain theirs",
+            // An edit meets an insert that was deleted again, in a chain.
+            "root insert 10; main set 10 a 31; network delete 10; root delete 10; deep chain",
+            // A row that was restored, then existed without the restore, and is gone again, stays gone.
+            "main insert 510; network insert 540; network set 510 a 591; network undo; network chain theirs; network undo; "
+                + "root delete 540; network redo; root undo; network save mine; root delete 540; main save mine",
+            "network insert 120; deep chain; deep delete 120; root delete 120; deep undo; root undo; root delete 120; deep save; "
+                + "network save mine",
+            // A policy that keeps two deletes has seen the row below both.
+            "root insert 110; deep delete 110; network delete 110; deep save; root set 110 b 721; network save mine; root commit mine; "
+                + "deep commit",
         ]
     )
     func fixed(_ history: String) async throws { try await check(History(history), "the fixed history") }

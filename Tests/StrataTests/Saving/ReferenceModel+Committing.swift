@@ -252,6 +252,7 @@ extension ReferenceModel {
             var rest: [Entry] = []
             // If the level has deleted the row itself, its earlier edits no longer matter.
             var isDone = false
+            var isInsertedAgain = false
             for (index, entry) in entries.enumerated().reversed() {
                 var entry = entry
                 if isTaken(entry, level, context, whole) {
@@ -261,7 +262,8 @@ extension ReferenceModel {
                     continue
                 }
                 switch entry.change {
-                case _ where isWithdrawn || isReplaced || (isDone && !entry.isDelete): continue
+                case _ where isWithdrawn || isReplaced || isInsertedAgain || (isDone && !entry.isDelete):
+                    if entry.isInsert { isInsertedAgain = true }
                 case .insert:
                     if store[number] != nil { isRestored = true } else { rest.append(entry) }
                 case .delete:

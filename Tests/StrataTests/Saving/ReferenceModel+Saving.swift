@@ -8,15 +8,11 @@ extension ReferenceModel {
         var conflicts: Set<String> = []
         var moved: [Int64: [Entry]] = [:]
         for (number, entries) in levels[context] ?? [:] {
-            moved[number] = settle(number, entries, over: row(number, in: parent), policy, &conflicts)
+            moved[number] = settle(number, Self.asOne(entries), over: row(number, in: parent), policy, &conflicts)
         }
         guard conflicts.isEmpty else { return Outcome(code: .conflict, places: conflicts) }
         levels[context] = nil
         for (number, entries) in moved {
-            // A row that the parent has inserted and deleted is gone, and another context has brought it back.
-            if entries.contains(where: \.restores), !(levels[parent]?[number]?.contains(where: \.isInsert) ?? false) {
-                levels[parent]?[number]?.removeAll { $0.isDelete }
-            }
             levels[parent, default: [:]][number, default: []] += entries.map { entry in
                 var entry = entry
                 entry.carriers.insert(context)
@@ -25,6 +21,22 @@ extension ReferenceModel {
         }
         tidy()
         return .success
+    }
+
+    /// The entries, with neighbours of the same side combined: their last value is compared with the value that the
+    /// first of them has seen.
+    private static func asOne(_ entries: [Entry]) -> [Entry] {
+        entries.reduce(into: []) { result, entry in
+            guard let last = result.last, last.carriers == entry.carriers, !entry.isParted,
+                case .update(let older, _) = last.change, case .update(let newer, let row) = entry.change
+            else {
+                result.append(entry)
+                return
+            }
+            let edits = older.merging(newer) { Edit(value: $1.value, seen: $0.seen, stored: $0.stored) }
+            result[result.count - 1].change = .update(edits, row: row)
+            result[result.count - 1].restores = last.restores || entry.restores
+        }
     }
 
     private func settle(

@@ -44,6 +44,8 @@ struct ReferenceModel {
         var change: Change
         /// Whether an update brings its row back if there is no row beneath it.
         var restores = false
+        /// Whether the entry just before it in its level was rolled back.
+        var isParted = false
     }
 
     /// The effect of a commit on one row, with all entries combined.
@@ -147,7 +149,8 @@ struct ReferenceModel {
     mutating func takeOutSetBack(_ context: String) {
         for (number, entries) in levels[context] ?? [:] {
             guard entries.allSatisfy({ $0.isUpdate && !$0.restores }) else { continue }
-            var rest = entries
+            // An entry without edits once restored its row, which now exists without it.
+            var rest = entries.filter { !$0.edits.isEmpty }
             for column in Self.columns.indices {
                 let edits = entries.compactMap { entry in entry.edits[column].map { (entry.carriers, $0) } }
                 guard let first = edits.first, let last = edits.last, last.1.value == first.1.seen,
@@ -172,12 +175,43 @@ struct ReferenceModel {
     mutating func rollback(_ context: String, includingSaved: Bool = false, only: Set<Int64>? = nil) {
         if only == nil { undo[context] = nil }
         for number in levels[context]?.keys.sorted() ?? [] where only?.contains(number) ?? true {
-            levels[context]?[number]?.removeAll { includingSaved || $0.carriers == [context] }
+            var kept: [Entry] = []
+            var isParted = false
+            for var entry in levels[context]?[number] ?? [] {
+                if includingSaved || entry.carriers == [context] {
+                    isParted = true
+                    continue
+                }
+                entry.isParted = entry.isParted || isParted
+                isParted = false
+                kept.append(entry)
+            }
+            levels[context]?[number] = kept
         }
         tidy()
     }
 
-    /// Removes empty lists, and records the values of rows while they are visible.
+    /// An entry that restores its row cancels the deletes beneath it in its level, except deletes of rows that the same
+    /// side has inserted in that level.
+    ///
+    /// A restore that the same side has deleted again restores nothing.
+    private static func withoutDeletesBeneathRestore(_ entries: [Entry]) -> [Entry] {
+        var entries = entries
+        for index in entries.indices.reversed() where entries[index].restores {
+            let newer = entries[(index + 1)...].prefix { $0.carriers == entries[index].carriers }
+            guard newer.last?.isDelete == true else { continue }
+            entries[index].restores = false
+            if entries[index].edits.isEmpty { entries.remove(at: index) }
+        }
+        guard let restore = entries.lastIndex(where: \.restores) else { return entries }
+        for index in entries[..<restore].indices.reversed() where entries[index].isDelete {
+            let isWithdrawn = entries[..<index].contains { $0.isInsert && $0.carriers == entries[index].carriers }
+            if !isWithdrawn { entries.remove(at: index) }
+        }
+        return entries
+    }
+
+    /// Removes empty lists and cancelled deletes, and records the values of rows while they are visible.
     mutating func tidy() {
         for context in order {
             for (number, entries) in levels[context] ?? [:] {
@@ -185,6 +219,8 @@ struct ReferenceModel {
                     levels[context]?[number] = nil
                     continue
                 }
+                let entries = Self.withoutDeletesBeneathRestore(entries)
+                levels[context]?[number] = entries
                 var shown = row(number, in: parents[context])
                 for (index, entry) in entries.enumerated() {
                     if shown != nil { levels[context]?[number]?[index].restores = false }
