@@ -140,7 +140,7 @@ let package = Package(
         .testTarget(
             name: "MirrorTests",
             dependencies: [
-                "ExampleArguments", "MirrorKit", "mirror", "Strata", "StrataCloud", "TestRepositories",
+                "ExampleArguments", "MirrorKit", "mirror", "StoreModels", "Strata", "StrataCloud", "TestRepositories",
                 .product(name: "Crypto", package: "swift-crypto"),
             ]
         ),

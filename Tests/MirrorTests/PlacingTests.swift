@@ -1,4 +1,5 @@
 import Foundation
+import StoreModels
 import Strata
 import StrataCloud
 import Synchronization
@@ -237,14 +238,8 @@ private final class InterruptedHandler: CloudHandler {
         try handler.didUpload(sections, of: node, in: cloud)
         guard node.name == "changed", interruptions.withLock({ $0 > 0 }) else { return }
         interruptions.withLock { $0 -= 1 }
-        let (stack, hasChanged) = (handler.stack, DispatchSemaphore(value: 0))
-        Task.detached {
-            defer { hasChanged.signal() }
-            try await stack.background { context in
-                for entry in try context.fetch(MirrorEntry.where { $0.path == "changed" }) { entry.digest = "other" }
-                try context.commit()
-            }
+        try handler.stack.meanwhile { context in
+            for entry in try context.fetch(MirrorEntry.where { $0.path == "changed" }) { entry.digest = "other" }
         }
-        hasChanged.wait()
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import StoreModels
 import Strata
 import StrataPipeline
 import Synchronization
@@ -96,15 +97,12 @@ import Testing
         let opened = Opened()
         let handler = Handler { node, _, _ in
             let (id, account) = (node.id, opened.account.withLock { $0 }!)
-            let done = DispatchSemaphore(value: 0)
-            Task.detached {
+            try waitForTask {
                 do {
                     _ = try await Self.fetch(id, account)
                     isThrown.yield(nil)
                 } catch { isThrown.yield(error) }
-                done.signal()
             }
-            done.wait()
         }
         let world = try await World(handler, files: 1)
         opened.account.withLock { $0 = world.account }

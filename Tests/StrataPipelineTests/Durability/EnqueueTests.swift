@@ -1,5 +1,5 @@
-import Dispatch
 import Foundation
+import StoreModels
 import Strata
 import StrataTesting
 import Testing
@@ -45,15 +45,9 @@ import Testing
         let dates = [Date(timeIntervalSinceReferenceDate: 1e12), Date(timeIntervalSinceReferenceDate: 2e12)]
         try await stage.stack.background { context in
             try #require(try context.find(id)).hold("mine", until: dates[1])
-            let (stack, hasHeld) = (stage.stack, DispatchSemaphore(value: 0))
-            Task.detached {
-                defer { hasHeld.signal() }
-                try await stack.background { other in
-                    try #require(try other.find(id)).hold("mine", until: dates[0])
-                    try other.commit()
-                }
+            try stage.stack.meanwhile { other in
+                try #require(try other.find(id)).hold("mine", until: dates[0])
             }
-            hasHeld.wait()
             try context.commit()
         }
         let holds = try await stage.stack.background { context in try context.rows(OperationHold.all).map(\.until) }

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import StoreModels
 import Strata
 import StrataPipeline
 import StrataTesting
@@ -127,12 +128,7 @@ import Testing
             try await stack.background { context in
                 try context.enqueue(Named(name: "D"), in: .work, key: "k", ifQueued: .keep)
                 pipeline.resume()
-                let done = DispatchSemaphore(value: 0)
-                Task.detached {
-                    try await pipeline.drained()
-                    done.signal()
-                }
-                done.wait()
+                try waitForTask { try await pipeline.drained() }
                 try context.commit()
             }
             Issue.record("nothing is queued, and nobody was told")

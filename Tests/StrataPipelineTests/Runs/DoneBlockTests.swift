@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import StoreModels
 import Strata
@@ -23,21 +22,6 @@ import Testing
         _ handler: @escaping @Sendable (Attempt<Run>) async throws -> Outcome
     ) async throws -> Pipeline {
         try await Pipeline.open(stack, named: .work, retry: .never, isSuspended: true, handler: handler)
-    }
-
-    /// Commits the changes of a block in another task, whatever block the calling thread runs.
-    private static func meanwhile(_ stack: ContextStack, _ body: @escaping @Sendable (ObjectContext) throws -> Void) {
-        let done = DispatchSemaphore(value: 0)
-        Task.detached {
-            do {
-                try await stack.background { context in
-                    try body(context)
-                    try context.commit()
-                }
-            } catch { Issue.record(error) }
-            done.signal()
-        }
-        done.wait()
     }
 
     private static func stack(_ location: StoreLocation = .inMemory) async throws -> ContextStack {
@@ -101,7 +85,7 @@ import Testing
             return .done { context in
                 guard let tally = try context.first(Tally.all) else { return }
                 if run.add(1, ordering: .relaxed).newValue == 1 {
-                    Self.meanwhile(other) { try $0.first(Tally.all)?.count += 1 }
+                    try other.meanwhile { try $0.first(Tally.all)?.count += 1 }
                 }
                 tally.count += 1
             }
@@ -158,7 +142,7 @@ import Testing
             .done { context in
                 let tally = try context.first(Tally.all)
                 if runs.add(1, ordering: .relaxed).newValue == 1 {
-                    Self.meanwhile(stack) { context in
+                    try stack.meanwhile { context in
                         try context.find(attempt.id)?.skip()
                         try context.first(Tally.all)?.count += 1
                     }

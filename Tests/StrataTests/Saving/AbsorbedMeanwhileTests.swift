@@ -1,4 +1,5 @@
 import Foundation
+import StoreModels
 import Testing
 
 @testable import Strata
@@ -259,16 +260,6 @@ import Testing
 
     // MARK: Saves
 
-    /// Waits for asynchronous work in a synchronous hook. The work does not need the thread of the hook's context.
-    private static func wait(for body: @escaping @Sendable () async throws -> Void) {
-        let done = DispatchSemaphore(value: 0)
-        Task.detached {
-            do { try await body() } catch { Issue.record(error) }
-            done.signal()
-        }
-        done.wait()
-    }
-
     @Test("A save into a parent sees rows that another child has saved there after the lookup", arguments: policies)
     func saves(_ policy: MergePolicy) async throws {
         let stack = try await open(.inMemory, policy)
@@ -281,13 +272,16 @@ import Testing
                 context.insert(Person(email: "a", name: "mine", visits: round))
                 context.state[Meanwhile.self] = { [weak context] in
                     context?.state[Meanwhile.self] = nil
-                    Self.wait {
-                        try await theirs.perform { other in
-                            // In the second round, both contexts set the same number.
-                            other.insert(Person(email: "a", name: "theirs", visits: round == 2 ? round : 90 + round))
-                            try other.save()
+                    do {
+                        try waitForTask {
+                            try await theirs.perform { other in
+                                // In the second round, both contexts set the same number.
+                                let visits = round == 2 ? round : 90 + round
+                                other.insert(Person(email: "a", name: "theirs", visits: visits))
+                                try other.save()
+                            }
                         }
-                    }
+                    } catch { Issue.record(error) }
                 }
                 try context.save()
                 #expect(context.state[Meanwhile.self] == nil)

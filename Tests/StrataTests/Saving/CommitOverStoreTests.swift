@@ -1,5 +1,5 @@
-import Dispatch
 import Foundation
+import StoreModels
 import Synchronization
 import Testing
 
@@ -25,16 +25,6 @@ struct CommitOverStoreTests {
         return stack
     }
 
-    /// Runs a block in another task and waits for its end, whatever this thread is doing.
-    private static func meanwhile(_ stack: ContextStack, _ body: @escaping @Sendable (ObjectContext) throws -> Void) {
-        let done = DispatchSemaphore(value: 0)
-        Task.detached {
-            do { try await stack.background(body) } catch { Issue.record(error) }
-            done.signal()
-        }
-        done.wait()
-    }
-
     /// Lets another context change something after the first run of a block has read.
     ///
     /// - Returns: how often the block ran.
@@ -50,10 +40,7 @@ struct CommitOverStoreTests {
             if runs.withLock({
                 $0 += 1; return $0
             }) == 1 {
-                meanwhile(elsewhere ?? stack) { context in
-                    try changing(context)
-                    try context.commit()
-                }
+                try (elsewhere ?? stack).meanwhile(changing)
             }
             context.insert(Author(name: "new"))
         } alongside: { _ in
@@ -158,10 +145,7 @@ struct CommitOverStoreTests {
             if runs.withLock({
                 $0 += 1; return $0
             }) == 1 {
-                Self.meanwhile(stack) { context in
-                    try Case.editArticle(context)
-                    try context.commit()
-                }
+                try stack.meanwhile(Case.editArticle)
             }
             // A cursor reads the newest state, and from then on its context does too.
             var views: [Int] = []
@@ -183,10 +167,7 @@ struct CommitOverStoreTests {
             if runs.withLock({
                 $0 += 1; return $0
             }) == 1 {
-                Self.meanwhile(stack) { context in
-                    try Case.editArticle(context)
-                    try context.commit()
-                }
+                try stack.meanwhile(Case.editArticle)
             }
             var after = 0
             try context.forEachRow(Article.all) { after += $0.views }
@@ -299,10 +280,7 @@ struct CommitOverStoreTests {
             try await stack.commitOverStore(on: BlockQueue(label: "test"), author: "test") { context in
                 try context.first(Article.all)?.body = "mine"
                 runs.withLock { $0 += 1 }
-                Self.meanwhile(stack) { context in
-                    try Case.editArticle(context)
-                    try context.commit()
-                }
+                try stack.meanwhile(Case.editArticle)
             } alongside: { _ in
             }
         }

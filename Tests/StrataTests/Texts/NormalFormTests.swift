@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import StoreModels
 import Testing
@@ -93,15 +92,7 @@ struct NormalFormTests {
         let error = await #expect(throws: StrataError.self) {
             try await stack.background { context in
                 try #require(try context.find(id)).name = Self.composed
-                let hasCommitted = DispatchSemaphore(value: 0)
-                Task.detached {
-                    defer { hasCommitted.signal() }
-                    try await stack.background { other in
-                        try #require(try other.find(id)).name = Self.decomposed
-                        try other.commit()
-                    }
-                }
-                hasCommitted.wait()
+                try stack.meanwhile { other in try #require(try other.find(id)).name = Self.decomposed }
                 try context.commit()
             }
         }
