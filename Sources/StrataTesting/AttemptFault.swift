@@ -23,7 +23,7 @@ public enum AttemptFault: Sendable {
 }
 
 extension AttemptFault {
-    fileprivate func befall(_ handler: () async throws -> Outcome) async throws -> Outcome {
+    fileprivate func run(_ handler: () async throws -> Outcome) async throws -> Outcome {
         switch self {
         case .error(let error): throw error
         case .hang:
@@ -37,7 +37,7 @@ extension AttemptFault {
 }
 
 /// A fault that ``StrataPipeline/OperationRunner/inject(_:times:into:)`` has scheduled.
-public final class InjectedFault: Sendable {
+public final class FaultInjection: Sendable {
     private let left: Mutex<Int>
     fileprivate let fault: AttemptFault
     fileprivate let operation: Int64?
@@ -54,7 +54,7 @@ public final class InjectedFault: Sendable {
     public func cancel() { left.withLock { $0 = 0 } }
 }
 
-extension InjectedFault: HandlerInterceptor {
+extension FaultInjection: HandlerInterceptor {
     package var isSpent: Bool { remaining == 0 }
 
     package func replacement(for operation: Int64) -> HandlerReplacement? {
@@ -65,7 +65,7 @@ extension InjectedFault: HandlerInterceptor {
             return true
         }
         guard isTaken else { return nil }
-        return { [fault] handler in try await fault.befall(handler) }
+        return { [fault] handler in try await fault.run(handler) }
     }
 }
 
@@ -88,10 +88,10 @@ extension OperationRunner {
         _ fault: AttemptFault,
         times: Int = 1,
         into operation: ObjectID<QueuedOperation>? = nil
-    ) -> InjectedFault {
+    ) -> FaultInjection {
         // No operation of this store has the id 0.
-        let number = operation.map { stack.id($0.number, of: QueuedOperation.self) == $0 ? $0.number : 0 }
-        let injected = InjectedFault(fault, times, number)
+        let number = operation.map { stack.id($0.rawValue, of: QueuedOperation.self) == $0 ? $0.rawValue : 0 }
+        let injected = FaultInjection(fault, times, number)
         intercept(injected)
         return injected
     }

@@ -28,7 +28,7 @@ extension OperationRunner {
     ///   - body: queues operations and commits.
     /// - Returns: the result of the block.
     /// - Throws: errors of the block; ``InlineFailure`` for the first operation whose attempt did not finish it,
-    ///   because the attempt failed, will be repeated, was postponed or was lost; ``StrataPipeline/PipelineError`` with
+    ///   because the attempt failed, will be repeated, was snoozed or was lost; ``StrataPipeline/PipelineError`` with
     ///   `invalidArgument` if all pipelines of the stack are suspended together, and with `closed` if this runner is
     ///   closed; `CancellationError`; errors of the store.
     @discardableResult
@@ -36,7 +36,7 @@ extension OperationRunner {
         isolation: isolated (any Actor)? = #isolation,
         _ body: () async throws -> Value
     ) async throws -> Value {
-        let log = EventLog(self)
+        let log = EventRecorder(self)
         let value = try await body()
         guard stack.pipelines.suspensions == 0 else {
             throw PipelineError(
@@ -47,7 +47,7 @@ extension OperationRunner {
         let suspensions = suspensions
         for _ in 0..<suspensions { resume() }
         defer { for _ in 0..<suspensions { suspend() } }
-        try await drained()
+        try await waitUntilIdle()
         for event in log.events {
             if let operation = event.failedOperation { throw InlineFailure(operation: operation, event: event) }
         }

@@ -4,7 +4,7 @@ public import StrataPipeline
 extension OperationRunner {
     /// Waits until the runner has evaluated all commits and calls so far, and has written the results. Handlers may
     /// still run.
-    public func settled() async { await settle() }
+    public func waitUntilProcessed() async { await waitForPasses() }
 
     /// Queues an operation, and waits for the end of its first attempt. Unlike ``inline(isolation:_:)``, it does not
     /// return while the runner is suspended.
@@ -14,7 +14,7 @@ extension OperationRunner {
     ///   - name: the pipeline or queue that receives the operation. This runner must run it.
     /// - Returns: the outcome of the attempt.
     /// - Throws: ``StrataPipeline/PipelineError`` with `invalidArgument` if this runner does not run the operations of
-    ///   `name`; as ``EventLog/waitForEnd(of:count:)``; errors of the store.
+    ///   `name`; as ``EventRecorder/waitForEnd(of:count:)``; errors of the store.
     @discardableResult
     public func perform<Payload: OperationPayload>(_ payload: Payload, in name: PipelineName) async throws
         -> PipelineEvent
@@ -25,7 +25,7 @@ extension OperationRunner {
                 "What is queued under '\(name)' is not done here: it would be waited for in vain."
             )
         }
-        let log = EventLog(self)
+        let log = EventRecorder(self)
         let id = try await stack.background { context in
             let operation = context.enqueue(payload, in: name)
             try context.commit()

@@ -44,8 +44,8 @@ import Testing
         .timeLimit(.minutes(1))
     )
     func badFrames() async throws {
-        let world = try World()
-        let (alice, bob) = (try world.client("alice"), try world.client("bob"))
+        let fixture = try ChatFixture()
+        let (alice, bob) = (try fixture.client("alice"), try fixture.client("bob"))
         let parcel = Parcel(.received(receipt: Data()), operation: "x")
         let all: [(ByteBuffer, String)] = [
             (ByteBuffer(integer: UInt32.max), "a frame of 4294967295 bytes, where 65536 is the limit"),
@@ -70,10 +70,10 @@ import Testing
             ),
         ]
         for (bytes, note) in all {
-            let before = world.server?.lines.count ?? 0
-            let answer = try await answer(to: bytes, on: world.port)
+            let before = fixture.server?.lines.count ?? 0
+            let answer = try await answer(to: bytes, on: fixture.port)
             #expect(answer.last == .goodbye(reason: .malformed), "\(note)")
-            try world.server?.wait(for: note) { $0.dropFirst(before).contains { $0.hasSuffix(": \(note)") } }
+            try fixture.server?.wait(for: note) { $0.dropFirst(before).contains { $0.hasSuffix(": \(note)") } }
         }
         alice.type("@bob still here?")
         try bob.wait(for: "alice: still here?")
@@ -82,7 +82,7 @@ import Testing
     @Test("Random bytes do not harm the server", .timeLimit(.minutes(1)))
     func randomBytes() async throws {
         var random = SeededGenerator.forThisRun()
-        let world = try World()
+        let fixture = try ChatFixture()
         for _ in 0..<50 {
             var bytes = try bytes(.login(name: "eve", buddies: ["alice"]), .watch(buddy: "bob"))
             for _ in 0..<3 {
@@ -91,16 +91,16 @@ import Testing
             }
             // These bytes cover any length that the server may wait for, and are not a valid frame.
             bytes.writeRepeatingByte(.max, count: 2 * FrameCodec.limit)
-            _ = try await answer(to: bytes, on: world.port)
+            _ = try await answer(to: bytes, on: fixture.port)
         }
-        let alice = try world.client("alice")
+        let alice = try fixture.client("alice")
         try alice.wait(for: "-- connected as alice")
     }
 
     @Test("A parcel that a client did not ask for does not harm the client", .timeLimit(.minutes(1)))
     func badParcels() async throws {
-        let world = try World()
-        let bob = try world.client("bob")
+        let fixture = try ChatFixture()
+        let bob = try fixture.client("bob")
         try bob.wait(for: "-- connected as bob")
         let contents: [Parcel.Content] = [
             .received(receipt: Data()), .refused(reason: "no"), .keyReply(bytes: Data()), .key(bytes: Data(count: 32)),
@@ -112,20 +112,20 @@ import Testing
             try FrameEncoder().encode(data: .send(parcel: Parcel(content, operation: "x"), to: "bob"), out: &bytes)
         }
         bytes.writeInteger(UInt32.max)
-        _ = try await answer(to: bytes, on: world.port)
+        _ = try await answer(to: bytes, on: fixture.port)
         try bob.wait(for: "what was refused") { $0.count { $0.hasPrefix("-- not taken from eve: ") } == 4 }
-        let alice = try world.client("alice")
+        let alice = try fixture.client("alice")
         alice.type("@bob hello")
         try bob.wait(for: "alice: hello")
     }
 
     @Test("A client that logs in with another user's name cannot confirm a message", .timeLimit(.minutes(1)))
     func impostor() async throws {
-        let world = try World()
-        let alice = try world.client("alice")
+        let fixture = try ChatFixture()
+        let alice = try fixture.client("alice")
         alice.type("@bob hello")
         try alice.wait(for: "-- to bob: 1 message waits, as bob is not here")
-        let bob = try world.client("bob")
+        let bob = try fixture.client("bob")
         try bob.wait(for: "alice: hello")
         try alice.wait(for: "-- bob has everything")
         #expect(try bob.end() == 0)
@@ -133,7 +133,7 @@ import Testing
         alice.type("@bob it is a secret")
 
         let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .connect(host: "127.0.0.1", port: world.port) { channel in
+            .connect(host: "127.0.0.1", port: fixture.port) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try FrameCodec.add(to: channel)
                     return try NIOAsyncChannel<Frame, Frame>(wrappingChannelSynchronously: channel)
@@ -151,7 +151,7 @@ import Testing
                 $0.contains { $0.hasPrefix("-- to bob: 1 message waits, as it \(failure)") }
             }
         }
-        let again = try world.client("bob")
+        let again = try fixture.client("bob")
         alice.type("/retry bob")
         try again.wait(for: "alice: it is a secret")
     }

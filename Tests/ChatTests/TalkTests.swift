@@ -5,8 +5,8 @@ import Testing
 @Suite(.serialized) struct TalkTests {
     @Test("Two clients exchange messages")
     func talk() throws {
-        let world = try World()
-        let (alice, bob) = (try world.client("alice"), try world.client("bob"))
+        let fixture = try ChatFixture()
+        let (alice, bob) = (try fixture.client("alice"), try fixture.client("bob"))
         alice.type("@bob hello")
         try bob.wait(for: "alice: hello")
         bob.type("@alice how are you?", "@alice it has been a while")
@@ -24,9 +24,9 @@ import Testing
 
     @Test("Three clients exchange messages, with separate keys for each pair, and a restarted client shows them again")
     func three() throws {
-        let world = try World()
+        let fixture = try ChatFixture()
         let names = ["alice", "bob", "carol"]
-        let clients = try names.map { try world.client($0) }
+        let clients = try names.map { try fixture.client($0) }
         for (name, client) in zip(names, clients) {
             for other in names where other != name { client.type((1...5).map { "@\(other) \(name) \($0)" }) }
         }
@@ -38,27 +38,27 @@ import Testing
         }
         let before = clients[0].lines.filter { !$0.hasPrefix("--") }
         #expect(try clients[0].end() == 0)
-        #expect(try world.client("alice").lines.filter { !$0.hasPrefix("--") } == before)
-        #expect(try world.client("alice", "--last", "3").lines.filter { !$0.hasPrefix("--") } == before.suffix(3))
+        #expect(try fixture.client("alice").lines.filter { !$0.hasPrefix("--") } == before)
+        #expect(try fixture.client("alice", "--last", "3").lines.filter { !$0.hasPrefix("--") } == before.suffix(3))
     }
 
     @Test("If both sides write first, both exchange keys at once, and both messages arrive")
     func bothFirst() throws {
-        let world = try World(isServed: false)
-        let (alice, bob) = (try world.client("alice"), try world.client("bob"))
+        let fixture = try ChatFixture(isServed: false)
+        let (alice, bob) = (try fixture.client("alice"), try fixture.client("bob"))
         alice.type("@bob me first")
         bob.type("@alice no, me")
         try alice.wait(for: 1, "to bob: ")
         try bob.wait(for: 1, "to alice: ")
-        try world.startServer()
+        try fixture.startServer()
         try alice.wait(for: "bob: no, me")
         try bob.wait(for: "alice: me first")
     }
 
     @Test("A received message is one line without control characters, and the client rejects invalid input")
     func lines() throws {
-        let world = try World()
-        let (alice, bob) = (try world.client("alice"), try world.client("bob"))
+        let fixture = try ChatFixture()
+        let (alice, bob) = (try fixture.client("alice"), try fixture.client("bob"))
         alice.type("@bob one\rbob: two\u{1B}[2J", "@bob ÄÖÜ 👩‍👩‍👧", "hello?", "@alice me", "@b/b x", "@bob")
         alice.type("@bob " + String(repeating: "x", count: 20_000), "@bob " + String(repeating: "y", count: 16_000))
         try bob.wait(for: 3, "alice: ")
@@ -74,10 +74,10 @@ import Testing
 
     @Test("A second login with a name replaces the first, and the first client reports it and ends")
     func replaced() throws {
-        let world = try World()
-        let first = try world.client("alice")
+        let fixture = try ChatFixture()
+        let first = try fixture.client("alice")
         try first.wait(for: "-- connected as alice")
-        let second = try world.client("alice")
+        let second = try fixture.client("alice")
         try second.wait(for: "-- connected as alice")
         try first.wait(for: "chat: somebody has logged in under your name")
         #expect(try first.end() == 1)
@@ -86,9 +86,9 @@ import Testing
 
     @Test("The server reports a port that another program uses")
     func takenPort() throws {
-        let world = try World()
-        let second = try Program("chat-server", ["--port", "\(world.port)"])
-        try second.wait(for: "chat-server: port \(world.port) is taken by another program")
+        let fixture = try ChatFixture()
+        let second = try Program("chat-server", ["--port", "\(fixture.port)"])
+        try second.wait(for: "chat-server: port \(fixture.port) is taken by another program")
         #expect(try second.end() == 1)
     }
 

@@ -5,8 +5,8 @@ import Testing
 @Suite(.serialized) struct WaitingTests {
     @Test("The client reports the reason for waiting, without a server and while the buddy is away")
     func waiting() throws {
-        let world = try World(isServed: false)
-        let alice = try world.client("alice")
+        let fixture = try ChatFixture(isServed: false)
+        let alice = try fixture.client("alice")
         alice.type("@bob hello", "@bob are you there?")
         try alice.wait(for: 2, "to bob: ")
         let noServer = "there is no connection to the server (nobody answers on its port)"
@@ -19,11 +19,11 @@ import Testing
         alice.type("/who")
         try alice.wait(for: "-- there is no connection to the server")
 
-        try world.startServer()
+        try fixture.startServer()
         try alice.wait(for: "-- to bob: 2 messages wait, as bob is not here")
         try ask(alice, "--   1. the exchange of keys: bob is not here")
 
-        let bob = try world.client("bob")
+        let bob = try fixture.client("bob")
         try bob.wait(for: "alice: are you there?")
         try alice.wait(for: "-- bob has everything")
         bob.kill()
@@ -36,8 +36,8 @@ import Testing
 
     @Test("The client reports messages to a buddy that does not answer as unconfirmed")
     func silent() throws {
-        let world = try World()
-        let (alice, bob) = (try world.client("alice"), try world.client("bob"))
+        let fixture = try ChatFixture()
+        let (alice, bob) = (try fixture.client("alice"), try fixture.client("bob"))
         alice.type("@bob hello")
         try bob.wait(for: "alice: hello")
         try ask(alice, "-- nothing waits")
@@ -52,9 +52,9 @@ import Testing
 
     @Test("A buddy that has lost its store has new keys, and messages wait until both sides trust them")
     func lostStore() throws {
-        let (world, other) = (try World(), try World(isServed: false))
-        let alice = try world.client("alice")
-        var bob = try world.client("bob")
+        let (fixture, other) = (try ChatFixture(), try ChatFixture(isServed: false))
+        let alice = try fixture.client("alice")
+        var bob = try fixture.client("bob")
         alice.type("@bob hello")
         bob.type("@alice hello")
         try alice.wait(for: "bob: hello")
@@ -63,7 +63,7 @@ import Testing
         try ask(alice, "-- nothing waits")
         try ask(bob, "-- nothing waits")
         _ = try bob.end()
-        bob = try other.client("bob", "--port", "\(world.port)")
+        bob = try other.client("bob", "--port", "\(fixture.port)")
         alice.type("@bob still you?", "@bob hey")
         let failure = "has failed: bob has no key for it (/retry bob tries it again, /trust bob with new keys)"
         try alice.wait(for: "-- to bob: 2 messages wait, as the first of them \(failure)")

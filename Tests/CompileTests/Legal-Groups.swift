@@ -9,7 +9,7 @@ func test(_ context: ObjectContext) throws {
         { ($0.sum(\.views), $0.average { $0.views * 2 }, $0.minimum(\.title)) }
     ) { _ = (author, title, sum, average, least) }
     _ = try context.sections(Article.all, by: \.title).map(\.elements.count)
-    _ = try context.fetch(Author.with { $0.articles.with { $0.author } }.where { $0.name == "a" })
+    _ = try context.fetch(Author.including { $0.articles.including { $0.author } }.where { $0.name == "a" })
     try context.forEach(Article.all) { $0.views += 1 }
     _ = try context.values(Int.self, "SELECT \(Article.columns.views) FROM \(Article.self) AS a WHERE views > \(3)")
     _ = Article.where { $0.views > 3 && .sql("length(\($0.title)) = \(3)") }

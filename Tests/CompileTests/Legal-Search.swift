@@ -2,7 +2,7 @@
 import Strata
 
 func test(_ text: String, _ pattern: SearchPattern) {
-    _ = Article.search("a").search(text).search(pattern).search(.typed(text))
+    _ = Article.search("a").search(text).search(pattern).search(.autocomplete(text))
     _ = Article.search(text)
     _ = Article.search(.prefixes(text))
     _ = Article.where { $0.title.search("a") || $0.title.search(text) || $0.author.name.search(pattern) }

@@ -1,5 +1,5 @@
 import Strata
 
 func test() {
-    _ = Article.with { $0.title }
+    _ = Article.including { $0.title }
 }

@@ -43,14 +43,14 @@ import Testing
         ("Strata/Context/RowStream.swift", "tables: Set<String>", "names of tables"),
         ("Strata/Context/ObjectContext+Rollback.swift", "[String: ChangedValue]", "names of columns"),
         ("Strata/Batch/BatchJob.swift", "tables: Set<String>", "names of tables"),
-        ("Strata/Engines/Store+Engines.swift", "tables: Set<String>", "names of tables"),
-        ("Strata/Lines/LineExport.swift", "[String: LineValue]", "names of columns"),
-        ("Strata/Lines/LineDate.swift", "seconds.description.split", "digits"),
+        ("Strata/CommitHooks/Store+Engines.swift", "tables: Set<String>", "names of tables"),
+        ("Strata/JSONLines/LineExport.swift", "[String: LineValue]", "names of columns"),
+        ("Strata/JSONLines/LineDate.swift", "seconds.description.split", "digits"),
         ("Strata/Values/JSONText.swift", "seen: Set<String>", "keys that the decoder takes for one are one"),
         ("Search.swift", "split(whereSeparator: \\.isWhitespace)", "the words that a person looks for"),
         ("StrataCloud/Tree/ShareList.swift", "String", "letters, and ids that a server gives; isSame compares bytes"),
         ("StrataCloud/Download/ContentHeader.swift", "application: [String: String]", "the application's dictionary"),
-        ("StrataCloud/Sealed/SealedHeader.swift", "application: [String: String]", "the application's dictionary"),
+        ("StrataCloud/Encryption/EncryptedHeader.swift", "application: [String: String]", "the application's dictionary"),
         (".swift", ".unicodeScalars.firstIndex(of: ", "Unicode scalars, not characters"),
         (".swift", "nvironment: [String: String]", "variables of the environment"),
         ("StrataHTTP/HTTP/XMLNode.swift", "attributes: [String: String]", "a method of a protocol of Foundation"),
@@ -117,7 +117,7 @@ import Testing
         ]
     )
     func found(_ code: String) throws {
-        let file = "/Sources/StrataPipeline/Engine/OperationBook.swift"
+        let file = "/Sources/StrataPipeline/Engine/OperationRepository.swift"
         #expect(try Self.fault(Line(file: file, number: 1, text: code), Self.rules()) != nil)
         #expect(try Self.fault(Line(file: file, number: 1, text: "    // " + code), Self.rules()) == nil)
     }

@@ -8,7 +8,8 @@ import Testing
     private func date(_ days: Double) -> Date { Date(timeIntervalSince1970: days * 86_400) }
 
     /// The result must match Foundation's calendar.
-    @Test func monthOfADate() throws {
+    @Test("The month of a date matches Foundation's calendar")
+    func monthOfADate() throws {
         var calendar = Calendar(identifier: .iso8601)
         calendar.timeZone = try #require(TimeZone(identifier: "UTC"))
         for days in stride(from: -100_000.0, to: 200_000, by: 97.3) {
@@ -18,7 +19,8 @@ import Testing
         #expect(Month(year: 2024, month: 12).next.description == "2025-01")
     }
 
-    @Test func growth() {
+    @Test("Growth is counted by months, or by longer periods if there are too many months")
+    func growth() {
         var growth = Growth()
         #expect(growth.periods(atMost: 24).isEmpty)
         growth.add(date(0), added: 5, deleted: 1)
@@ -33,13 +35,15 @@ import Testing
         #expect(growth.periods(atMost: 24).map(\.commits) == [3, 1])
     }
 
-    @Test func quietPeriods() {
+    @Test("The longest quiet periods are found, longest first")
+    func quietPeriods() {
         let periods = QuietPeriod.longest(2, between: [0, 1, 1, 5, 6, 20].map(date))
         #expect(periods == [QuietPeriod(start: date(6), end: date(20)), QuietPeriod(start: date(1), end: date(5))])
         #expect(QuietPeriod.longest(2, between: [date(0)]).isEmpty)
     }
 
-    @Test func companions() {
+    @Test("Files that change together are counted, within limits")
+    func companions() {
         var companions = Companions<String>(groupLimit: 3)
         companions.add(["b", "a", "a"])
         companions.add(["a", "b", "c"])
@@ -53,7 +57,8 @@ import Testing
         #expect(bounded.top(5).first?.count == 1_001)
     }
 
-    @Test func options() throws {
+    @Test("Valid options are parsed")
+    func options() throws {
         let options = try Options(arguments: [
             "repo", "--store=s.db", "--batch", "7", "--malformed", "skip", "--no-import",
         ])
@@ -64,13 +69,14 @@ import Testing
         #expect(try Options(arguments: ["--input", "-"]).input == "-")
     }
 
-    @Test(arguments: [
+    @Test("Invalid options are refused", arguments: [
         ["--batch"], ["--batch", "0"], ["--batch", "x"], ["--nonsense"], ["a", "b"], ["--malformed", "maybe"],
         ["--no-import=1"], ["--store="], [""],
     ])
     func badOptions(arguments: [String]) { #expect(throws: UsageError.self) { try Options(arguments: arguments) } }
 
-    @Test func placeOfTheStore() {
+    @Test("The store lies in the folder for user data, one for each repository")
+    func placeOfTheStore() {
         let file = StorePlace.file(for: "/x/my repo/.git", environment: ["HOME": "/home/a"])
         #expect(file.path == "/home/a/.local/share/strata-history/myrepo-\(UserFolder.hash("/x/my repo/.git")).sqlite")
         #expect(

@@ -18,7 +18,8 @@ import Testing
         )
     }
 
-    @Test func everySplitPosition() {
+    @Test("A log gives the same commits wherever its pieces are split")
+    func everySplitPosition() {
         let bytes = SampleLog.bytes
         for position in 0...bytes.count {
             let result = parse([Array(bytes[..<position]), Array(bytes[position...])])
@@ -28,7 +29,8 @@ import Testing
         #expect(parse(bytes.map { [$0] }).commits == SampleLog.commits)
     }
 
-    @Test func everyTruncation() {
+    @Test("A truncated log is reported at every position")
+    func everyTruncation() {
         let bytes = SampleLog.bytes
         for end in 0..<bytes.count {
             let result = parse([Array(bytes[..<end])])
@@ -39,12 +41,14 @@ import Testing
         }
     }
 
-    @Test func emptyLog() {
+    @Test("An empty log has no commits and no errors")
+    func emptyLog() {
         #expect(parse([]).commits.isEmpty)
         #expect(parse([[]]).malformed.isEmpty)
     }
 
-    @Test func bytesThatAreNotUTF8() {
+    @Test("Bytes that are not UTF-8 are replaced or escaped")
+    func bytesThatAreNotUTF8() {
         var bytes = SampleLog.bytes(SampleLog.fields[0])
         for (position, byte) in bytes.enumerated() where byte == 0x41 || byte == 0x78 { bytes[position] = byte ^ 0x80 }
         let commit = parse([bytes]).commits.first
@@ -54,7 +58,7 @@ import Testing
 
     /// The second of three records has one damaged field. With `.skip` the parser returns the other records, and one
     /// error names the position.
-    @Test(arguments: [
+    @Test("A damaged field is reported with its position, and the other records are parsed", arguments: [
         (0, "rubbish", MalformedRecord.Reason.badChange), (1, "no hash", .badParents), (4, "yesterday", .badDate),
         (4, "", .badDate), (4, "99999999999999", .badDate), (6, "\nx\t1\t", .badChange), (6, "\n1\t-2\t", .badChange),
         (6, "\n99999999999999999999\t1\t", .badChange), (6, "\n+1\t1\t", .badChange), (6, "1", .badChange),
@@ -83,7 +87,7 @@ import Testing
         #expect(refused.commits == Array(SampleLog.commits.prefix(index == 0 ? 0 : 1)))
     }
 
-    @Test(arguments: 1..<6)
+    @Test("A missing field damages only its own record", arguments: 1..<6)
     func lostHeaderField(_ index: Int) {
         var fields = SampleLog.fields
         fields[1].remove(at: index)
@@ -94,7 +98,8 @@ import Testing
         #expect(!result.commits.contains(SampleLog.commits[1]))
     }
 
-    @Test func somethingElseEntirely() {
+    @Test("A text that is not a log is reported")
+    func somethingElseEntirely() {
         let text = Array("commit 1234\nAuthor: Ada\n\n    Message\n".utf8)
         let result = parse([text], .skip)
         #expect(result.commits.isEmpty)
@@ -104,7 +109,8 @@ import Testing
         #expect(limited.commits == SampleLog.commits)
     }
 
-    @Test func fieldThatIsTooLong() {
+    @Test("A field that is too long is reported, and the positions after it are correct")
+    func fieldThatIsTooLong() {
         var fields = SampleLog.fields
         fields[1][5] = String(repeating: "long\n", count: 100)
         let bytes = SampleLog.bytes(fields.flatMap { $0 })
@@ -123,7 +129,8 @@ import Testing
         #expect(result.malformed.last?.offset == bytes.count + last.count - 5)
     }
 
-    @Test func rubbish() {
+    @Test("Random bytes give the same result in one piece and in several")
+    func rubbish() {
         var random = SeededGenerator.forThisRun()
         let seed = random.seed
         let pieces: [[UInt8]] =

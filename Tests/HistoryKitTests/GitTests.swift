@@ -6,13 +6,15 @@ import Testing
 
 /// Errors before the first byte of a log.
 @Suite struct GitTests {
-    @Test func emptyRepository() async throws {
+    @Test("An empty repository has no head and is not shallow")
+    func emptyRepository() async throws {
         let repository = try TestRepository()
         #expect(try await repository.git.head() == nil)
         #expect(try await repository.git.isShallow() == false)
     }
 
-    @Test func folderThatIsNoRepository() async throws {
+    @Test("A folder without a repository is reported")
+    func folderThatIsNoRepository() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("history-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -22,7 +24,8 @@ import Testing
         }
     }
 
-    @Test func shallowClone() async throws {
+    @Test("A shallow clone is recognized")
+    func shallowClone() async throws {
         let repository = try TestRepository()
         try repository.commit("one")
         try repository.commit("two")
@@ -33,14 +36,16 @@ import Testing
         #expect(try await clone.log(upTo: head, policy: .refuse).commits().map(\.message) == ["two"])
     }
 
-    @Test func identityIsThatOfAllFolders() async throws {
+    @Test("All folders of a repository have its identity")
+    func identityIsThatOfAllFolders() async throws {
         let repository = try TestRepository()
         let inner = repository.folder.appendingPathComponent("inner")
         try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: true)
         #expect(try await Git(folder: inner.path).identity() == (try await repository.git.identity()))
     }
 
-    @Test func failureOfTheLog() async throws {
+    @Test("A failure of the log is reported with its status")
+    func failureOfTheLog() async throws {
         let repository = try TestRepository()
         try repository.commit("one")
         let unknown = String(repeating: "a", count: 40)
@@ -51,7 +56,8 @@ import Testing
         #expect(error?.message.contains(unknown) == true)
     }
 
-    @Test func fileOfALog() async throws {
+    @Test("A log is read from a file")
+    func fileOfALog() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("history-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
         try Data(SampleLog.bytes).write(to: file)
@@ -72,7 +78,7 @@ import Testing
         #expect(folder?.code == .cannotRead)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test("A cancelled task ends the process of git", .timeLimit(.minutes(1)))
     func cancellation() async throws {
         let repository = try TestRepository()
         try repository.commit("one")

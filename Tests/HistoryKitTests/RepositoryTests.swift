@@ -6,7 +6,7 @@ import Testing
 
 /// Histories from real git repositories.
 @Suite struct RepositoryTests {
-    @Test(arguments: ["sha1", "sha256"])
+    @Test("All fields of a commit are read, for SHA-1 and SHA-256", arguments: ["sha1", "sha256"])
     func fieldsOfACommit(format: String) async throws {
         let repository = try TestRepository(format: format)
         try repository.write("one\ntwo\n", to: "a.txt")
@@ -40,7 +40,7 @@ import Testing
         #expect(first.count == (format == "sha1" ? 40 : 64))
     }
 
-    @Test(arguments: [
+    @Test("File names with unusual characters are read", arguments: [
         "line\nfeed", "\nfirst", "tab\tinside", "\tfirst", "\"quoted\"", "back\\slash", "🎉 {a => b}", " blank ",
         "commit 0123456789012345678901234567890123456789", "1\t2\tname", "-", "é", "e\u{301}", "-\t-\t",
     ])
@@ -54,7 +54,8 @@ import Testing
         #expect(change.allSatisfy { $0.added == 1 && $0.deleted == 0 && $0.oldPath == nil })
     }
 
-    @Test func bytesThatAreNotUTF8() async throws {
+    @Test("Names and messages that are not UTF-8 are read")
+    func bytesThatAreNotUTF8() async throws {
         let repository = try TestRepository()
         try repository.shell(#"printf 1 > "$(printf 'a\377\\b')" && printf 1 > "$(printf 'a\376\\b')" && git add ."#)
         try repository.shell(
@@ -67,7 +68,8 @@ import Testing
         #expect(commit.message == "café")
     }
 
-    @Test func renames() async throws {
+    @Test("A rename has the old path and the new one")
+    func renames() async throws {
         let repository = try TestRepository()
         try repository.write("1\n2\n3\n4\n5\n", to: "old\nname")
         try repository.commit("add")
@@ -83,7 +85,8 @@ import Testing
         )
     }
 
-    @Test func mergesBinariesAndEmptyCommits() async throws {
+    @Test("Merges, binary files and empty commits are read")
+    func mergesBinariesAndEmptyCommits() async throws {
         let repository = try TestRepository()
         let root = try repository.commit("empty")
         try repository.git("checkout", "--quiet", "-b", "side")
@@ -101,7 +104,8 @@ import Testing
         #expect(binary?.changes == [GitChange(path: "binary", added: nil, deleted: nil)])
     }
 
-    @Test func authorWithoutAddress() async throws {
+    @Test("An author may have no address")
+    func authorWithoutAddress() async throws {
         let repository = try TestRepository()
         try repository.commit("one", name: "Nobody", email: "")
         let commit = try #require(try await repository.commits().first)
@@ -109,7 +113,8 @@ import Testing
     }
 
     /// Settings of a user that change the output of `git log`.
-    @Test func userConfiguration() async throws {
+    @Test("The user's configuration of git does not change the result")
+    func userConfiguration() async throws {
         let repository = try TestRepository()
         let settings = [
             "log.showSignature=true", "log.decorate=full", "log.date=relative", "log.showRoot=false", "color.ui=always",
@@ -130,7 +135,8 @@ import Testing
         #expect(commits.last?.changes == [GitChange(path: "ö", oldPath: "ä", added: 0, deleted: 0)])
     }
 
-    @Test func onlyWhatIsNew() async throws {
+    @Test("Only commits after a known one are read")
+    func onlyWhatIsNew() async throws {
         let repository = try TestRepository()
         let first = try repository.commit("one")
         let second = try repository.commit("two")
@@ -140,7 +146,8 @@ import Testing
         #expect(try await repository.git.count(upTo: second) == 2)
     }
 
-    @Test func ancestry() async throws {
+    @Test("A commit is an ancestor, unrelated or unknown")
+    func ancestry() async throws {
         let repository = try TestRepository()
         let first = try repository.commit("one")
         let second = try repository.commit("two")
@@ -154,7 +161,8 @@ import Testing
 
     /// Parents come first even if the clocks disagree. Otherwise an import that continues after the last commit would
     /// lose commits.
-    @Test func parentsComeFirst() async throws {
+    @Test("Parents come before their children")
+    func parentsComeFirst() async throws {
         let repository = try TestRepository()
         for date in [5_000, 100, 9_000, 50] { try repository.commit("at \(date)", date: date) }
         #expect(try await repository.commits().map(\.subject) == ["at 5000", "at 100", "at 9000", "at 50"])

@@ -6,27 +6,27 @@ import Testing
 @Suite(.serialized) struct ImportTests {
     @Test("The first run imports the whole history, the second nothing, and the third only new commits")
     func again() throws {
-        let world = try World(commits: 300)
-        let first = try world.run()
+        let fixture = try HistoryFixture(commits: 300)
+        let first = try fixture.run()
         #expect(first.status == 0)
         #expect(first.notes == "300 commits imported\n")
         #expect(first.number(of: "commit") == 300)
 
-        let second = try world.run()
+        let second = try fixture.run()
         #expect(second.notes == "nothing new to import\n")
         #expect(second.output == first.output)
 
-        try world.repository.addCommits(40, seed: 2)
-        let third = try world.run()
+        try fixture.repository.addCommits(40, seed: 2)
+        let third = try fixture.run()
         #expect(third.notes.hasSuffix("40 commits imported\n"))
-        #expect(third.output == (try world.run(store: "other")).output)
+        #expect(third.output == (try fixture.run(store: "other")).output)
     }
 
     @Test("The program counts commits, authors, files and lines as git does")
     func figures() throws {
-        let world = try World(commits: 400)
-        let git = world.repository
-        let result = try world.run("--top", "1000", variables: ["COLUMNS": "200"])
+        let fixture = try HistoryFixture(commits: 400)
+        let git = fixture.repository
+        let result = try fixture.run("--top", "1000", variables: ["COLUMNS": "200"])
         #expect(result.number(of: "commit") == Int(try git.git("rev-list", "--count", "HEAD")))
         let paths = try git.git("log", "--format=", "--name-only").split(separator: "\n")
         #expect(result.number(of: "file") == Set(paths).count)
@@ -63,40 +63,40 @@ import Testing
 
     @Test("Two simultaneous runs share the work, and the store is the same as after one run")
     func twoAtOnce() throws {
-        let world = try World(commits: 400)
-        let arguments = [world.folder, "--store", world.store(), "--batch", "10"]
+        let fixture = try HistoryFixture(commits: 400)
+        let arguments = [fixture.folder, "--store", fixture.store(), "--batch", "10"]
         let first = try Program(arguments)
         let second = try Program(arguments)
         let results = [try first.end(), try second.end()]
         for result in results { #expect(result.status == 0, "\(result.notes)") }
-        let after = try world.run()
+        let after = try fixture.run()
         #expect(after.notes == "nothing new to import\n")
-        #expect(after.output == (try world.run(store: "other")).output)
+        #expect(after.output == (try fixture.run(store: "other")).output)
     }
 
     @Test("The program imports a shallow clone, and later the rest of its history")
     func shallow() throws {
-        let world = try World(commits: 60)
-        try world.repository.git("clone", "--quiet", "--depth=10", "file://\(world.folder)", "clone")
-        let clone = world.folder + "/clone"
-        let first = try Program.run(clone, "--store", world.store())
+        let fixture = try HistoryFixture(commits: 60)
+        try fixture.repository.git("clone", "--quiet", "--depth=10", "file://\(fixture.folder)", "clone")
+        let clone = fixture.folder + "/clone"
+        let first = try Program.run(clone, "--store", fixture.store())
         #expect(first.notes.contains("shallow clone"))
         let had = try #require(first.number(of: "commit"))
         #expect((1..<60).contains(had))
-        try world.repository.shell("git -C clone fetch --quiet --unshallow")
-        let second = try Program.run(clone, "--store", world.store())
+        try fixture.repository.shell("git -C clone fetch --quiet --unshallow")
+        let second = try Program.run(clone, "--store", fixture.store())
         #expect(second.notes.contains("\(60 - had) commits imported, \(had) there already"))
         #expect(second.number(of: "commit") == 60)
-        #expect(try Program.run(clone, "--store", world.store()).notes == "nothing new to import\n")
+        #expect(try Program.run(clone, "--store", fixture.store()).notes == "nothing new to import\n")
     }
 
     @Test("After a history was rewritten, the program imports missing commits and keeps the old ones")
     func rewritten() throws {
-        let world = try World(commits: 20)
-        _ = try world.run()
-        try world.repository.git("reset", "--quiet", "--soft", "HEAD~5")
-        try world.repository.addCommits(3, seed: 9)
-        let result = try world.run()
+        let fixture = try HistoryFixture(commits: 20)
+        _ = try fixture.run()
+        try fixture.repository.git("reset", "--quiet", "--soft", "HEAD~5")
+        try fixture.repository.addCommits(3, seed: 9)
+        let result = try fixture.run()
         #expect(result.notes.contains("was it rewritten"))
         #expect(result.notes.contains("3 commits imported"))
         #expect(result.number(of: "commit") == 23)

@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized) struct InputTests {
     @Test("An empty repository has no commits to import")
     func emptyRepository() throws {
-        let result = try World().run()
+        let result = try HistoryFixture().run()
         #expect(result.status == 0)
         #expect(result.output == "There are no commits in the store.\n")
         #expect(result.notes == "nothing new to import\n")
@@ -18,72 +18,72 @@ import Testing
         arguments: ["", "/missing"]
     )
     func noRepository(path: String) throws {
-        let world = try World()
+        let fixture = try HistoryFixture()
         let folder = NSTemporaryDirectory() + "history-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let result = try Program.run(folder + path, "--store", world.store())
+        let result = try Program.run(folder + path, "--store", fixture.store())
         #expect(result.status == 1)
         #expect(result.notes.hasPrefix("history: ") && result.output.isEmpty)
-        #expect(!FileManager.default.fileExists(atPath: world.store()))
+        #expect(!FileManager.default.fileExists(atPath: fixture.store()))
     }
 
     @Test("The program does not change a file that is not a store")
     func notAStore() throws {
-        let world = try World(commits: 1)
-        try world.repository.write("precious", to: "store.sqlite")
-        let result = try world.run()
+        let fixture = try HistoryFixture(commits: 1)
+        try fixture.repository.write("precious", to: "store.sqlite")
+        let result = try fixture.run()
         #expect(result.status == 1)
         #expect(result.notes.contains("--store"))
-        #expect(try String(contentsOfFile: world.store(), encoding: .utf8) == "precious")
+        #expect(try String(contentsOfFile: fixture.store(), encoding: .utf8) == "precious")
     }
 
     @Test("Before the first import, a run that only answers fails and does not create a store")
     func nothingToAnswerFrom() throws {
-        let world = try World(commits: 1)
-        #expect(try world.run("--no-import").status == 1)
-        #expect(try world.stored() == nil)
+        let fixture = try HistoryFixture(commits: 1)
+        #expect(try fixture.run("--no-import").status == 1)
+        #expect(try fixture.stored() == nil)
     }
 
     @Test("The program skips or refuses a malformed record, depending on its option")
     func malformed() throws {
-        let world = try World(commits: 30)
-        var log = try world.log()
+        let fixture = try HistoryFixture(commits: 30)
+        var log = try fixture.log()
         let starts = log.recordStarts
         // The hash of the eleventh commit loses its first digit.
         log.remove(at: starts[10] + 7)
-        try log.write(to: world.repository.folder.appendingPathComponent("log"))
-        let path = world.folder + "/log"
+        try log.write(to: fixture.repository.folder.appendingPathComponent("log"))
+        let path = fixture.folder + "/log"
 
-        let skipped = try Program.run("--input", path, "--store", world.store("skip"), "--malformed", "skip")
+        let skipped = try Program.run("--input", path, "--store", fixture.store("skip"), "--malformed", "skip")
         #expect(skipped.status == 0)
         #expect(skipped.notes.contains("1 malformed record skipped"))
         // Without its beginning, a record damages the one before it, because the parser cannot find the end of that
         // one.
         #expect(skipped.number(of: "commit") == 28)
 
-        let refused = try Program.run("--input", path, "--store", world.store("refuse"), "--malformed=refuse")
+        let refused = try Program.run("--input", path, "--store", fixture.store("refuse"), "--malformed=refuse")
         #expect(refused.status == 1)
         #expect(refused.notes.contains("record 10, line "))
-        #expect(try world.stored("refuse") == 9)
+        #expect(try fixture.stored("refuse") == 9)
 
         // The repository has the commits that the damaged log lacked.
         for store in ["skip", "refuse"] {
-            #expect(try world.run(store: store).notes.contains("\(store == "skip" ? 2 : 21) commits imported"))
-            #expect(try world.stored(store) == 30)
+            #expect(try fixture.run(store: store).notes.contains("\(store == "skip" ? 2 : 21) commits imported"))
+            #expect(try fixture.stored(store) == 30)
         }
     }
 
     @Test("A truncated log on standard input is an error, and the commits before the cut are stored")
     func truncated() throws {
-        let world = try World(commits: 30)
-        let log = try world.log()
-        let run = try world.start(batch: 10)
+        let fixture = try HistoryFixture(commits: 30)
+        let log = try fixture.log()
+        let run = try fixture.start(batch: 10)
         run.feed(log.dropLast(3))
         let result = try run.end()
         #expect(result.status == 1)
         #expect(result.notes.contains("ends in the middle of a record"))
-        #expect(try world.stored() == 29)
+        #expect(try fixture.stored() == 29)
     }
 
     @Test("The program prints its usage with --help, and reports an unknown option")
@@ -98,8 +98,8 @@ import Testing
 
     @Test("No line of the output is wider than the terminal", arguments: [20, 40, 80, 120])
     func width(columns: Int) throws {
-        let world = try World(commits: 60)
-        let result = try world.run(variables: ["COLUMNS": "\(columns)"])
+        let fixture = try HistoryFixture(commits: 60)
+        let result = try fixture.run(variables: ["COLUMNS": "\(columns)"])
         #expect(result.number(of: "commit") == 60)
         #expect(result.lines.allSatisfy { TextWidth.width($0) <= columns })
         // The output is not a terminal, so the program does not draw.

@@ -73,31 +73,35 @@ import Testing
         ([("x/", 1)], [("x", 2)], "+x -x"),
     ]
 
-    @Test(arguments: cases.indices)
-    func `a change is told as what it is`(index: Int) async throws {
+    @Test("Each change is reported as its kind: added, edited, moved or deleted", arguments: cases.indices)
+    func kindsOfChanges(index: Int) async throws {
         let (before, after, expected) = Self.cases[index]
         let changes = FolderChanges(Self.scan(after), try await Self.known(before)) { _, _ in true }
         #expect(Self.text(changes) == expected)
     }
 
-    @Test func `a file of the same inode and another size is another one`() async throws {
+    @Test("A file with the same inode and another size is a different file")
+    func sameInodeOtherSize() async throws {
         let known = try await Self.known([("a", 1)])
         let item = FolderItem(path: "b", isFolder: false, stamp: Self.stamp(1, size: 7))
         #expect(Self.text(FolderChanges(FolderScan(items: [item]), known) { _, _ in true }) == "+b -a")
     }
 
-    @Test func `a file of the same inode, size and time, and another content, is another one`() async throws {
+    @Test("A file with the same inode, size and time and other content is a different file")
+    func sameInodeOtherContent() async throws {
         let known = try await Self.known([("a", 1)])
         #expect(Self.text(FolderChanges(Self.scan([("b", 1)]), known) { _, _ in false }) == "+b -a")
     }
 
-    @Test func `nothing is deleted of what a scan has left out`() async throws {
+    @Test("Files that a scan has skipped are not deleted")
+    func skippedByScan() async throws {
         let known = try await Self.known([("f/", 1), ("f/a", 2), ("f-b", 3), ("x", 4)])
         let scan = FolderScan(items: [], skipped: ["f": "a symbolic link", "x": "a FIFO"])
         #expect(Self.text(FolderChanges(scan, known) { _, _ in true }) == "-f-b")
     }
 
-    @Test func `two spellings of one letter are two paths`() async throws {
+    @Test("Two Unicode spellings of one letter are two paths")
+    func twoSpellings() async throws {
         let known = try await Self.known([("\u{E9}/", 1), ("\u{E9}/a", 2)])
         let changes = FolderChanges(Self.scan([("e\u{301}/", 1), ("e\u{301}/a", 2)]), known) { _, _ in true }
         #expect(Self.text(changes).utf8.elementsEqual("\u{E9}>e\u{301}".utf8))

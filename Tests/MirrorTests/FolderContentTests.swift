@@ -4,130 +4,139 @@ import Testing
 /// Another program may give content to a folder. The mirror shows the content as a file beside the folder.
 @Suite struct FolderContentTests {
     /// Converts a file at the remote to a folder, as other programs do.
-    private func convert(_ world: MirrorWorld, _ path: String = "n.txt") throws {
-        let place = world.remote.appending(path: path)
-        try FileManager.default.moveItem(at: place, to: world.remote.appending(path: path + "%payload"))
-        try world.write("remote/home/\(path)/child", "child")
+    private func convert(_ fixture: MirrorFixture, _ path: String = "n.txt") throws {
+        let place = fixture.remote.appending(path: path)
+        try FileManager.default.moveItem(at: place, to: fixture.remote.appending(path: path + "%payload"))
+        try fixture.write("remote/home/\(path)/child", "child")
     }
 
-    private func texts(_ world: MirrorWorld, _ side: String) throws -> [String: String] {
-        try world.tree(side).compactMapValues { $0.map { String(decoding: $0, as: UTF8.self) } }
+    private func texts(_ fixture: MirrorFixture, _ side: String) throws -> [String: String] {
+        try fixture.tree(side).compactMapValues { $0.map { String(decoding: $0, as: UTF8.self) } }
     }
 
-    private func remove(_ world: MirrorWorld, _ path: String) throws {
-        try FileManager.default.removeItem(at: world.url(path))
+    private func remove(_ fixture: MirrorFixture, _ path: String) throws {
+        try FileManager.default.removeItem(at: fixture.url(path))
     }
 
-    /// A world in which both sides know the file when it becomes a folder.
-    private func converted() throws -> MirrorWorld {
-        let world = try MirrorWorld()
-        try world.write("a/n.txt", "content")
-        try world.settle()
-        try convert(world)
-        return world
+    /// A fixture in which both sides know the file when it becomes a folder.
+    private func converted() throws -> MirrorFixture {
+        let fixture = try MirrorFixture()
+        try fixture.write("a/n.txt", "content")
+        try fixture.settle()
+        try convert(fixture)
+        return fixture
     }
 
     private static let both = ["n (content).txt": "content", "n.txt/child": "child"]
 
-    @Test func `a file that becomes a folder has its content beside it`() throws {
-        let world = try converted()
-        try world.settle()
-        for side in ["a", "b"] { #expect(try texts(world, side) == Self.both) }
-        #expect(!FileManager.default.fileExists(atPath: world.url("stores/a.trash").path))
-        #expect(try texts(world, "remote/home") == ["n.txt%payload": "content", "n.txt/child": "child"])
+    @Test("If a file becomes a folder, its content appears as a file beside the folder")
+    func fileBecomesFolder() throws {
+        let fixture = try converted()
+        try fixture.settle()
+        for side in ["a", "b"] { #expect(try texts(fixture, side) == Self.both) }
+        #expect(!FileManager.default.fileExists(atPath: fixture.url("stores/a.trash").path))
+        #expect(try texts(fixture, "remote/home") == ["n.txt%payload": "content", "n.txt/child": "child"])
     }
 
-    @Test func `it comes to a machine that has never seen the file`() throws {
-        let world = try MirrorWorld()
-        try world.write("remote/home/n.txt%payload", "content")
-        try world.write("remote/home/n.txt/child", "child")
-        try world.once("a")
-        #expect(try texts(world, "a") == Self.both)
+    @Test("A machine that has never seen the file receives the content of the folder")
+    func newMachine() throws {
+        let fixture = try MirrorFixture()
+        try fixture.write("remote/home/n.txt%payload", "content")
+        try fixture.write("remote/home/n.txt/child", "child")
+        try fixture.once("a")
+        #expect(try texts(fixture, "a") == Self.both)
     }
 
-    @Test func `edits of it go both ways`() throws {
-        let world = try converted()
-        try world.settle()
-        try world.write("a/n (content).txt", "edited here")
-        try world.settle()
-        #expect(try world.read("remote/home/n.txt%payload") == "edited here")
-        #expect(try world.read("b/n (content).txt") == "edited here")
-        try world.write("remote/home/n.txt%payload", "edited there")
-        try world.settle()
-        for side in ["a", "b"] { #expect(try world.read("\(side)/n (content).txt") == "edited there") }
-        try world.settle()
-        #expect(try texts(world, "remote/home").count == 2)
+    @Test("Edits of a folder's content are transferred in both directions")
+    func editsBothWays() throws {
+        let fixture = try converted()
+        try fixture.settle()
+        try fixture.write("a/n (content).txt", "edited here")
+        try fixture.settle()
+        #expect(try fixture.read("remote/home/n.txt%payload") == "edited here")
+        #expect(try fixture.read("b/n (content).txt") == "edited here")
+        try fixture.write("remote/home/n.txt%payload", "edited there")
+        try fixture.settle()
+        for side in ["a", "b"] { #expect(try fixture.read("\(side)/n (content).txt") == "edited there") }
+        try fixture.settle()
+        #expect(try texts(fixture, "remote/home").count == 2)
     }
 
-    @Test func `an edit of the file arrives in the content of the folder`() throws {
-        let world = try converted()
-        try world.write("a/n.txt", "edited")
-        try world.settle()
-        #expect(try texts(world, "remote/home") == ["n.txt%payload": "edited", "n.txt/child": "child"])
+    @Test("An edit of the file arrives in the content of the folder")
+    func editOfFile() throws {
+        let fixture = try converted()
+        try fixture.write("a/n.txt", "edited")
+        try fixture.settle()
+        #expect(try texts(fixture, "remote/home") == ["n.txt%payload": "edited", "n.txt/child": "child"])
         for side in ["a", "b"] {
-            #expect(try texts(world, side) == ["n (content).txt": "edited", "n.txt/child": "child"])
+            #expect(try texts(fixture, side) == ["n (content).txt": "edited", "n.txt/child": "child"])
         }
     }
 
-    @Test func `two who have changed it have both versions`() throws {
-        let world = try converted()
-        try world.settle()
-        try world.write("a/n (content).txt", "what a wrote")
-        try world.write("b/n (content).txt", "what b wrote")
-        try world.settle()
+    @Test("If both sides have changed the content, both versions are kept")
+    func conflictKeepsBoth() throws {
+        let fixture = try converted()
+        try fixture.settle()
+        try fixture.write("a/n (content).txt", "what a wrote")
+        try fixture.write("b/n (content).txt", "what b wrote")
+        try fixture.settle()
         for side in ["a", "b"] {
-            let texts = try texts(world, side)
+            let texts = try texts(fixture, side)
             #expect(texts["n (content).txt"] == "what a wrote")
             #expect(texts.count == 3 && texts.values.contains("what b wrote"), "\(texts)")
         }
     }
 
-    @Test func `it comes back where it alone is deleted, and a copy where it is moved`() throws {
-        let world = try converted()
-        try world.settle()
-        try remove(world, "a/n (content).txt")
-        try world.settle()
-        #expect(try texts(world, "a") == Self.both)
-        try FileManager.default.moveItem(at: world.url("a/n (content).txt"), to: world.url("a/other.txt"))
-        try world.settle()
+    @Test("The content file comes back if it alone is deleted, and a copy remains if it is moved")
+    func deletedOrMovedAlone() throws {
+        let fixture = try converted()
+        try fixture.settle()
+        try remove(fixture, "a/n (content).txt")
+        try fixture.settle()
+        #expect(try texts(fixture, "a") == Self.both)
+        try FileManager.default.moveItem(at: fixture.url("a/n (content).txt"), to: fixture.url("a/other.txt"))
+        try fixture.settle()
         for side in ["a", "b"] {
-            #expect(try texts(world, side) == Self.both.merging(["other.txt": "content"]) { $1 })
+            #expect(try texts(fixture, side) == Self.both.merging(["other.txt": "content"]) { $1 })
         }
     }
 
-    @Test func `it is deleted with its folder`() throws {
-        let world = try converted()
+    @Test("The content is deleted with its folder")
+    func deletedWithFolder() throws {
+        let fixture = try converted()
         // The other file keeps the folder from being empty: the mirror would take an empty folder for an unmounted
         // disk.
-        try world.write("a/other", "other")
-        try world.settle()
-        try remove(world, "a/n (content).txt")
-        try remove(world, "a/n.txt")
-        try world.settle()
-        for side in ["a", "b", "remote/home"] { #expect(try texts(world, side) == ["other": "other"]) }
+        try fixture.write("a/other", "other")
+        try fixture.settle()
+        try remove(fixture, "a/n (content).txt")
+        try remove(fixture, "a/n.txt")
+        try fixture.settle()
+        for side in ["a", "b", "remote/home"] { #expect(try texts(fixture, side) == ["other": "other"]) }
     }
 
-    @Test func `it is moved with its folder`() throws {
-        let world = try converted()
-        try world.settle()
-        try FileManager.default.moveItem(at: world.url("a/n.txt"), to: world.url("a/m"))
-        try world.settle()
+    @Test("The content is moved with its folder")
+    func movedWithFolder() throws {
+        let fixture = try converted()
+        try fixture.settle()
+        try FileManager.default.moveItem(at: fixture.url("a/n.txt"), to: fixture.url("a/m"))
+        try fixture.settle()
         for side in ["a", "b"] {
-            #expect(try texts(world, side) == ["m (content)": "content", "m/child": "child"])
+            #expect(try texts(fixture, side) == ["m (content)": "content", "m/child": "child"])
         }
-        #expect(try texts(world, "remote/home") == ["m%payload": "content", "m/child": "child"])
+        #expect(try texts(fixture, "remote/home") == ["m%payload": "content", "m/child": "child"])
     }
 
-    @Test func `a file that has its name already stays`() throws {
-        let world = try MirrorWorld()
-        try world.write("a/n.txt", "content")
-        try world.write("a/n (content).txt", "another file")
-        try world.settle()
-        try convert(world)
-        try world.settle()
+    @Test("A file that already has the name of the content stays")
+    func nameTaken() throws {
+        let fixture = try MirrorFixture()
+        try fixture.write("a/n.txt", "content")
+        try fixture.write("a/n (content).txt", "another file")
+        try fixture.settle()
+        try convert(fixture)
+        try fixture.settle()
         for side in ["a", "b"] {
             #expect(
-                try texts(world, side) == [
+                try texts(fixture, side) == [
                     "n (content).txt": "another file", "n (content) 2.txt": "content", "n.txt/child": "child",
                 ]
             )

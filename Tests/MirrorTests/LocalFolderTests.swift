@@ -30,7 +30,8 @@ import Testing
         }
     }
 
-    @Test func `a file that is as it was is replaced, and one that is not stays`() throws {
+    @Test("An unchanged file is replaced, and a changed file stays")
+    func replaceUnchanged() throws {
         let scratch = try Scratch()
         try scratch.write("a", "ours")
         let stamp = try #require(try scratch.folder.item("a")).stamp
@@ -46,7 +47,8 @@ import Testing
         #expect(try scratch.read("a") == "ours once more" && scratch.names == ["a"])
     }
 
-    @Test func `nothing is put where there is something`() throws {
+    @Test("No file is placed at an occupied path")
+    func placeOccupied() throws {
         let scratch = try Scratch()
         let staged = try scratch.folder.stage(scratch.source, for: "a")
         try scratch.write("a", "ours")
@@ -57,7 +59,8 @@ import Testing
         #expect(try !scratch.folder.move("nothing", to: "c"))
     }
 
-    @Test func `what has changed is not deleted, and a folder with something in it is not`() throws {
+    @Test("Changed files and folders with content are not deleted")
+    func deleteUnchanged() throws {
         let scratch = try Scratch()
         try scratch.write("a", "ours")
         let stamp = try #require(try scratch.folder.item("a")).stamp
@@ -71,7 +74,8 @@ import Testing
         #expect(try !scratch.folder.delete("f", isFolder: true, folder.stamp))
     }
 
-    @Test func `a scan leaves out what is being written, and a sweep removes it`() throws {
+    @Test("A scan skips temporary files, and a sweep removes them")
+    func temporaryFiles() throws {
         let scratch = try Scratch()
         try scratch.write("a", "1")
         _ = try scratch.folder.stage(scratch.source, for: "a")
@@ -80,7 +84,8 @@ import Testing
         #expect(try scratch.names == ["a"])
     }
 
-    @Test func `what was written in the moment of an exchange is kept, and found by a sweep`() throws {
+    @Test("An edit during an exchange is kept, and a sweep finds it")
+    func writtenDuringExchange() throws {
         let scratch = try Scratch()
         try scratch.write("a.txt", "ours")
         let stamp = try #require(try scratch.folder.item("a.txt")).stamp
@@ -99,7 +104,8 @@ import Testing
         #expect(try scratch.names == found.map(\.text) + ["a.txt"])
     }
 
-    @Test func `what was replaced is swept, before an exchange and behind it`() throws {
+    @Test("A sweep removes replaced files, before and after an exchange")
+    func sweepReplaced() throws {
         let scratch = try Scratch()
         try scratch.write("a", "ours")
         let stamp = try #require(try scratch.folder.item("a")).stamp
@@ -112,7 +118,8 @@ import Testing
         #expect(try scratch.names == ["a"])
     }
 
-    @Test func `a file that is written while it is sent is not sent`() async throws {
+    @Test("A file that is being written is not uploaded")
+    func writtenWhileSent() async throws {
         let scratch = try Scratch()
         try Data(repeating: 1, count: 600_000).write(to: scratch.folder.url("a"))
         let (body, _) = try StableFile.body("a", in: scratch.folder)
@@ -126,7 +133,8 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `a name that is not text is left out`() throws {
+        @Test("A name that is not valid UTF-8 is skipped")
+        func nameNotText() throws {
             let scratch = try Scratch()
             try FileManager.default.createDirectory(at: scratch.folder.url("f"), withIntermediateDirectories: true)
             for folder in [scratch.folder.root, scratch.folder.url("f")] {
@@ -140,7 +148,8 @@ import Testing
         }
     #endif
 
-    @Test func `a folder that is not there is an error, and no empty one`() throws {
+    @Test("A missing folder is an error and does not count as an empty folder")
+    func missingFolder() throws {
         let scratch = try Scratch()
         try FileManager.default.removeItem(at: scratch.folder.root)
         #expect(throws: FolderError.self) { try scratch.folder.scan() }

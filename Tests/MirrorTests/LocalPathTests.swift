@@ -9,8 +9,8 @@ import Testing
     /// slash after it.
     static let names = ["\u{301}accent", "\u{1F3FD}.txt", "\u{FE0F}", "\u{93F}hindi", "\u{200D}x", "ends\u{600}"]
 
-    @Test(arguments: names)
-    func `a name that combines with a slash is a name`(name: String) {
+    @Test("A name that begins with a combining mark after a slash is a name", arguments: names)
+    func combiningSlash(name: String) {
         let path = LocalPath(["f", name, "g"])
         #expect(path.names.map { Array($0.utf8) } == ["f", name, "g"].map { Array($0.utf8) })
         #expect(path.last == "g" && path.folder == LocalPath(["f", name]) && path.folder?.last == name)
@@ -20,7 +20,8 @@ import Testing
         #expect(LocalPath([name, "a"]).folders == [LocalPath(name)])
     }
 
-    @Test func `two spellings of one letter are two names`() {
+    @Test("Two Unicode spellings of one letter are two names")
+    func twoSpellings() {
         let (first, second) = (LocalPath("\u{E9}"), LocalPath("e\u{301}"))
         #expect(first != second && Set([first, second]).count == 2 && second < first)
         #expect(!LocalPath("e\u{301}/a").isBelow(first) && LocalPath("e\u{301}/a").isBelow(second))

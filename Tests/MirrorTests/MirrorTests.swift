@@ -4,284 +4,307 @@ import Testing
 /// The program with a folder as its remote. The tests cover changes on both sides, and states in which it cannot
 /// continue.
 @Suite struct MirrorTests {
-    @Test func `a folder that cannot be deleted here is the one that others make anew`() throws {
-        let world = try MirrorWorld()
-        try world.write("a/f/deep/one", "one")
-        try world.settle()
+    @Test("A local folder that cannot be deleted becomes the folder that others create again")
+    func undeletableFolder() throws {
+        let fixture = try MirrorFixture()
+        try fixture.write("a/f/deep/one", "one")
+        try fixture.settle()
         // The mirror leaves the pipe out. The pipe keeps the folder on this side.
-        #expect(mkfifo(world.url("a/f/deep/pipe").path, 0o600) == 0)
-        try FileManager.default.removeItem(at: world.url("b/f/deep"))
-        try world.settle()
-        try world.write("b/f/deep/two", "two")
-        try world.settle()
-        #expect(try world.read("a/f/deep/two") == "two")
-        try world.write("a/f/deep/two", "changed here")
-        try world.settle()
-        #expect(try world.read("b/f/deep/two") == "changed here")
+        #expect(mkfifo(fixture.url("a/f/deep/pipe").path, 0o600) == 0)
+        try FileManager.default.removeItem(at: fixture.url("b/f/deep"))
+        try fixture.settle()
+        try fixture.write("b/f/deep/two", "two")
+        try fixture.settle()
+        #expect(try fixture.read("a/f/deep/two") == "two")
+        try fixture.write("a/f/deep/two", "changed here")
+        try fixture.settle()
+        #expect(try fixture.read("b/f/deep/two") == "changed here")
     }
 
-    @Test func `a folder is there and elsewhere, byte for byte`() throws {
-        let world = try MirrorWorld()
-        try world.write("a/notes/left hand.txt", "Light is the left hand of darkness")
-        try world.write("a/50% off", Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) }))
-        try world.write("a/empty", "")
-        try FileManager.default.createDirectory(at: world.url("a/folder"), withIntermediateDirectories: true)
-        try world.once("a")
-        try world.once("b")
-        let tree = try world.tree("a")
-        #expect(try world.tree("b") == tree && tree.count == 5)
-        #expect(try Data(contentsOf: world.remote.appending(path: "50%25 off")) == tree["50% off"])
+    @Test("The folder on the other side is identical, byte for byte")
+    func identicalFolders() throws {
+        let fixture = try MirrorFixture()
+        try fixture.write("a/notes/left hand.txt", "Light is the left hand of darkness")
+        try fixture.write("a/50% off", Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) }))
+        try fixture.write("a/empty", "")
+        try FileManager.default.createDirectory(at: fixture.url("a/folder"), withIntermediateDirectories: true)
+        try fixture.once("a")
+        try fixture.once("b")
+        let tree = try fixture.tree("a")
+        #expect(try fixture.tree("b") == tree && tree.count == 5)
+        #expect(try Data(contentsOf: fixture.remote.appending(path: "50%25 off")) == tree["50% off"])
     }
 
-    @Test func `what cannot be sent is named, and all else is`() throws {
-        let world = try MirrorWorld()
+    @Test("Files that cannot be uploaded are named, and all others are uploaded")
+    func unsendableFiles() throws {
+        let fixture = try MirrorFixture()
         // The remote encodes this name with 300 bytes.
         let long = String(repeating: "%", count: 100)
-        try world.write("a/f/\(long)", "no such name there")
-        try world.write("a/f/other", "other")
-        let program = try world.start("a", "--once")
+        try fixture.write("a/f/\(long)", "no such name there")
+        try fixture.write("a/f/other", "other")
+        let program = try fixture.start("a", "--once")
         #expect(program.end() == 1)
         #expect(
             program.said.contains("an operation has failed:\nf/\(long): invalidKey"),
             "\(program.said.suffix(1000))"
         )
-        #expect(try world.read("remote/home/f/other") == "other")
-        try FileManager.default.moveItem(at: world.url("a/f/\(long)"), to: world.url("a/f/short"))
-        try world.once("a")
-        #expect(try world.read("remote/home/f/short") == "no such name there")
+        #expect(try fixture.read("remote/home/f/other") == "other")
+        try FileManager.default.moveItem(at: fixture.url("a/f/\(long)"), to: fixture.url("a/f/short"))
+        try fixture.once("a")
+        #expect(try fixture.read("remote/home/f/short") == "no such name there")
     }
 
-    @Test func `what others have put at the remote under names that are none is named`() throws {
-        let world = try MirrorWorld()
-        try world.write("a/one", "one")
-        try world.once("a")
-        try world.write("remote/home/50% q", "left out")
-        try world.write("remote/home/bad%name/in it", "left out with its folder")
-        let program = try world.start("a", "--once")
+    @Test("Remote files with invalid names are reported")
+    func invalidRemoteNames() throws {
+        let fixture = try MirrorFixture()
+        try fixture.write("a/one", "one")
+        try fixture.once("a")
+        try fixture.write("remote/home/50% q", "left out")
+        try fixture.write("remote/home/bad%name/in it", "left out with its folder")
+        let program = try fixture.start("a", "--once")
         #expect(program.end() == 0)
         for name in ["50% q", "bad%name"] {
             let line = "home/\(name) at the remote is left out: give it a name there without a percent sign"
             #expect(program.said.components(separatedBy: line).count == 2, "\(program.said.suffix(1000))")
         }
-        #expect(try world.tree("a").keys.sorted() == ["one"])
-        #expect(try world.read("remote/home/50% q") == "left out")
+        #expect(try fixture.tree("a").keys.sorted() == ["one"])
+        #expect(try fixture.read("remote/home/50% q") == "left out")
     }
 
-    @Test func `edits, moves and deletes go both ways`() throws {
-        let world = try MirrorWorld()
-        for path in ["a/f/one", "a/f/two", "a/g/three"] { try world.write(path, path) }
-        try world.settle()
-        try FileManager.default.moveItem(at: world.url("a/f"), to: world.url("a/h"))
-        try world.write("a/h/one", "changed behind the move")
-        try FileManager.default.removeItem(at: world.url("b/g"))
-        try world.write("b/f/four", "made on the other side")
-        try world.settle()
-        try world.expectSame()
-        #expect(try world.read("a/h/one") == "changed behind the move")
-        #expect(try world.tree("a")["g"] == nil && world.tree("a")["h/two"] != nil)
-        #expect(try world.tree("a").values.contains(Data("made on the other side".utf8)))
+    @Test("Edits, moves and deletes are transferred in both directions")
+    func bothDirections() throws {
+        let fixture = try MirrorFixture()
+        for path in ["a/f/one", "a/f/two", "a/g/three"] { try fixture.write(path, path) }
+        try fixture.settle()
+        try FileManager.default.moveItem(at: fixture.url("a/f"), to: fixture.url("a/h"))
+        try fixture.write("a/h/one", "changed behind the move")
+        try FileManager.default.removeItem(at: fixture.url("b/g"))
+        try fixture.write("b/f/four", "made on the other side")
+        try fixture.settle()
+        try fixture.expectSame()
+        #expect(try fixture.read("a/h/one") == "changed behind the move")
+        #expect(try fixture.tree("a")["g"] == nil && fixture.tree("a")["h/two"] != nil)
+        #expect(try fixture.tree("a").values.contains(Data("made on the other side".utf8)))
     }
 
-    @Test func `two who have changed a file have both versions, under two names`() throws {
-        let world = try MirrorWorld()
-        try world.write("a/notes.txt", "base")
-        try world.settle()
-        try world.write("a/notes.txt", "what a wrote")
-        try world.write("b/notes.txt", "what b wrote, and more")
-        try world.settle()
-        try world.expectSame()
-        let names = try world.tree("a").keys.sorted()
+    @Test("If both sides have changed a file, both versions are kept under two names")
+    func conflictingEdits() throws {
+        let fixture = try MirrorFixture()
+        try fixture.write("a/notes.txt", "base")
+        try fixture.settle()
+        try fixture.write("a/notes.txt", "what a wrote")
+        try fixture.write("b/notes.txt", "what b wrote, and more")
+        try fixture.settle()
+        try fixture.expectSame()
+        let names = try fixture.tree("a").keys.sorted()
         #expect(names.count == 2 && names[1] == "notes.txt")
         #expect(names[0].wholeMatch(of: /notes \(conflict from b \d{4}-\d\d-\d\d\)\.txt/) != nil, "\(names)")
-        #expect(try world.read("a/notes.txt") == "what a wrote")
-        #expect(try world.read("a/\(names[0])") == "what b wrote, and more")
+        #expect(try fixture.read("a/notes.txt") == "what a wrote")
+        #expect(try fixture.read("a/\(names[0])") == "what b wrote, and more")
         let line = "notes.txt is \(names[0]) now: another one has come\n"
-        #expect(try world.read("b.log").components(separatedBy: line).count == 2, "It is told once.")
-        #expect(try !world.read("a.log").contains("another one has come"))
+        #expect(try fixture.read("b.log").components(separatedBy: line).count == 2, "It is told once.")
+        #expect(try !fixture.read("a.log").contains("another one has come"))
     }
 
-    @Test func `two who have made a file of one name have both, and one where it is the same`() throws {
-        let world = try MirrorWorld()
+    @Test("Two new files with one name are both kept, or become one if they are equal")
+    func conflictingCreates() throws {
+        let fixture = try MirrorFixture()
         for side in ["a", "b"] {
-            try world.write("\(side)/same.txt", "what both wrote")
-            try world.write("\(side)/other.txt", "what \(side) wrote")
+            try fixture.write("\(side)/same.txt", "what both wrote")
+            try fixture.write("\(side)/other.txt", "what \(side) wrote")
         }
-        try world.settle()
-        try world.expectSame()
-        let tree = try world.tree("a")
+        try fixture.settle()
+        try fixture.expectSame()
+        let tree = try fixture.tree("a")
         #expect(tree.count == 3 && tree["same.txt"] == Data("what both wrote".utf8), "\(tree.keys.sorted())")
         #expect(
             Set(tree.values) == [Data("what both wrote".utf8), Data("what a wrote".utf8), Data("what b wrote".utf8)]
         )
-        let said = try world.read("b.log")
+        let said = try fixture.read("b.log")
         #expect(said.contains("other.txt is other (conflict from b ") && !said.contains("same.txt is"))
     }
 
-    @Test func `a delete takes nothing with it that was changed elsewhere`() throws {
-        let world = try MirrorWorld()
-        for path in ["a/f/kept", "a/f/gone", "a/g", "a/stays"] { try world.write(path, "base") }
-        try world.settle()
-        try FileManager.default.removeItem(at: world.url("a/f"))
-        try FileManager.default.removeItem(at: world.url("a/g"))
-        try world.write("b/f/kept", "worth something")
-        try world.write("b/g", "this too")
-        try world.settle()
-        try world.expectSame()
-        #expect(try world.read("a/f/kept") == "worth something" && world.read("a/g") == "this too")
-        #expect(try world.tree("b")["f/gone"] == nil)
+    @Test("A delete does not remove files that were changed on the other side")
+    func deletedAndEdited() throws {
+        let fixture = try MirrorFixture()
+        for path in ["a/f/kept", "a/f/gone", "a/g", "a/stays"] { try fixture.write(path, "base") }
+        try fixture.settle()
+        try FileManager.default.removeItem(at: fixture.url("a/f"))
+        try FileManager.default.removeItem(at: fixture.url("a/g"))
+        try fixture.write("b/f/kept", "worth something")
+        try fixture.write("b/g", "this too")
+        try fixture.settle()
+        try fixture.expectSame()
+        #expect(try fixture.read("a/f/kept") == "worth something" && fixture.read("a/g") == "this too")
+        #expect(try fixture.tree("b")["f/gone"] == nil)
     }
 
-    @Test func `a file takes the place of a folder, and a folder that of a file`() throws {
-        let world = try MirrorWorld()
-        try world.write("a/x/inside", "1")
-        try world.write("a/y", "2")
-        try world.settle()
-        try FileManager.default.removeItem(at: world.url("a/x"))
-        try FileManager.default.removeItem(at: world.url("a/y"))
-        try world.write("a/x", "now a file")
-        try world.write("a/y/inside", "now in a folder")
-        try world.settle()
-        try world.expectSame()
-        #expect(try world.read("b/x") == "now a file" && world.read("b/y/inside") == "now in a folder")
+    @Test("A file can replace a folder, and a folder can replace a file")
+    func fileReplacesFolder() throws {
+        let fixture = try MirrorFixture()
+        try fixture.write("a/x/inside", "1")
+        try fixture.write("a/y", "2")
+        try fixture.settle()
+        try FileManager.default.removeItem(at: fixture.url("a/x"))
+        try FileManager.default.removeItem(at: fixture.url("a/y"))
+        try fixture.write("a/x", "now a file")
+        try fixture.write("a/y/inside", "now in a folder")
+        try fixture.settle()
+        try fixture.expectSame()
+        #expect(try fixture.read("b/x") == "now a file" && fixture.read("b/y/inside") == "now in a folder")
     }
 
-    @Test func `a file goes into a folder that has taken its place`() throws {
-        let world = try MirrorWorld()
-        try world.write("a/p", "1")
-        try world.write("a/draft", "2")
-        try world.settle()
+    @Test("A file can move into the folder that has replaced it")
+    func fileMovesIntoReplacement() throws {
+        let fixture = try MirrorFixture()
+        try fixture.write("a/p", "1")
+        try fixture.write("a/draft", "2")
+        try fixture.settle()
         for (old, folder, new) in [("a/p", "a/p", "a/p/old"), ("a/draft", "a/draft", "a/final")] {
-            try FileManager.default.moveItem(at: world.url(old), to: world.url("a/t"))
-            try FileManager.default.createDirectory(at: world.url(folder), withIntermediateDirectories: false)
-            try FileManager.default.moveItem(at: world.url("a/t"), to: world.url(new))
+            try FileManager.default.moveItem(at: fixture.url(old), to: fixture.url("a/t"))
+            try FileManager.default.createDirectory(at: fixture.url(folder), withIntermediateDirectories: false)
+            try FileManager.default.moveItem(at: fixture.url("a/t"), to: fixture.url(new))
         }
-        try world.write("a/draft/new", "3")
-        try world.settle()
-        try world.expectSame()
-        #expect(try world.read("b/p/old") == "1" && world.read("b/final") == "2" && world.read("b/draft/new") == "3")
+        try fixture.write("a/draft/new", "3")
+        try fixture.settle()
+        try fixture.expectSame()
+        #expect(try fixture.read("b/p/old") == "1" && fixture.read("b/final") == "2" && fixture.read("b/draft/new") == "3")
     }
 
-    @Test func `a folder here and a file elsewhere, of one name, are both kept`() throws {
-        let world = try MirrorWorld()
-        try world.write("a/base", "0")
-        try world.settle()
-        try world.write("b/x", "a file")
-        try world.write("b/y", "another one")
-        try world.once("b")
-        try world.write("a/x/inside", "in a folder")
-        #expect(mkfifo(world.url("a/y").path, 0o600) == 0)
-        try world.settle()
-        let texts = try world.tree("b").values.compactMap { $0.map { String(decoding: $0, as: UTF8.self) } }.sorted()
+    @Test("A local folder and a remote file with one name are both kept")
+    func folderMeetsFile() throws {
+        let fixture = try MirrorFixture()
+        try fixture.write("a/base", "0")
+        try fixture.settle()
+        try fixture.write("b/x", "a file")
+        try fixture.write("b/y", "another one")
+        try fixture.once("b")
+        try fixture.write("a/x/inside", "in a folder")
+        #expect(mkfifo(fixture.url("a/y").path, 0o600) == 0)
+        try fixture.settle()
+        let texts = try fixture.tree("b").values.compactMap { $0.map { String(decoding: $0, as: UTF8.self) } }.sorted()
         #expect(texts == ["0", "a file", "another one", "in a folder"])
     }
 
-    @Test func `names change places, here and there`() throws {
-        let world = try MirrorWorld()
-        for name in ["one", "two", "three"] { try world.write("a/\(name)", name) }
-        try world.settle()
+    @Test("Two files can exchange their names, on either side")
+    func exchangedNames() throws {
+        let fixture = try MirrorFixture()
+        for name in ["one", "two", "three"] { try fixture.write("a/\(name)", name) }
+        try fixture.settle()
         for (old, new) in [("one", "x"), ("two", "one"), ("three", "two"), ("x", "three")] {
-            try FileManager.default.moveItem(at: world.url("a/\(old)"), to: world.url("a/\(new)"))
+            try FileManager.default.moveItem(at: fixture.url("a/\(old)"), to: fixture.url("a/\(new)"))
         }
-        try world.settle()
-        try world.expectSame()
-        #expect(try world.read("b/one") == "two" && world.read("b/two") == "three" && world.read("b/three") == "one")
+        try fixture.settle()
+        try fixture.expectSame()
+        #expect(try fixture.read("b/one") == "two" && fixture.read("b/two") == "three" && fixture.read("b/three") == "one")
     }
 
-    @Test func `what is no file and no folder is left out, and told`() throws {
-        let world = try MirrorWorld()
-        try world.write("a/file", "1")
-        try FileManager.default.createSymbolicLink(at: world.url("a/link"), withDestinationURL: world.url("a/file"))
-        #expect(mkfifo(world.url("a/pipe").path, 0o600) == 0)
-        try world.once("a")
-        let said = try String(contentsOf: world.url("a.log"), encoding: .utf8)
+    @Test("Entries that are neither files nor folders are skipped and reported")
+    func specialFiles() throws {
+        let fixture = try MirrorFixture()
+        try fixture.write("a/file", "1")
+        try FileManager.default.createSymbolicLink(at: fixture.url("a/link"), withDestinationURL: fixture.url("a/file"))
+        #expect(mkfifo(fixture.url("a/pipe").path, 0o600) == 0)
+        try fixture.once("a")
+        let said = try String(contentsOf: fixture.url("a.log"), encoding: .utf8)
         #expect(said.contains("link is left out: a symbolic link") && said.contains("pipe is left out"))
-        #expect(try FileManager.default.contentsOfDirectory(atPath: world.remote.path) == ["file"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.remote.path) == ["file"])
     }
 
-    @Test func `while the remote is away changes are queued, and sent when it is back`() throws {
-        let world = try MirrorWorld()
-        try world.write("a/first", "1")
-        let program = try world.start("a")
-        try world.wait(for: "the first file") {
-            FileManager.default.fileExists(atPath: world.remote.appending(path: "first").path)
+    @Test("While the remote is unreachable, changes are queued, and they are uploaded later")
+    func remoteAway() throws {
+        let fixture = try MirrorFixture()
+        try fixture.write("a/first", "1")
+        let program = try fixture.start("a")
+        try fixture.wait(for: "the first file") {
+            FileManager.default.fileExists(atPath: fixture.remote.appending(path: "first").path)
         }
-        try FileManager.default.moveItem(at: world.url("remote"), to: world.url("away"))
-        try world.write("a/second", "2")
-        try world.wait(for: "a word of it") { program.said.contains("the remote cannot be reached") }
-        try FileManager.default.moveItem(at: world.url("away"), to: world.url("remote"))
-        try world.wait(for: "the second file") {
-            FileManager.default.fileExists(atPath: world.remote.appending(path: "second").path)
+        try FileManager.default.moveItem(at: fixture.url("remote"), to: fixture.url("away"))
+        try fixture.write("a/second", "2")
+        try fixture.wait(for: "a word of it") { program.said.contains("the remote cannot be reached") }
+        try FileManager.default.moveItem(at: fixture.url("away"), to: fixture.url("remote"))
+        try fixture.wait(for: "the second file") {
+            FileManager.default.fileExists(atPath: fixture.remote.appending(path: "second").path)
         }
         #expect(program.end(by: SIGTERM) == 0)
-        try world.once("b")
-        try world.expectSame()
+        try fixture.once("b")
+        try fixture.expectSame()
     }
 
-    @Test func `a folder that is empty all at once deletes nothing`() throws {
-        let world = try MirrorWorld()
-        for name in ["one", "two"] { try world.write("a/\(name)", name) }
-        try world.once("a")
-        for name in ["one", "two"] { try FileManager.default.removeItem(at: world.url("a/\(name)")) }
-        let program = try world.start("a", "--once")
+    @Test("A folder that is suddenly empty deletes nothing")
+    func suddenlyEmptyFolder() throws {
+        let fixture = try MirrorFixture()
+        for name in ["one", "two"] { try fixture.write("a/\(name)", name) }
+        try fixture.once("a")
+        for name in ["one", "two"] { try FileManager.default.removeItem(at: fixture.url("a/\(name)")) }
+        let program = try fixture.start("a", "--once")
         #expect(program.end() == 1 && program.said.contains("is empty, and was not"))
-        #expect(try world.tree("remote/home").count == 2)
+        #expect(try fixture.tree("remote/home").count == 2)
     }
 
-    @Test func `a remote that is not there any more is not made anew`() throws {
-        let world = try MirrorWorld()
-        try world.write("a/one", "1")
-        try world.once("a")
-        try FileManager.default.removeItem(at: world.url("remote"))
-        let program = try world.start("a", "--once")
+    @Test("A missing remote folder is not created again")
+    func missingRemote() throws {
+        let fixture = try MirrorFixture()
+        try fixture.write("a/one", "1")
+        try fixture.once("a")
+        try FileManager.default.removeItem(at: fixture.url("remote"))
+        let program = try fixture.start("a", "--once")
         #expect(program.end() == 1 && program.said.contains("is not there any more"))
-        #expect(!FileManager.default.fileExists(atPath: world.url("remote").path))
+        #expect(!FileManager.default.fileExists(atPath: fixture.url("remote").path))
     }
 
-    @Test func `a folder that is made for the store is nobody else's`() throws {
-        let world = try MirrorWorld()
-        try FileManager.default.createDirectory(at: world.url("stores"), withIntermediateDirectories: true)
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: world.url("stores").path)
-        try world.write("a/one", "1")
-        try world.once("a")
+    @Test("A folder that the mirror creates for its store is accessible to the owner only")
+    func storeFolderIsPrivate() throws {
+        let fixture = try MirrorFixture()
+        try FileManager.default.createDirectory(at: fixture.url("stores"), withIntermediateDirectories: true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: fixture.url("stores").path)
+        try fixture.write("a/one", "1")
+        try fixture.once("a")
         for (folder, expected) in [("stores", 0o755), ("new/stores", 0o700)] as [(String, mode_t)] {
-            let program = try world.start("b", "--once", "--store", world.url("\(folder)/b.sqlite").path)
+            let program = try fixture.start("b", "--once", "--store", fixture.url("\(folder)/b.sqlite").path)
             #expect(program.end() == 0)
             var status = stat()
-            let isThere = lstat(world.url(folder).path, &status) == 0
+            let isThere = lstat(fixture.url(folder).path, &status) == 0
             #expect(isThere && status.st_mode & 0o777 == expected, "\(folder)")
         }
     }
 
-    @Test func `what was done once is not said to be up to date as well`() throws {
-        let world = try MirrorWorld()
-        try world.write("a/one", "1")
-        try world.once("a")
-        try FileManager.default.removeItem(at: world.url("a/one"))
-        try world.write("a/two", "2")
-        try world.once("a")
-        let said = try world.read("a.log")
+    @Test("After a single run, the mirror does not claim to stay up to date")
+    func onceIsNotFollowing() throws {
+        let fixture = try MirrorFixture()
+        try fixture.write("a/one", "1")
+        try fixture.once("a")
+        try FileManager.default.removeItem(at: fixture.url("a/one"))
+        try fixture.write("a/two", "2")
+        try fixture.once("a")
+        let said = try fixture.read("a.log")
         #expect(said.hasSuffix("both are the same\n") && !said.contains("up to date"), "\(said)")
     }
 
-    @Test func `a store is for one process at a time`() throws {
-        let world = try MirrorWorld()
-        let first = try world.start("a")
-        try world.wait(for: "its start") { first.said.contains("mirroring") }
-        let second = try world.start("a", "--once")
+    @Test("Only one process at a time uses a store")
+    func oneProcessPerStore() throws {
+        let fixture = try MirrorFixture()
+        let first = try fixture.start("a")
+        try fixture.wait(for: "its start") { first.said.contains("mirroring") }
+        let second = try fixture.start("a", "--once")
         #expect(second.end() == 1 && second.said.contains("another mirror is at work"))
         #expect(first.end(by: SIGINT) == 0)
     }
 
-    @Test func `a folder that is not there is no matter of how it is called`() throws {
-        let world = try MirrorWorld()
-        let program = try MirrorProgram(["/nowhere", "s3://bucket"], errors: world.url("log"))
+    @Test("A missing folder is reported, however its path is written")
+    func missingLocalFolder() throws {
+        let fixture = try MirrorFixture()
+        let program = try MirrorProgram(["/nowhere", "s3://bucket"], errors: fixture.url("log"))
         #expect(program.end() == 1 && program.said == "mirror: there is no folder /nowhere\n")
     }
 
-    @Test(arguments: [["--once"], ["/", "/tmp/x", "--never"], ["/", "file:///tmp/x"]])
-    func `a command line that makes no sense ends with 2`(arguments: [String]) throws {
-        let world = try MirrorWorld()
-        let program = try MirrorProgram(arguments, errors: world.url("log"))
+    @Test(
+        "An invalid command line ends with status 2",
+        arguments: [["--once"], ["/", "/tmp/x", "--never"], ["/", "file:///tmp/x"]]
+    )
+    func invalidCommandLine(arguments: [String]) throws {
+        let fixture = try MirrorFixture()
+        let program = try MirrorProgram(arguments, errors: fixture.url("log"))
         #expect(program.end() == 2 && program.said.hasSuffix("(mirror --help says how it is called)\n"))
     }
 }

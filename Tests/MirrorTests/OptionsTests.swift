@@ -15,7 +15,8 @@ import Testing
         try MirrorOptions(arguments: arguments, environment: environment, host: "here.example.org")
     }
 
-    @Test func `remotes are read`() throws {
+    @Test("All kinds of remotes are parsed")
+    func remoteArguments() throws {
         #expect(try options(folder, "/nowhere/else").remote == .folder(URL(filePath: "/nowhere/else")))
         let bucket = try options(folder, "s3://bucket/a/b", "--endpoint", "http://127.0.0.1:9000", "--region=eu").remote
         let endpoint = URL(string: "http://127.0.0.1:9000")
@@ -24,7 +25,8 @@ import Testing
         #expect(try options(folder, "webdavs://host/dav").remote.description == "https://host/dav")
     }
 
-    @Test func `the store lies in the state folder, one for each pair`() throws {
+    @Test("The state folder has one store for each pair of folder and remote")
+    func storeLocation() throws {
         let stores = try ["/r1", "/r2", "s3://r1"].map { try options(folder, $0).store.path }
         #expect(Set(stores).count == 3 && stores.allSatisfy { $0.hasPrefix("/state/strata-mirror/") })
         #expect(try options(folder, "/r1").store.path == stores[0])
@@ -39,17 +41,18 @@ import Testing
         #expect(try options(folder, "/r1").host == "here")
     }
 
-    @Test(arguments: [
+    @Test("Invalid options are refused", arguments: [
         [], ["/"], ["/", "file:///x"], ["/", "ftp://host/x"], ["/", "s3://"], ["/", "webdav://user:word@host/x"],
         ["/", "/x", "--endpoint", "http://host"], ["/", "s3://b", "--endpoint", "host"], ["/tmp", "/tmp/below"],
         ["/tmp", "/"], ["/tmp", "/x", "--scan", "0"], ["/tmp", "/x", "--limit", "lots"], ["/tmp", "/x", "--limit"],
         ["/tmp", "/x", "--store", "/tmp/store"], ["/tmp", "/x", "--host", "a/b"], ["/tmp", "/x", "y"], ["--what"],
     ])
-    func `what makes no sense is refused`(arguments: [String]) {
+    func invalidOptions(arguments: [String]) {
         #expect(throws: UsageError.self) { try MirrorOptions(arguments: arguments, environment: [:], host: "here") }
     }
 
-    @Test func `what is wrong is said`() {
+    @Test("An error message names the wrong option")
+    func errorMessages() {
         #expect(throws: UsageError("\"x\" is one too many: a folder and a remote are needed")) {
             try options(folder, "/r", "x")
         }
@@ -62,7 +65,8 @@ import Testing
         #expect(throws: MirrorError.self) { try options("/nowhere", "/r") }
     }
 
-    @Test func `an authority for certificates is read where there are any`() throws {
+    @Test("A certificate authority is accepted only for remotes that use certificates")
+    func certificateAuthority() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "ca-\(UUID()).pem")
         try Data().write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -75,8 +79,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [("500k", 500_000), ("2M", 2_000_000), ("1G", 1_000_000_000), ("7", 7)])
-    func `bytes are read`(text: String, expected: Int) throws {
+    @Test(
+        "Numbers of bytes are parsed",
+        arguments: [("500k", 500_000), ("2M", 2_000_000), ("1G", 1_000_000_000), ("7", 7)]
+    )
+    func byteCounts(text: String, expected: Int) throws {
         #expect(try options(folder, "/x", "--limit", text).limit == expected)
     }
 }

@@ -25,7 +25,8 @@ import Testing
         return progress
     }
 
-    @Test func `a line says how far it is`() {
+    @Test("A line shows the progress")
+    func progressText() {
         #expect(
             ProgressLine.text(half, width: 100)
                 == "↑ [###-------] 3 of 8 files  1.2 MB of 4.0 MB  500.0 kB/s  6 s left"
@@ -34,7 +35,8 @@ import Testing
         #expect(ProgressLine.text(half, width: 12).count == 12)
     }
 
-    @Test func `what a remote has said is a sentence, without the words of a library`() {
+    @Test("An error of a remote is shown as a sentence without technical terms")
+    func remoteErrors() {
         struct Raw: Error, CustomStringConvertible { let description: String }
         func sentence(_ raw: String) -> String {
             RemoteError(.unreachable, "host:9 cannot be reached: \(raw)", underlying: Raw(description: raw)).sentence
@@ -53,7 +55,8 @@ import Testing
         #expect(RemoteError(.unavailable, "It is busy").sentence == "It is busy.")
     }
 
-    @Test func `who is told of the end otherwise is not told that all is up to date`() {
+    @Test("A run whose end is reported otherwise does not print that everything is up to date")
+    func endIsReportedOnce() {
         for isTerminal in [true, false] {
             let paper = Paper()
             let screen = MirrorScreen(isTerminal: isTerminal, isOnce: true, width: { 100 }) { more in
@@ -63,27 +66,29 @@ import Testing
             busy.operationsLeft = 1
             for progress in [CloudProgress(), busy, CloudProgress()] { screen.show(progress) }
             screen.finish()
-            screen.note("done")
+            screen.report("done")
             #expect(paper.written == (isTerminal ? "\r1 to do\u{1B}[K\r\u{1B}[Kdone\n" : "done\n"))
         }
     }
 
-    @Test(arguments: [
+    @Test("Numbers of bytes are readable", arguments: [
         (999, "999 B"), (1000, "1.0 kB"), (999_949, "999.9 kB"), (999_950, "1.0 MB"), (2_500_000_000, "2.5 GB"),
     ])
-    func `bytes are for people`(count: Int64, expected: String) { #expect(ProgressLine.bytes(count) == expected) }
+    func readableBytes(count: Int64, expected: String) { #expect(ProgressLine.bytes(count) == expected) }
 
-    @Test func `a terminal has a bar that is drawn over itself, and notes above it`() {
+    @Test("A terminal shows a bar that is redrawn, and messages above it")
+    func terminalBar() {
         let paper = Paper()
         let screen = paper.screen(isTerminal: true)
         screen.show(half)
-        screen.note("a\u{1B}[2Jnote")
+        screen.report("a\u{1B}[2Jnote")
         screen.finish()
         let line = ProgressLine.text(half, width: 99)
         #expect(paper.written == "\r\(line)\u{1B}[K\r\u{1B}[Ka?[2Jnote\n\r\(line)\u{1B}[K\n")
     }
 
-    @Test func `elsewhere there are lines, and none for each value`() {
+    @Test("Without a terminal, the output has separate lines, and not one for each value")
+    func plainOutput() {
         let paper = Paper()
         let screen = paper.screen(isTerminal: false)
         for done in 0..<100 {
@@ -98,7 +103,8 @@ import Testing
         #expect(paper.written.hasPrefix("↑ [##########] 8 of 8 files") && paper.written.hasSuffix("\n"))
     }
 
-    @Test func `a conflict is named by where and when, and fits`() {
+    @Test("The name of a conflict contains the machine and the time, and is not too long")
+    func conflictNames() {
         let name = ConflictName(host: "here") { Date(timeIntervalSince1970: 1_795_392_000) }
         #expect(name.name(for: "notes.txt") == "notes (conflict from here 2026-11-23).txt")
         #expect(name.name(for: ".hidden") == ".hidden (conflict from here 2026-11-23)")

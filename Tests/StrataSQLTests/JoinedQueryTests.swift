@@ -10,7 +10,8 @@ struct JoinedQueryTests {
         return String(sql[sql.range(of: "ORDER BY ")!.upperBound...])
     }
 
-    @Test func `sorts append, whether they are written in the chain, merged, or named by a scope`() throws {
+    @Test("Sorts append, whether they are chained, merged or named by a scope")
+    func appendedSorts() throws {
         let written = try order(Article.sorted { $0.views.descending }.sorted { $0.title.ascending })
         #expect(written == #"t0."views" DESC, t0."title", t0."id""#)
         #expect(try order(Article.sorted { $0.views.descending }.merging(Article.byTitle)) == written)
@@ -26,7 +27,8 @@ struct JoinedQueryTests {
         )
     }
 
-    @Test func `a scope that is reordered replaces the sorts before it, and later ones append to it`() throws {
+    @Test("A reordered scope replaces the sorts before it, and later sorts append to it")
+    func reorderedScope() throws {
         let scope = Article.all.reordered { $0.title.descending }
         #expect(try order(Article.published.merging(scope)) == #"t0."title" DESC, t0."id""#)
         #expect(try order(Article.published.or(scope)) == #"t0."title" DESC, t0."id""#)
@@ -39,7 +41,8 @@ struct JoinedQueryTests {
         #expect(try order(Article.published.merging(Article.all.reordered { _ in [] })) == #"t0."id""#)
     }
 
-    @Test func `merging is what the calls of the other query would do`() throws {
+    @Test("Merging has the effect of the calls of the other query")
+    func mergedQueries() throws {
         for limit in [nil, 3] {
             for isReordered in [false, true] {
                 func narrowed(_ query: Query<Article>) -> Query<Article> {

@@ -11,7 +11,8 @@ struct ParenthesesTests {
         return String(sql[start..<sql.range(of: " ORDER BY ", options: .backwards)!.lowerBound])
     }
 
-    @Test func `are there only where the meaning depends on them`() throws {
+    @Test("Parentheses appear only where the meaning depends on them")
+    func onlyWhereNeeded() throws {
         let cases: [(Query<Article>, String)] = [
             (Article.where { $0.views == 1 && $0.views == 2 && $0.views == 3 }, "v = 1 AND v = 2 AND v = 3"),
             (Article.where { $0.views == 1 || $0.views == 2 }, "v = 1 OR v = 2"),
@@ -36,7 +37,8 @@ struct ParenthesesTests {
         }
     }
 
-    @Test func `keep a long chain a tree, which means the same`() throws {
+    @Test("Parentheses keep a long chain a balanced tree with the same meaning")
+    func longChains() throws {
         let store = try TestStore()
         for views in 0..<40 { try store.insert(Article.self, ["slug": "\(views)", "title": "", "views": views]) }
         var (any, all) = (Article.where { $0.views == -1 }, Article.where { $0.views != -1 })

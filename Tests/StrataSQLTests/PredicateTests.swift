@@ -263,11 +263,11 @@ struct InvalidQueryTests {
     @Test("Ids of another store and a negative number of first objects throw errors")
     func others() throws {
         let sources = try TestStore().sources
-        let foreign = ObjectID<Article>(number: 3, fingerprint: 8)
+        let foreign = ObjectID<Article>(rawValue: 3, fingerprint: 8)
         let error = #expect(throws: StrataError.self) {
             try Article.where { $0.id == foreign }.compile(.ids, using: sources)
         }
-        #expect(error?.code == .foreignID)
+        #expect(error?.code == .idOfOtherStore)
         #expect(throws: StrataError.self) { try Article.all.compile(.first(-1), using: sources) }
     }
 }

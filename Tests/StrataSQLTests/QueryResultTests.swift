@@ -101,7 +101,7 @@ struct QueryResultTests {
     }
 
     @Test("`last` returns all objects if it asks for more than there are")
-    func lastOfMany() throws { #expect(try store.rows(Author.all, .last(10)).map(\.id.number) == [1, 2, 3]) }
+    func lastOfMany() throws { #expect(try store.rows(Author.all, .last(10)).map(\.id.rawValue) == [1, 2, 3]) }
 
     @Test("A `where` after a `limit` filters before the limit applies")
     func whereAfterLimit() throws {
@@ -115,8 +115,8 @@ struct QueryResultTests {
         #expect(try store.numbers(Author.sorted { $0.fee.ascending.nilsLast }) == [2, 3, 1])
         #expect(try store.numbers(Author.sorted { $0.fee.descending }) == [3, 2, 1])
         #expect(try store.numbers(Author.sorted { $0.fee.descending.nilsFirst }) == [1, 3, 2])
-        #expect(try store.rows(Author.sorted { $0.fee.ascending.nilsLast }, .last(1)).map(\.id.number) == [1])
-        #expect(try store.rows(Author.sorted { $0.fee.ascending.nilsLast }.limit(2), .last(1)).map(\.id.number) == [3])
+        #expect(try store.rows(Author.sorted { $0.fee.ascending.nilsLast }, .last(1)).map(\.id.rawValue) == [1])
+        #expect(try store.rows(Author.sorted { $0.fee.ascending.nilsLast }.limit(2), .last(1)).map(\.id.rawValue) == [3])
     }
 
     @Test("Distinct values keep the order of their first occurrence, and the limit counts distinct values")

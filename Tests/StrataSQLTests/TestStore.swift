@@ -70,7 +70,7 @@ final class TestStore {
             "INSERT INTO \"\(Object._$schema.table)\" (\(columns)) VALUES (\(places))",
             [.integer(number)] + stored
         ) { _ in }
-        return ObjectID(number: number, fingerprint: 7)
+        return ObjectID(rawValue: number, fingerprint: 7)
     }
 
     func rows<Result>(
@@ -106,7 +106,7 @@ final class TestStore {
 
     func numbers<Object: Model>(_ query: Query<Object>) throws -> [Int64] {
         let compiled = try query.compile(.ids, using: sources)
-        return try rows(compiled.sql, compiled.bindings) { $0.read(ObjectID<Object>.self, at: 0).number }
+        return try rows(compiled.sql, compiled.bindings) { $0.read(ObjectID<Object>.self, at: 0).rawValue }
     }
 
     /// One column of the rows, as SQLite returns it.
@@ -145,7 +145,7 @@ final class TestStore {
     func show<Object: Model>(_ query: Query<Object>) throws -> String where Object.Row: TestRow {
         let compiled = try query.compile(.objects, using: sources)
         let rows = try rows(query).map { row in
-            ([.integer(row.id.number)] + row.values).map(\.description).joined(separator: " | ")
+            ([.integer(row.id.rawValue)] + row.values).map(\.description).joined(separator: " | ")
         }
         return ([compiled.sql] + rows).joined(separator: "\n")
     }

@@ -14,10 +14,10 @@ import ServiceLifecycle
             if options.help { return print(MirrorOptions.usage) }
             try await run(options)
         } catch let error as UsageError {
-            note("mirror: \(error) (mirror --help says how it is called)")
+            report("mirror: \(error) (mirror --help says how it is called)")
             exit(2)
         } catch {
-            note("mirror: \(error)")
+            report("mirror: \(error)")
             exit(1)
         }
     }
@@ -41,7 +41,7 @@ import ServiceLifecycle
         configuration.credentialsHint = options.remote.credentialsHint
         let screen = MirrorScreen(isOnce: options.isOnce)
         let mirror = try await Mirror.open(configuration, screen: screen)
-        screen.note("mirroring \(options.folder.path) and \(options.remote)")
+        screen.report("mirroring \(options.folder.path) and \(options.remote)")
         let group = ServiceGroup(
             configuration: .init(
                 services: [.init(service: mirror, successTerminationBehavior: .gracefullyShutdownGroup)],
@@ -50,10 +50,10 @@ import ServiceLifecycle
             )
         )
         try await group.run()
-        if options.isOnce, await mirror.isDone { screen.note("both are the same") }
+        if options.isOnce, await mirror.isDone { screen.report("both are the same") }
     }
 
-    private static func note(_ text: String) {
+    private static func report(_ text: String) {
         try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
     }
 }

@@ -10,7 +10,7 @@ extension BatchJob {
         for info in deleted { try emptyReferences(to: info) }
         for info in deleted {
             let numbers = try connection.numbers(BatchSQL.delete(info), [])
-            note(TableChanges(deleted: NumberRuns(numbers)), info)
+            note(TableChanges(deleted: IDRanges(numbers)), info)
         }
     }
 
@@ -111,7 +111,7 @@ extension BatchJob {
 }
 
 extension Entity {
-    func runBatch(_ sql: String, _ values: [StoredValue], edited: ColumnSet, _ job: BatchJob) throws -> NumberRuns {
+    func runBatch(_ sql: String, _ values: [StoredValue], edited: ColumnSet, _ job: BatchJob) throws -> IDRanges {
         try job.run(sql, values, checking: self, edited: edited)
     }
 }

@@ -32,7 +32,7 @@ extension BatchJob {
             firstParameter: writer.bindings.count + 1
         )
         if writer.isRaw { try connection.checkRawUpdate(sql, parameters: writer.bindings.count + 2) }
-        var updated = NumberRuns()
+        var updated = IDRanges()
         func checkValues() throws {
             for assignment in assignments {
                 try writer.isRaw ? checkType(of: assignment, info) : checkSize(of: assignment, info)
@@ -92,7 +92,7 @@ extension BatchJob {
             details.append(
                 StrataError.Detail(
                     model: info.name,
-                    number: try row.read(Int64.self, at: 0),
+                    id: try row.read(Int64.self, at: 0),
                     column: assignment.column,
                     message: "would be \(fault)"
                 )
@@ -133,7 +133,7 @@ extension BatchJob {
         for var row in rows {
             try checkOrigin(row)
             let isOwn = row.id.fingerprint == connection.fingerprint
-            row.id = ObjectID(number: try takeID(), fingerprint: connection.fingerprint)
+            row.id = ObjectID(rawValue: try takeID(), fingerprint: connection.fingerprint)
             if let createdAt = info.createdAt, try row._$value(at: createdAt) == .null {
                 try row._$set(timestamp, at: createdAt)
             }
@@ -141,16 +141,16 @@ extension BatchJob {
             if let column = info.commitNumber { try row._$set(.integer(sequence), at: column) }
             try check(row, entity)
             if !info.externals.isEmpty { try writeBytes(of: &row, isOwn: isOwn, info) }
-            if let holder = try write(row, by: statement, entity), holder != row._$number {
+            if let holder = try write(row, by: statement, entity), holder != row._$id {
                 updated.insert(holder)
             } else {
-                inserted.append(row._$number)
+                inserted.append(row._$id)
             }
         }
         // The update may have matched a row that this batch inserted.
         updated.subtract(inserted)
-        let insertedRuns = NumberRuns(ascending: inserted)
-        let updatedRuns = NumberRuns(updated)
+        let insertedRuns = IDRanges(ascending: inserted)
+        let updatedRuns = IDRanges(updated)
         try checkReferences(insertedRuns.union(updatedRuns), ColumnSet(first: info.columns.count), info)
         var changes = TableChanges(inserted: insertedRuns)
         if !updatedRuns.isEmpty {
@@ -171,7 +171,7 @@ extension BatchJob {
             guard let content = try external.data ?? (isOwn ? connection.content(of: external) : nil)
             else {
                 throw StrataError(
-                    .misuse,
+                    .invalidState,
                     "The bytes of a row's \(info.columns[column].name) are not in memory and not in this store. Make the row by "
                         + "`snapshot`, which reads them."
                 )

@@ -43,7 +43,7 @@ final class BatchJob {
     /// Records members that were removed from a relationship.
     func note(removed rows: [JoinRow], of join: EntityInfo) {
         let removals = rows.map { Change(kind: .delete, columns: ColumnSet(), row: $0, base: nil) }
-        changes.addMembers(Part(unsorted: removals), join, schema)
+        changes.addMembers(RowChanges(unsorted: removals), join, schema)
         tables.insert(join.table)
     }
 
@@ -125,14 +125,14 @@ final class BatchJob {
         _ values: [StoredValue],
         checking entity: Entity<Row>,
         edited: ColumnSet
-    ) throws -> NumberRuns {
+    ) throws -> IDRanges {
         var numbers: [Int64] = []
         var rows: [Row] = []
         var failures: [StrataError.Detail] = []
         do {
             try connection.statement(sql).run(values) { reader in
                 let row = try Row(_$from: reader)
-                numbers.append(row._$number)
+                numbers.append(row._$id)
                 if !entity.info.derived.isEmpty { rows.append(row) }
                 if failures.count < Self.failureLimit {
                     failures += withUnsafePointer(to: row) { entity.check($0, edited) }
@@ -144,7 +144,7 @@ final class BatchJob {
         guard failures.isEmpty else { throw CommitJob.validationError(failures) }
         // Derived columns depend on the other columns.
         try write(entity.info.derived, of: rows, entity.info)
-        return NumberRuns(numbers)
+        return IDRanges(numbers)
     }
 
     /// Writes columns of rows that already exist in the store.
@@ -156,7 +156,7 @@ final class BatchJob {
             var binder = statement.binder
             try withUnsafePointer(to: row) { try Row._$bind(columns, of: $0, to: &binder) }
             try binder.bind(sequence, at: position)
-            try binder.bind(row._$number, at: position + 1)
+            try binder.bind(row._$id, at: position + 1)
             try binder.bind(sequence, at: position + 2)
             do { try statement.runBound() } catch let error as StrataError {
                 throw Self.constraint(error, info) { try? row._$value(at: $0) }
@@ -187,19 +187,19 @@ final class BatchJob {
     }
 
     /// Checks that the destinations of the to-one columns of these rows exist.
-    func checkReferences(_ runs: NumberRuns, _ columns: ColumnSet, _ info: EntityInfo) throws {
+    func checkReferences(_ runs: IDRanges, _ columns: ColumnSet, _ info: EntityInfo) throws {
         for reference in info.outgoing where columns.contains(reference.column) {
             let destination = schema.entities[reference.destination].info
             let rule = destination.incoming.first { $0.entity == info.index && $0.column == reference.column }
             if rule?.deleteRule == .noAction { continue }
             let sql = BatchSQL.selectDangling(info, reference.column, destination)
             var missing: [StrataError.Detail] = []
-            for run in runs.runs where missing.count < Self.failureLimit {
+            for run in runs.ranges where missing.count < Self.failureLimit {
                 try connection.statement(sql).run([.integer(run.lowerBound), .integer(run.upperBound)]) { row in
                     missing.append(
                         StrataError.Detail(
                             model: info.name,
-                            number: try row.read(Int64.self, at: 0),
+                            id: try row.read(Int64.self, at: 0),
                             column: info.columns[reference.column].name,
                             message:
                                 "leads to \(destination.name) \(try row.read(Int64.self, at: 1)), which is not there",

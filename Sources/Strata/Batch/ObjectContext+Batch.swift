@@ -71,10 +71,10 @@ extension ObjectContext {
     ///
     /// Rows from another store are accepted if they do not refer to objects of the other store.
     ///
-    /// - Throws: ``StrataError`` with `validation`, `notUnique` or `missingReference`; `foreignID` for a row that
-    ///   refers to an object of another store; `misuse` for a row of an object that is inserted and not saved, in this
-    ///   context or a parent, and for a row of another store whose external bytes were not read there; errors of the
-    ///   store.
+    /// - Throws: ``StrataError`` with `validation`, `notUnique` or `missingReference`; `idOfOtherStore` for a row that
+    ///   refers to an object of another store; `invalidState` for a row of an object that is inserted and not saved, in
+    ///   this context or a parent, and for a row of another store whose external bytes were not read there; errors of
+    ///   the store.
     @discardableResult
     public func batchInsert<Row: ModelRow>(_ rows: some Sequence<Row>) throws -> ObjectChanges<Row.Object> {
         try insert(rows, upsert: nil)
@@ -115,7 +115,7 @@ extension ObjectContext {
     /// - Complexity: O(layers · log changes).
     private func isPending<Row: ModelRow>(_ row: Row, _ entity: Entity<Row>) -> Bool {
         guard row.id.isAssigned, row.id.fingerprint == store.ids.fingerprint else { return false }
-        let (number, index) = (row.id.number, entity.info.index)
+        let (number, index) = (row.id.rawValue, entity.info.index)
         if let object = identity[number, Row.Object.self] as? Row.Object,
             tracker(Row.Object.self, index).hasInserted(object)
         {
@@ -137,11 +137,11 @@ extension ObjectContext {
                 "Hand in rows of objects that belong to no context: `\(info.name)(…).snapshot`."
             }
         return StrataError(
-            .misuse,
+            .invalidState,
             "\(call) was given the row of an object that is inserted already and not saved: it would be in the store twice. "
                 + "\(remedy) Roll back the objects that were inserted for rows.",
             details: [
-                StrataError.Detail(model: info.name, number: row.id.number, message: "is inserted and not saved")
+                StrataError.Detail(model: info.name, id: row.id.rawValue, message: "is inserted and not saved")
             ]
         )
     }
@@ -152,13 +152,16 @@ extension ObjectContext {
     ) throws -> ObjectChanges<Object> {
         guard !isEnded else { throw Self.endedError }
         guard !isSaving else {
-            throw StrataError(.misuse, "This context is being saved already. Run the batch once the save has returned.")
+            throw StrataError(
+                .invalidState,
+                "This context is being saved already. Run the batch once the save has returned."
+            )
         }
         try checkNoSavepoint()
         try checkCommits()
         let entity = try store.schema.entity(model)
         let changes = try store.batch(author: author, for: reference.label) { try body($0, entity) }
-        if isPinned { try takeView() } else { lookAgain() }
+        if isPinned { try acquireSnapshot() } else { lookAgain() }
         return changes.of(model)
     }
 }

@@ -5,16 +5,16 @@ extension Store {
     ///
     /// - Parameters:
     ///   - context: the name of the context that requests the batch, for the log.
-    ///   - isFollowed: whether engines write their derived changes in the same transaction, after the batch.
+    ///   - runsHooks: whether engines write their derived changes in the same transaction, after the batch.
     func batch(
         author: String?,
         for context: @autoclosure () -> String,
-        isFollowed: Bool = true,
+        runsHooks: Bool = true,
         _ body: (BatchJob) throws -> Void
     ) throws -> ChangeSet {
         try telemetry.following(.batch, of: context(), journal: journal) {
             do {
-                return try batch(author, context(), isFollowed, $0, body)
+                return try batch(author, context(), runsHooks, $0, body)
             } catch let error as StrataError {
                 // Rethrows a cancellation as itself, because it is not an error of the store.
                 throw error.passed
@@ -28,7 +28,7 @@ extension Store {
     private func batch(
         _ author: String?,
         _ context: @autoclosure () -> String,
-        _ isFollowed: Bool,
+        _ runsHooks: Bool,
         _ watch: WriteWatch?,
         _ body: (BatchJob) throws -> Void
     ) throws -> ChangeSet {
@@ -37,7 +37,7 @@ extension Store {
         try write(for: context()) { connection in
             watch?.hasBegun()
             let base = try connection.sequence()
-            try layers.takeIn(base, schema, connection, by: nil)
+            try layers.absorbCommits(before: base, schema, connection, by: nil)
             let job = BatchJob(connection, schema, base: base, time: Date())
             defer { job.cleanUp() }
             try body(job)
@@ -46,13 +46,14 @@ extension Store {
                 return []
             }
             done = try announce(job, author)
-            guard isFollowed, let (commit, tables) = try follow(job.sequence, job.changes, [:], author, on: connection)
+            guard runsHooks,
+                let (commit, tables) = try runCommitHooks(job.sequence, job.changes, [:], author, on: connection)
             else { return job.tables.sorted() }
             followed = commit
             return job.tables.union(tables).sorted()
         } afterCommit: { isCommitted in
             guard isCommitted, let done, !done.changes.isEmpty else { return layers.hub.withdraw() }
-            takeIn([done, followed].compactMap(\.self))
+            absorb([done, followed].compactMap(\.self))
         }
         // A transaction that ends without an error always sets `done`.
         return done!
@@ -60,7 +61,7 @@ extension Store {
 
     /// Applies commits of this process to the layers, in order. The commits are in the store, and the layers do not
     /// know them yet.
-    func takeIn(_ commits: [ChangeSet]) {
+    func absorb(_ commits: [ChangeSet]) {
         for commit in commits where !layers.absorb(commit.changes, through: commit.token.sequence, schema) {
             // If layers have changed the same rows, the rows are read again, as after a commit of another process.
             following { try $0.takeInCommits() }

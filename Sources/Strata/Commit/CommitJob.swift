@@ -4,7 +4,7 @@ import Foundation
 final class CommitJob {
     let connection: Connection
     let schema: Schema
-    let layers: Layers
+    let layers: LayerSnapshot
     let committer: Int
     /// The contexts whose layers are taken as a whole, and the segments of these layers. They are the committer, and
     /// the other contexts of its chain. A chain is a path of contexts down to the store that commits as one.
@@ -26,26 +26,26 @@ final class CommitJob {
     private var changes: ChangeSet?
 
     /// The changes to write, by entity.
-    var taken: [Int: any AnyPart] = [:]
+    var taken: [Int: any AnyRowChanges] = [:]
     /// The consequences of deletes for rows in the store, by entity: ``Consequences`` of its rows.
     var consequences: [Int: AnyObject] = [:]
-    /// Rows whose unique values were replaced temporarily, by entity: ``ParkedRows``.
-    var parked: [Int: AnyObject] = [:]
-    var withdrawn: [Int: any AnyPart] = [:]
+    /// Rows whose unique values were replaced temporarily, by entity: ``VacatedRows``.
+    var vacated: [Int: AnyObject] = [:]
+    var cancelledInserts: [Int: any AnyRowChanges] = [:]
     /// The references to inserted rows that stored rows have absorbed, by the entity that holds the references.
     var moved: [Int: [MovedReferences]] = [:]
-    var wentAlong: [Int: Set<Int64>] = [:]
-    var written: [Int: any AnyPart] = [:]
+    var includedRows: [Int: Set<Int64>] = [:]
+    var written: [Int: any AnyRowChanges] = [:]
     /// Rows that this commit deletes or changes but others had already deleted, by entity.
-    var missing: [Int: Set<Int64>] = [:]
+    var deletedElsewhere: [Int: Set<Int64>] = [:]
     /// Rows that stay, or are restored, in a state that differs from this commit's changes, by entity.
-    var kept: [Int: Set<Int64>] = [:]
-    var adjusted: [Int: any AnyAdjustments] = [:]
+    var retained: [Int: Set<Int64>] = [:]
+    var rewritten: [Int: any AnyRewrittenRows] = [:]
     /// Members that existed already, by entity: the rows that this commit wants to add, and the rows that represent
     /// them.
     var merged: [Int: [Int64: Int64]] = [:]
     /// Rows whose changes the merge policy has discarded or rewritten in conflicts within the layers, by entity.
-    var givenUp: [Int: Set<Int64>] = [:]
+    var conflictLosses: [Int: Set<Int64>] = [:]
     /// Conflicts and denied deletes, collected so that one error names all of them.
     var conflicts: [StrataError.Detail] = []
     var denials: [(entity: Int, detail: StrataError.Detail)] = []
@@ -58,7 +58,7 @@ final class CommitJob {
     init(
         connection: Connection,
         schema: Schema,
-        layers: Layers,
+        layers: LayerSnapshot,
         segments: Set<Int>,
         known: Set<Int>,
         request: CommitRequest,
@@ -84,8 +84,8 @@ final class CommitJob {
     /// Runs all steps. Nothing is written before the rows are known to be valid.
     func run() throws {
         for entity in touched { taken[entity.info.index] = entity.gather(self) }
-        try goAlong()
-        try absorbInserted()
+        try includeDependencies()
+        try mergeDuplicateInserts()
         do {
             try checkAndWrite()
         } catch {
@@ -93,20 +93,20 @@ final class CommitJob {
             try throwConflicts()
             throw error
         }
-        if hasForeignLayers || isChain || !givenUp.isEmpty {
-            for entity in taking { entity.noteShadowed(self) }
+        if hasForeignLayers || isChain || !conflictLosses.isEmpty {
+            for entity in taking { entity.recordConflictLosses(self) }
         }
         try throwConflicts()
-        if !isEmpty { try noteCommit() }
+        if !isEmpty { try recordCommit() }
     }
 
     /// Writes the store's new number and the commit's history entry.
-    private func noteCommit() throws {
+    private func recordCommit() throws {
         let time = Date()
         // Also if no history is kept: an observer may begin to follow while the commit is being written.
         var done = written
         // Deletes by others are not changes of this commit.
-        for (entity, numbers) in missing { done[entity] = done[entity]?.filtered { !numbers.contains($0) } }
+        for (entity, ids) in deletedElsewhere { done[entity] = done[entity]?.filtered { !ids.contains($0) } }
         let made = CommitChanges(done, schema)
         try connection.note(sequence, time, request.author, made, retention)
         changes = ChangeSet(
@@ -119,10 +119,10 @@ final class CommitJob {
 
     private func checkAndWrite() throws {
         for entity in taking where !entity.info.incoming.isEmpty { try entity.expandDeletes(self) }
-        for entity in consequences.keys { schema.entities[entity].takeConsequences(self) }
+        for entity in consequences.keys { schema.entities[entity].applyConsequences(self) }
         // A row that is deleted, too, does not refer to anything any more.
         denials.removeAll { entity, detail in
-            guard let part = taken[entity], let index = part.index(of: detail.number) else { return false }
+            guard let part = taken[entity], let index = part.index(of: detail.id) else { return false }
             return part.kind(at: index) == .delete
         }
         if !denials.isEmpty { throw Self.deniedError(denials.map(\.detail)) }
@@ -136,20 +136,20 @@ final class CommitJob {
         guard failures.isEmpty else { throw Self.validationError(failures) }
         for entity in entities where !entity.info.outgoing.isEmpty { try entity.checkReferences(self) }
         for entity in entities { try entity.write(self) }
-        try followKept()
+        try applyDeleteRulesToRetained()
         try externals.finish()
     }
 
     /// Applies the delete rules to rows that the policy has kept. This commit may delete the objects to which they
     /// refer.
-    private func followKept() throws {
+    private func applyDeleteRulesToRetained() throws {
         guard conflicts.isEmpty else { return }
         var hasDeleted = true
         while hasDeleted {
             hasDeleted = false
-            for (entity, numbers) in kept {
-                for number in numbers {
-                    if try schema.entities[entity].followKept(number, self) { hasDeleted = true }
+            for (entity, ids) in retained {
+                for id in ids {
+                    if try schema.entities[entity].applyDeleteRules(toRetained: id, self) { hasDeleted = true }
                 }
             }
         }
@@ -173,9 +173,9 @@ final class CommitJob {
 
     /// Adds the name of the inserting context to the message about a row that this commit includes.
     private func namingContext(_ detail: StrataError.Detail, _ entity: Int) -> StrataError.Detail {
-        guard wentAlong[entity]?.contains(detail.number) ?? false,
+        guard includedRows[entity]?.contains(detail.id) ?? false,
             let context = foreignPath.last(where: { context in
-                layers[context].contains { $0.parts[entity]?.index(of: detail.number) != nil }
+                layers[context].contains { $0.parts[entity]?.index(of: detail.id) != nil }
             })
         else { return detail }
         return detail.saying("\(detail.message), as inserted in \(names(context)), which has not saved it")
@@ -224,12 +224,12 @@ final class CommitJob {
     }
 
     /// Includes rows that parents have inserted and that the committed rows refer to or change.
-    private func goAlong() throws {
+    private func includeDependencies() throws {
         guard hasForeignLayers else { return }
-        var pending = try schema.entities.flatMap { $0.neededRows(self, only: nil) } + neededByCompanions()
+        var pending = try schema.entities.flatMap { $0.neededRows(self, only: nil) } + neededByOwnedModels()
         while let next = pending.popLast() {
             let entity = schema.entities[next.entity]
-            guard try entity.takeAlong(next.number, self) else { continue }
+            guard try entity.include(next.number, self) else { continue }
             pending += entity.neededRows(self, only: next.number)
         }
     }
@@ -240,7 +240,7 @@ final class CommitJob {
     /// Whether all layers of the path are taken as a whole, in addition to the committer's.
     var isChain: Bool { frozen.count > 1 }
 
-    var isEmpty: Bool { taken.isEmpty && withdrawn.isEmpty }
+    var isEmpty: Bool { taken.isEmpty && cancelledInserts.isEmpty }
 
     var tables: [String] { written.keys.map { schema.entities[$0].info.table } }
 
@@ -253,11 +253,11 @@ final class CommitJob {
             known: known,
             taken: taken,
             rows: written,
-            adjusted: adjusted.mapValues(\.part),
+            rewritten: rewritten.mapValues(\.part),
             merged: merged,
-            withdrawn: withdrawn,
+            cancelledInserts: cancelledInserts,
             moved: moved,
-            wentAlong: wentAlong,
+            includedRows: includedRows,
             changes: changes
         )
     }
@@ -285,7 +285,7 @@ struct CommitRequest: Sendable {
     /// The reads that must still be valid when the commit is written; nil if this does not matter.
     let reads: ContextReadSet?
     /// The rows that have absorbed inserted rows, by entity, in the state in which the commit must leave them.
-    let absorbing: [Int: any AnyPart]
+    let mergeTargets: [Int: any AnyRowChanges]
     /// The names of contexts, for messages.
     let names: @Sendable (Int) -> String
 
@@ -308,7 +308,7 @@ struct PendingCommit: Sendable {
     var isAhead = false
 
     /// Allows the added segments to be merged with others, after the outcome of the commit is known.
-    func letGo() { store.layers.thaw(added) }
+    func release() { store.layers.thaw(added) }
 
     /// Writes the commit, and applies it to all layers. Blocks the thread while the disk is busy.
     ///
@@ -328,12 +328,12 @@ struct PendingCommit: Sendable {
         /// The change set of an engine's commit after this one.
         var followed: ChangeSet?
         var taken = TakenSegments()
-        defer { layers.letGo(of: taken) }
+        defer { layers.release(taken) }
         var externals: ExternalWriter?
         try store.write(for: request.label, isAhead: isAhead) { connection in
             watch?.hasBegun()
             let base = try connection.sequence()
-            let snapshot: Layers
+            let snapshot: LayerSnapshot
             (snapshot, taken) = try layers.prepareCommit(
                 request,
                 base: base,
@@ -353,8 +353,8 @@ struct PendingCommit: Sendable {
             externals = job.externals
             try job.run()
             if !job.isEmpty { record = job.record }
-            if store.schema.followers.isEmpty && alongside == nil { return job.tables }
-            let following = try store.follow(
+            if store.schema.commitHooks.isEmpty && alongside == nil { return job.tables }
+            let following = try store.runCommitHooks(
                 record?.sequence ?? base,
                 record?.changes?.changes ?? CommitChanges(),
                 job.written,
@@ -372,31 +372,31 @@ struct PendingCommit: Sendable {
             // process's.
             if !isCommitted { externals?.abandon() }
             defer {
-                layers.letGo(of: taken)
+                layers.release(taken)
                 taken = TakenSegments()
             }
             if let record {
-                if isCommitted { layers.settle(record) } else { layers.abandonCommit(record) }
+                if isCommitted { layers.applyCommit(record) } else { layers.abandonCommit(record) }
             }
             guard let followed else { return }
-            if isCommitted { store.takeIn([followed]) } else { layers.hub.withdraw() }
+            if isCommitted { store.absorb([followed]) } else { layers.hub.withdraw() }
         }
         return record
     }
 }
 
-extension LayerStore {
+extension LayerRegistry {
     /// The layers before a commit, with commits of other processes applied, and the segments that the commit takes.
     ///
-    /// The taken segments are held in place until ``letGo(of:)``. Until then, no other segments of the parents are
+    /// The taken segments are held in place until ``release(_:)``. Until then, no other segments of the parents are
     /// merged either, since the commit has read them.
     func prepareCommit(
         _ request: CommitRequest,
         base: Int64,
         schema: Schema,
         connection: Connection
-    ) throws -> (layers: Layers, taken: TakenSegments) {
-        try takeIn(base, schema, connection, by: request.committer)
+    ) throws -> (layers: LayerSnapshot, taken: TakenSegments) {
+        try absorbCommits(before: base, schema, connection, by: request.committer)
         return try state.withLock { state in
             if let reads = request.reads, state.areStale(reads) { throw PassedError(StaleReads()) }
             // A save during the commit may have moved frozen segments upward. They are still the same segments.
@@ -407,7 +407,7 @@ extension LayerStore {
             for context in path {
                 for segment in state.layers[context] {
                     if request.frozen[context] == nil { known.insert(segment.id) }
-                    if context != request.committer, segment.carriers.contains(request.committer) {
+                    if context != request.committer, segment.provenance.contains(request.committer) {
                         segments.insert(segment.id)
                     }
                 }
@@ -419,7 +419,7 @@ extension LayerStore {
     }
 
     /// Releases the segments that a commit has read.
-    func letGo(of taken: TakenSegments) {
+    func release(_ taken: TakenSegments) {
         thaw(taken.segments)
         guard !taken.known.isEmpty else { return }
         state.withLock { state in
@@ -467,18 +467,20 @@ extension LayerStore {
     }
 
     /// Applies a commit that is in the store to the layers.
-    func settle(_ record: CommitRecord) {
+    func applyCommit(_ record: CommitRecord) {
         state.withLock { state in
             state.layers = state.layers.applying(record)
-            for entity in record.moved.keys { state.noteAll(of: entity) }
-            if !state.held.isEmpty { state.noteTakenAlong(record) }
+            for entity in record.moved.keys { state.recordEvents(ofAll: entity) }
+            if !state.held.isEmpty { state.recordIncludedRows(record) }
             state.sequence = record.sequence
             state.inFlight = nil
-            state.note(record)
+            state.recordEvent(record)
             hub.advance(to: record.sequence, record.changes)
             // Rows that never reached the store are gone for all contexts that read these layers.
-            if !record.withdrawn.isEmpty, let root = record.committer.flatMap({ state.layers.path(to: $0).first }) {
-                state.note(.layer(root), record.withdrawn)
+            if !record.cancelledInserts.isEmpty,
+                let root = record.committer.flatMap({ state.layers.path(to: $0).first })
+            {
+                state.recordEvent(.layer(root), record.cancelledInserts)
             }
         }
         tellWatchers(of: record.committer)

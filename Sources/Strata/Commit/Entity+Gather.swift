@@ -3,12 +3,12 @@ extension Entity {
     ///
     /// They are the changes of the contexts that the commit takes as a whole, and the changes that the committer has
     /// saved upward before.
-    func gather(_ job: CommitJob) -> (any AnyPart)? {
-        var gathered: Part<Row>?
+    func gather(_ job: CommitJob) -> (any AnyRowChanges)? {
+        var gathered: RowChanges<Row>?
         for context in job.path {
             // In a chain, the deletes of this layer do not affect conflicts of the layers below it.
             let first = job.isChain ? job.conflicts.count : 0
-            var level: Part<Row>?
+            var level: RowChanges<Row>?
             for segment in job.layers[context] {
                 guard job.segments.contains(segment.id), let part = segment.parts[info.index] else { continue }
                 let newer = part.typed(Row.self)
@@ -22,31 +22,33 @@ extension Entity {
                     return older.followed(by: newer)
                 } ?? level
         }
-        guard let gathered, gathered.kinds.contains(.withdrawn) else { return gathered }
-        job.withdrawn[info.index] = Part(unsorted: gathered.changes.filter { $0.kind == .withdrawn })
-        let changes = gathered.changes.filter { $0.kind != .withdrawn }
-        return changes.isEmpty ? nil : Part(unsorted: changes)
+        guard let gathered, gathered.kinds.contains(.cancelledInsert) else { return gathered }
+        job.cancelledInserts[info.index] = RowChanges(unsorted: gathered.changes.filter { $0.kind == .cancelledInsert })
+        let changes = gathered.changes.filter { $0.kind != .cancelledInsert }
+        return changes.isEmpty ? nil : RowChanges(unsorted: changes)
     }
 
     /// Combines the change of a layer with the changes of the layers below it in a chain, with the same conflicts as by
     /// a save.
     private func meet(_ older: Change<Row>, _ newer: Change<Row>, _ job: CommitJob) -> Change<Row> {
         var newer = newer
-        if job.givenUp[info.index]?.contains(newer.row._$number) ?? false {
+        if job.conflictLosses[info.index]?.contains(newer.row._$id) ?? false {
             newer = newer.rebased(onto: older.kind.isVisible ? older.row : nil) ?? newer
         }
-        if older.kind == .withdrawn, newer.kind == .orphan { return meetDeleted(older, newer, job) }
+        if older.kind == .cancelledInsert, newer.kind == .updateOfDeleted { return meetDeleted(older, newer, job) }
         guard newer.kind == .delete else { return combine(older, newer, job, job.conflicts.count) }
-        guard let base = newer.base, case .changed(let beneath) = base.beneath else { return older.followed(by: newer) }
-        var unseen = beneath._$differences(from: base.seen)
+        guard let base = newer.base, case .changed(let beneath) = base.parentVersion else {
+            return older.followed(by: newer)
+        }
+        var unseen = beneath._$differences(from: base.original)
         if older.kind != .insert { unseen = unseen.intersection(older.columns) }
         if unseen.isEmpty { return older.followed(by: newer) }
-        switch judge(.changedElsewhere, mine: newer.row, job.policy) {
+        switch resolveConflict(.changedElsewhere, mine: newer.row, job.policy) {
         case .mine: break
         case .theirs:
-            job.givenUp[info.index, default: []].insert(newer.row._$number)
+            job.conflictLosses[info.index, default: []].insert(newer.row._$id)
             return older
-        case .error: job.conflicts += changedElsewhere(newer.row, unseen, base: base.seen, theirs: beneath)
+        case .error: job.conflicts += changedElsewhere(newer.row, unseen, base: base.original, theirs: beneath)
         }
         return older.followed(by: newer)
     }
@@ -55,7 +57,7 @@ extension Entity {
     /// instead.
     private func forgetConflicts(_ delete: Change<Row>, _ job: CommitJob, _ first: Int) {
         guard job.conflicts.count > first else { return }
-        job.conflicts[first...].removeAll { $0.number == delete.row._$number && $0.model == info.name }
+        job.conflicts[first...].removeAll { $0.id == delete.row._$id && $0.model == info.name }
     }
 
     /// Combines a change with an older one of the same layer.
@@ -72,19 +74,21 @@ extension Entity {
     ) -> Change<Row> {
         if newer.kind == .delete { forgetConflicts(newer, job, first) }
         guard let base = newer.base else { return older.followed(by: newer) }
-        if older.kind == .delete, newer.kind == .orphan { return meetDeleted(older, newer, job) }
-        guard newer.kind.isUpdate, case .changed(let beneath) = base.beneath else { return older.followed(by: newer) }
+        if older.kind == .delete, newer.kind == .updateOfDeleted { return meetDeleted(older, newer, job) }
+        guard newer.kind.isUpdate, case .changed(let beneath) = base.parentVersion else {
+            return older.followed(by: newer)
+        }
         var newer = newer
         // Other rows below do not matter for a commit, which compares with the store only.
         let unseen = newer.conflicting(with: beneath)
             .intersection(older.kind == .insert ? newer.columns : older.columns)
             .subtracting(info.automatic)
-        let verdict = judge(unseen, mine: newer.row, base: base.seen, theirs: beneath, job.policy)
-        job.conflicts += verdict.conflicts
-        if verdict.isChanged {
-            job.givenUp[info.index, default: []].insert(newer.row._$number)
-            newer.row = verdict.row
-            newer.columns = rest(of: newer.columns, without: verdict.givenUp)
+        let resolution = resolveConflict(unseen, mine: newer.row, base: base.original, theirs: beneath, job.policy)
+        job.conflicts += resolution.conflicts
+        if resolution.isChanged {
+            job.conflictLosses[info.index, default: []].insert(newer.row._$id)
+            newer.row = resolution.row
+            newer.columns = rest(of: newer.columns, without: resolution.conflictLosses)
             if newer.columns.isEmpty { return older }
         }
         return older.followed(by: newer)
@@ -92,9 +96,9 @@ extension Entity {
 
     /// Combines a delete with a later edit of the same row.
     private func meetDeleted(_ older: Change<Row>, _ newer: Change<Row>, _ job: CommitJob) -> Change<Row> {
-        switch judgeGone(newer, job) {
+        switch resolveDeletedElsewhere(newer, job) {
         case .mine: return older.followed(by: newer)
-        case .theirs: job.givenUp[info.index, default: []].insert(newer.row._$number)
+        case .theirs: job.conflictLosses[info.index, default: []].insert(newer.row._$id)
         case .error: job.conflicts += deletedElsewhere(newer)
         }
         // If another delete follows, this one still has the base that was known of the row in the store.
@@ -102,42 +106,42 @@ extension Entity {
     }
 
     /// The columns that a change still sets when some are discarded. A timestamp alone is not worth writing.
-    func rest(of columns: ColumnSet, without givenUp: ColumnSet) -> ColumnSet {
-        let rest = columns.subtracting(givenUp)
-        return givenUp.isEmpty || !rest.subtracting(info.automatic).isEmpty ? rest : ColumnSet()
+    func rest(of columns: ColumnSet, without conflictLosses: ColumnSet) -> ColumnSet {
+        let rest = columns.subtracting(conflictLosses)
+        return conflictLosses.isEmpty || !rest.subtracting(info.automatic).isEmpty ? rest : ColumnSet()
     }
 
     /// Notes rows that the committer shows differently after the commit.
     ///
     /// Rows that parents have changed as well show the parents' values after the committer's own change is gone. Rows
     /// with discarded changes show the remaining ones.
-    func noteShadowed(_ job: CommitJob) {
+    func recordConflictLosses(_ job: CommitJob) {
         guard let written = job.written[info.index]?.typed(Row.self) else { return }
-        var numbers = job.givenUp[info.index] ?? []
+        var ids = job.conflictLosses[info.index] ?? []
         for context in job.foreignPath {
-            numbers.formUnion(written.touched(in: job.layers, context: context, entity: info.index))
+            ids.formUnion(written.touched(in: job.layers, context: context, entity: info.index))
         }
         // A restore does not show what lies below a delete further down that the commit takes as well.
-        for part in job.layers.parts(of: info.index, in: job.path) where part.kinds.contains(ChangeKinds(.restore)) {
-            numbers.formUnion(part.numbers.enumerated().filter { part.kind(at: $0.offset) == .restore }.map(\.element))
+        for part in job.layers.parts(of: info.index, in: job.path) where part.kinds.contains(ChangeKinds(.undelete)) {
+            ids.formUnion(part.ids.enumerated().filter { part.kind(at: $0.offset) == .undelete }.map(\.element))
         }
-        guard !numbers.isEmpty, let shadowed = written.filtered(numbers.contains) else { return }
-        adjust(shadowed.typed(Row.self), job)
+        guard !ids.isEmpty, let shadowed = written.filtered(ids.contains) else { return }
+        recordRewritten(shadowed.typed(Row.self), job)
     }
 
     /// Notes rows whose result differs from the committer's version.
-    func adjust(_ part: Part<Row>, _ job: CommitJob) {
-        let adjustments = adjustments(job)
-        for change in part.changes { adjustments.add(change) }
+    func recordRewritten(_ part: RowChanges<Row>, _ job: CommitJob) {
+        let rewrittenRows = rewrittenRows(job)
+        for change in part.changes { rewrittenRows.add(change) }
     }
 
     /// Notes one row whose result differs from the committer's version.
-    func adjust(_ change: Change<Row>, _ job: CommitJob) { adjustments(job).add(change) }
+    func recordRewritten(_ change: Change<Row>, _ job: CommitJob) { rewrittenRows(job).add(change) }
 
-    private func adjustments(_ job: CommitJob) -> Adjustments<Row> {
-        if let known = job.adjusted[info.index] { return unsafeDowncast(known, to: Adjustments<Row>.self) }
-        let made = Adjustments<Row>()
-        job.adjusted[info.index] = made
+    private func rewrittenRows(_ job: CommitJob) -> RewrittenRows<Row> {
+        if let known = job.rewritten[info.index] { return unsafeDowncast(known, to: RewrittenRows<Row>.self) }
+        let made = RewrittenRows<Row>()
+        job.rewritten[info.index] = made
         return made
     }
 
@@ -149,7 +153,7 @@ extension Entity {
         }.joined(separator: " and ")
         return StrataError.Detail(
             model: info.name,
-            number: row._$number,
+            id: row._$id,
             column: info.columns[unique[0]].name,
             message: "has the same \(names) as \(info.name) \(holder)",
             mine: try? row._$value(at: unique[0])
@@ -159,7 +163,7 @@ extension Entity {
     func detail(_ mine: Row, _ column: Int, base: Row?, theirs: Row?) -> StrataError.Detail {
         StrataError.Detail(
             model: info.name,
-            number: mine._$number,
+            id: mine._$id,
             column: info.columns[column].name,
             message: "was changed here and elsewhere",
             base: base.flatMap { try? $0._$value(at: column) },
@@ -171,7 +175,7 @@ extension Entity {
     /// The conflicts of an update whose row is gone, one for each column.
     func deletedElsewhere(_ change: Change<Row>) -> [StrataError.Detail] {
         change.columns.map { column in
-            detail(change.row, column, base: change.base?.seen, theirs: nil)
+            detail(change.row, column, base: change.base?.original, theirs: nil)
                 .saying("was changed here, and the object deleted elsewhere")
         }
     }
@@ -190,16 +194,16 @@ extension Entity {
         guard let part = job.taken[info.index]?.typed(Row.self) else { return [] }
         let foreign = job.foreignPath
         var needed: [(entity: Int, number: Int64)] = []
-        for (number, change) in zip(part.numbers, part.changes)
-        where change.kind != .delete && (only == nil || only == number) {
-            if change.kind == .update || change.kind == .orphan,
-                change.base?.stored == nil
-                    || job.layers.contains(.restore, of: number, entity: info.index, in: foreign)
+        for (id, change) in zip(part.ids, part.changes)
+        where change.kind != .delete && (only == nil || only == id) {
+            if change.kind == .update || change.kind == .updateOfDeleted,
+                change.base?.storeOriginal == nil
+                    || job.layers.contains(.undelete, of: id, entity: info.index, in: foreign)
             {
-                needed.append((info.index, number))
+                needed.append((info.index, id))
             }
             for reference in info.outgoing
-            where change.kind == .insert || change.kind == .restore || change.columns.contains(reference.column) {
+            where change.kind == .insert || change.kind == .undelete || change.columns.contains(reference.column) {
                 guard case .integer(let target)? = try? change.row._$value(at: reference.column) else { continue }
                 if job.taken[reference.destination]?.index(of: target) == nil {
                     needed.append((reference.destination, target))
@@ -212,52 +216,52 @@ extension Entity {
     /// Includes a row that a parent has inserted, as a whole, in the state that the parent has published.
     ///
     /// - Returns: whether the row was included.
-    func takeAlong(_ number: Int64, _ job: CommitJob) throws -> Bool {
-        let isInserted = job.layers.contains(.insert, of: number, entity: info.index, in: job.foreignPath)
-        guard try isInserted || !isStored(number, job), let top = topInserted(number, job) else { return false }
+    func include(_ id: Int64, _ job: CommitJob) throws -> Bool {
+        let isInserted = job.layers.contains(.insert, of: id, entity: info.index, in: job.foreignPath)
+        guard try isInserted || !isStored(id, job), let top = topInserted(id, job) else { return false }
         var change = Change.insert(top.row)
         let taken = job.taken[info.index]?.typed(Row.self)
-        if let update = taken?[number] {
+        if let update = taken?[id] {
             guard update.kind.isUpdate else { return false }
             change = change.followed(by: update)
         }
-        let single = Part(numbers: [number], changes: [change])
+        let single = RowChanges(ids: [id], changes: [change])
         job.taken[info.index] = taken?.merged(with: single) { $1 } ?? single
-        job.wentAlong[info.index, default: []].insert(number)
+        job.includedRows[info.index, default: []].insert(id)
         return true
     }
 
     /// The row as the topmost parent shows it that has not deleted it. A commit ignores deletes that a parent has not
     /// committed.
-    private func topInserted(_ number: Int64, _ job: CommitJob) -> Change<Row>? {
+    private func topInserted(_ id: Int64, _ job: CommitJob) -> Change<Row>? {
         for context in job.foreignPath.reversed() {
-            let stack = job.layers.stack(number, entity: info.index, in: context, Row.self)
+            let stack = job.layers.stack(id, entity: info.index, in: context, Row.self)
             guard let top = stack.last?.change else { continue }
             if top.kind.isVisible { return top }
-            if top.kind == .withdrawn || stack.contains(where: { $0.change.kind == .insert }) { return nil }
+            if top.kind == .cancelledInsert || stack.contains(where: { $0.change.kind == .insert }) { return nil }
         }
         return nil
     }
 
-    private func isStored(_ number: Int64, _ job: CommitJob) throws -> Bool {
+    private func isStored(_ id: Int64, _ job: CommitJob) throws -> Bool {
         var isThere = false
-        try job.connection.statement(info.sql.selectByID).run([.integer(number)]) { _ in isThere = true }
+        try job.connection.statement(info.sql.selectByID).run([.integer(id)]) { _ in isThere = true }
         return isThere
     }
 
     /// Validates the rows that result from these changes. The newest change of each row counts.
-    func validate(_ parts: [any AnyPart], _ failures: inout [StrataError.Detail]) {
+    func validate(_ parts: [any AnyRowChanges], _ failures: inout [StrataError.Detail]) {
         var seen: Set<Int64> = []
         let parts = parts.map { $0.typed(Row.self) }
         for part in parts.reversed() {
             part.changes.withUnsafeBufferPointer { changes in
                 for index in changes.indices {
-                    if parts.count > 1, !seen.insert(changes[index].row._$number).inserted { continue }
+                    if parts.count > 1, !seen.insert(changes[index].row._$id).inserted { continue }
                     guard changes[index].kind.isVisible else { continue }
                     // A buffer with indices has an address.
                     let edited =
                         parts.count > 1
-                        ? edited(changes[index].row._$number, in: parts)
+                        ? edited(changes[index].row._$id, in: parts)
                         : changes[index].kind == .update ? changes[index].columns : nil
                     let found = check(Change.rowPointer(changes.baseAddress! + index), edited)
                     if !found.isEmpty { failures += found }
@@ -267,10 +271,10 @@ extension Entity {
     }
 
     /// The columns of a row that these changes set; nil if they contain the whole row.
-    private func edited(_ number: Int64, in parts: [Part<Row>]) -> ColumnSet? {
+    private func edited(_ id: Int64, in parts: [RowChanges<Row>]) -> ColumnSet? {
         var columns = ColumnSet()
         for part in parts {
-            guard let index = part.index(of: number) else { continue }
+            guard let index = part.index(of: id) else { continue }
             guard part.changes[index].kind == .update else { return nil }
             columns.formUnion(part.changes[index].columns)
         }
@@ -283,7 +287,7 @@ extension Change {
     /// value.
     func conflicting(with beneath: Row) -> ColumnSet {
         guard let base else { return ColumnSet() }
-        return columns.intersection(beneath._$differences(from: base.seen))
+        return columns.intersection(beneath._$differences(from: base.original))
             .intersection(row._$differences(from: beneath))
     }
 }
@@ -291,16 +295,16 @@ extension Change {
 /// Rows of one entity whose result differs from the committer's version, each as it was noted last.
 ///
 /// Stored by the index of the entity, which determines the type.
-final class Adjustments<Row: StoredRow>: AnyAdjustments {
+final class RewrittenRows<Row: StoredRow>: AnyRewrittenRows {
     private var changes: [Int64: Change<Row>] = [:]
 
     /// Notes a row. Complexity: O(1).
-    func add(_ change: Change<Row>) { changes[change.row._$number] = change }
+    func add(_ change: Change<Row>) { changes[change.row._$id] = change }
 
-    var part: any AnyPart { Part(unsorted: Array(changes.values)) }
+    var part: any AnyRowChanges { RowChanges(unsorted: Array(changes.values)) }
 }
 
-/// ``Adjustments`` of any entity.
-protocol AnyAdjustments: AnyObject {
-    var part: any AnyPart { get }
+/// ``RewrittenRows`` of any entity.
+protocol AnyRewrittenRows: AnyObject {
+    var part: any AnyRowChanges { get }
 }

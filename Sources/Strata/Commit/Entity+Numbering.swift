@@ -5,7 +5,7 @@ extension Entity {
     /// This also applies to an update, if a row was committed while its object was about to join: the object did not
     /// know the number yet.
     @inline(never)
-    func numberRows(of part: Part<Row>, _ column: Int, _ job: CommitJob) throws -> Part<Row> {
+    func numberRows(of part: RowChanges<Row>, _ column: Int, _ job: CommitJob) throws -> RowChanges<Row> {
         func isNumbered(_ change: Change<Row>) -> Bool {
             change.kind == .insert || change.kind.isUpdate && change.columns.contains(column)
         }
@@ -23,9 +23,9 @@ extension Entity {
             )
             return change
         }
-        let result = Part(numbers: part.numbers, changes: changes)
+        let result = RowChanges(ids: part.ids, changes: changes)
         job.taken[info.index] = result
-        adjust(Part(unsorted: numbered), job)
+        recordRewritten(RowChanges(unsorted: numbered), job)
         return result
     }
 }

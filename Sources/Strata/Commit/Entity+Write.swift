@@ -22,15 +22,15 @@ extension Entity {
         if part.kinds.contains(.insert) {
             try insert(part, &others, job)
         }
-        try checkNothingParked(job)
+        try checkNothingVacated(job)
         guard !others.isEmpty else {
             job.written[info.index] = part
             return
         }
-        var outcome = zip(part.numbers, part.changes).map { others.removeValue(forKey: $0) ?? $1 }
+        var outcome = zip(part.ids, part.changes).map { others.removeValue(forKey: $0) ?? $1 }
         // Rows that were not in this part may have absorbed rows of it.
         outcome += others.values
-        job.written[info.index] = Part(unsorted: outcome)
+        job.written[info.index] = RowChanges(unsorted: outcome)
     }
 
     /// The statement that sets certain columns. In most commits, the rows have changed in the same columns.
@@ -39,15 +39,15 @@ extension Entity {
         let statement: Statement
     }
 
-    private func parkedRows(_ job: CommitJob) -> ParkedRows<Row>? {
-        job.parked[info.index].map { unsafeDowncast($0, to: ParkedRows<Row>.self) }
+    private func vacatedRows(_ job: CommitJob) -> VacatedRows<Row>? {
+        job.vacated[info.index].map { unsafeDowncast($0, to: VacatedRows<Row>.self) }
     }
 
     /// The row in the store with its version.
     ///
     /// If the row's unique value was replaced temporarily, this is the row before.
     func stored(_ number: Int64, _ job: CommitJob) throws -> (row: Row, version: Int64)? {
-        if let parked = parkedRows(job)?.rows[number] { return (parked.row, parked.version) }
+        if let vacated = vacatedRows(job)?.rows[number] { return (vacated.row, vacated.version) }
         var result: (row: Row, version: Int64)?
         try job.connection.statement(info.sql.selectWithVersion).run([.integer(number)]) { reader in
             result = (try Row(_$from: reader), try reader.read(Int64.self, at: Int32(info.columns.count + 1)))
@@ -58,12 +58,12 @@ extension Entity {
     // MARK: Deletes
 
     /// Deletes the rows that a part deletes. Rows that stay are added to `others`.
-    private func delete(_ part: Part<Row>, _ others: inout [Int64: Change<Row>], _ job: CommitJob) throws {
+    private func delete(_ part: RowChanges<Row>, _ others: inout [Int64: Change<Row>], _ job: CommitJob) throws {
         let statement = try job.connection.statement(info.sql.deleteUnchanged)
         try part.changes.withUnsafeBufferPointer { changes in
             for index in changes.indices where changes[index].kind == .delete {
                 if let other = try delete(changes.baseAddress! + index, by: statement, job) {
-                    others[other.row._$number] = other
+                    others[other.row._$id] = other
                 }
             }
         }
@@ -74,62 +74,62 @@ extension Entity {
         by statement: Statement,
         _ job: CommitJob
     ) throws -> Change<Row>? {
-        let number = change.pointee.row._$number
+        let number = change.pointee.row._$id
         guard let base = change.pointee.base else {
             try job.connection.execute(info.sql.delete, [.integer(number)])
-            if job.connection.changes == 0 { noteMissing(number, job) }
+            if job.connection.changes == 0 { recordDeletedElsewhere(number, job) }
             return nil
         }
         try statement.binder.bind(number, at: 1)
         try statement.binder.bind(base.sequence, at: 2)
         guard try statement.runBound() == 0 else { return nil }
         guard let theirs = try stored(number, job) else {
-            noteMissing(number, job)
+            recordDeletedElsewhere(number, job)
             return nil
         }
-        let columns = theirs.row._$differences(from: base.stored ?? base.seen).subtracting(info.bookkeeping)
-        switch columns.isEmpty ? .mine : judge(.changedElsewhere, mine: change.pointee.row, job.policy) {
+        let columns = theirs.row._$differences(from: base.storeOriginal ?? base.original).subtracting(info.bookkeeping)
+        switch columns.isEmpty ? .mine : resolveConflict(.changedElsewhere, mine: change.pointee.row, job.policy) {
         case .mine:
             try job.connection.execute(info.sql.delete, [.integer(number)])
         case .theirs:
             let kept = Change(kind: .update, columns: ColumnSet(), row: theirs.row, base: nil)
-            adjust(kept, job)
-            job.kept[info.index, default: []].insert(number)
+            recordRewritten(kept, job)
+            job.retained[info.index, default: []].insert(number)
             return kept
         case .error:
-            let stored = base.stored ?? base.seen
+            let stored = base.storeOriginal ?? base.original
             job.conflicts += changedElsewhere(change.pointee.row, columns, base: stored, theirs: theirs.row)
         }
         return nil
     }
 
-    private func noteMissing(_ number: Int64, _ job: CommitJob) {
-        job.missing[info.index, default: []].insert(number)
+    private func recordDeletedElsewhere(_ number: Int64, _ job: CommitJob) {
+        job.deletedElsewhere[info.index, default: []].insert(number)
     }
 
     // MARK: Updates
 
     /// Writes the updates of a part. Rows whose result differs are added to `others`.
-    private func update(_ part: Part<Row>, _ others: inout [Int64: Change<Row>], _ job: CommitJob) throws {
+    private func update(_ part: RowChanges<Row>, _ others: inout [Int64: Change<Row>], _ job: CommitJob) throws {
         var statement: UpdateStatement?
         try part.changes.withUnsafeBufferPointer { changes in
             for index in changes.indices {
                 let kind = changes[index].kind
                 guard kind.isUpdate else { continue }
                 if !info.derived.isEmpty {
-                    if let other = try updateDerived(changes[index], job) { others[other.row._$number] = other }
-                } else if kind != .orphan, let base = changes[index].base, base.isStored,
+                    if let other = try updateDerived(changes[index], job) { others[other.row._$id] = other }
+                } else if kind != .updateOfDeleted, let base = changes[index].base, base.isStored,
                     try write(changes.baseAddress! + index, seen: base.sequence, by: &statement, job)
                 {
                     let columns = changes[index].columns
-                    let shown = changes[index].row._$differences(from: base.seen).subtracting(columns)
-                    if kind == .update, base.isStoredAsSeen, shown.isEmpty { continue }
-                    var row = base.stored ?? base.seen
+                    let shown = changes[index].row._$differences(from: base.original).subtracting(columns)
+                    if kind == .update, base.storeEqualsOriginal, shown.isEmpty { continue }
+                    var row = base.storeOriginal ?? base.original
                     row._$copy(columns, from: changes[index].row)
-                    others[row._$number] = Change(kind: .update, columns: columns, row: row, base: nil)
+                    others[row._$id] = Change(kind: .update, columns: columns, row: row, base: nil)
                 } else {
                     let merged = try merge(changes[index], job)
-                    others[merged.row._$number] = merged
+                    others[merged.row._$id] = merged
                 }
             }
         }
@@ -143,14 +143,14 @@ extension Entity {
         var change = gathered
         // The commit of a child has written the derived columns, but not the columns from which they are derived.
         if !change.columns.isEmpty { change.columns.formUnion(info.derived) }
-        guard change.kind != .orphan, let base = change.base, let stored = base.stored else {
+        guard change.kind != .updateOfDeleted, let base = change.base, let stored = base.storeOriginal else {
             return try merge(change, job)
         }
         var row = stored
         row._$copy(change.columns, from: change.row)
         let written = Change(kind: change.kind, columns: change.columns, row: row, base: base)
         guard try write(written, seen: base.sequence, job) else { return try merge(change, job) }
-        if change.kind == .update, change.columns == gathered.columns, base.isStoredAsSeen,
+        if change.kind == .update, change.columns == gathered.columns, base.storeEqualsOriginal,
             row._$differences(from: change.row).isEmpty
         {
             return nil
@@ -181,21 +181,21 @@ extension Entity {
         }
         let position = Int32(columns.count + 1)
         try binder.bind(job.sequence, at: position)
-        try binder.bind(Row._$number(Change.rowPointer(change)), at: position + 1)
+        try binder.bind(Row._$id(Change.rowPointer(change)), at: position + 1)
         try binder.bind(seen, at: position + 2)
         defer { statement.reset() }
         while true {
             let code = sqlite3_step(statement.pointer)
             if code == SQLITE_DONE {
                 guard job.connection.changes > 0 else { return false }
-                if let parked = parkedRows(job) {
-                    parked.noteWritten(columns, of: Row._$number(Change.rowPointer(change)))
+                if let vacated = vacatedRows(job) {
+                    vacated.recordRegularValues(columns, of: Row._$id(Change.rowPointer(change)))
                 }
                 return true
             }
             let error = job.connection.lastError(code)
             sqlite3_reset(statement.pointer)
-            guard code & 0xFF == SQLITE_CONSTRAINT, try park(change.pointee.row, columns, job) else {
+            guard code & 0xFF == SQLITE_CONSTRAINT, try vacateUniqueValue(change.pointee.row, columns, job) else {
                 throw code & 0xFF == SQLITE_CONSTRAINT ? try constraintError(change.pointee.row, error, job) : error
             }
         }
@@ -209,22 +209,22 @@ extension Entity {
 
     /// Merges a change with the row in the store, column by column, because another writer has changed the row first.
     private func merge(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
-        let number = change.row._$number
-        guard let theirs = try stored(number, job) else { return try revive(change, job) }
-        let base = change.base?.stored ?? change.base?.seen ?? change.row
+        let number = change.row._$id
+        guard let theirs = try stored(number, job) else { return try undelete(change, job) }
+        let base = change.base?.storeOriginal ?? change.base?.original ?? change.row
         let conflicting = change.columns
             .intersection(theirs.row._$differences(from: base))
             .intersection(theirs.row._$differences(from: change.row))
             .subtracting(info.automatic)
-        let verdict = judge(conflicting, mine: change.row, base: base, theirs: theirs.row, job.policy)
-        job.conflicts += verdict.conflicts
-        let columns = rest(of: change.columns, without: verdict.givenUp)
+        let resolution = resolveConflict(conflicting, mine: change.row, base: base, theirs: theirs.row, job.policy)
+        job.conflicts += resolution.conflicts
+        let columns = rest(of: change.columns, without: resolution.conflictLosses)
         var merged = theirs.row
-        merged._$copy(columns, from: verdict.row)
+        merged._$copy(columns, from: resolution.row)
         let result = Change(kind: .update, columns: columns, row: merged, base: nil)
         // Values that were replaced temporarily are written again, even if others have set them and the policy keeps
         // theirs.
-        let written = columns.union(parkedRows(job)?.rows[number]?.columns ?? ColumnSet())
+        let written = columns.union(vacatedRows(job)?.rows[number]?.columns ?? ColumnSet())
         if !written.isEmpty, job.conflicts.isEmpty {
             // The row combines the changes of two writers, so it was never validated as a whole.
             let failures = withUnsafePointer(to: merged) { check($0, written) }
@@ -232,32 +232,34 @@ extension Entity {
             let update = Change(kind: .update, columns: written, row: merged, base: nil)
             guard try write(update, seen: theirs.version, job) else { return try merge(change, job) }
         }
-        adjust(result, job)
+        recordRewritten(result, job)
         // Also if others have set the same value: then it is their value, too, and may refer to an object that this
         // commit deletes.
-        let theirColumns = change.columns.intersection(theirs.row._$differences(from: base)).union(verdict.givenUp)
+        let theirColumns = change.columns.intersection(theirs.row._$differences(from: base)).union(
+            resolution.conflictLosses
+        )
         if info.outgoing.contains(where: { theirColumns.contains($0.column) }) {
-            job.kept[info.index, default: []].insert(number)
+            job.retained[info.index, default: []].insert(number)
         }
         return result
     }
 
     /// Handles a change whose row was deleted elsewhere: restores the row, drops the change, or notes a conflict.
-    private func revive(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
-        switch change.kind == .restore ? .mine : judgeGone(change, job) {
+    private func undelete(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
+        switch change.kind == .undelete ? .mine : resolveDeletedElsewhere(change, job) {
         case .mine:
-            let revived = Change.insert(change.row)
+            let undeleted = Change.insert(change.row)
             try job.externals.write(change.row, info.externals.subtracting(change.columns), info)
             var others: [Int64: Change<Row>] = [:]
-            try insert(Part(unsorted: [revived]), &others, job)
-            let result = others[change.row._$number] ?? revived
-            if !info.outgoing.isEmpty { job.kept[info.index, default: []].insert(change.row._$number) }
-            adjust(result, job)
+            try insert(RowChanges(unsorted: [undeleted]), &others, job)
+            let result = others[change.row._$id] ?? undeleted
+            if !info.outgoing.isEmpty { job.retained[info.index, default: []].insert(change.row._$id) }
+            recordRewritten(result, job)
             return result
         case .theirs:
             let gone = Change(kind: .delete, columns: ColumnSet(), row: change.row, base: nil)
-            adjust(gone, job)
-            noteMissing(change.row._$number, job)
+            recordRewritten(gone, job)
+            recordDeletedElsewhere(change.row._$id, job)
             return gone
         case .error:
             job.conflicts += deletedElsewhere(change)
@@ -268,7 +270,7 @@ extension Entity {
     // MARK: Inserts
 
     /// Inserts rows in the order of their ids. Rows whose result differs are added to `others`.
-    private func insert(_ part: Part<Row>, _ others: inout [Int64: Change<Row>], _ job: CommitJob) throws {
+    private func insert(_ part: RowChanges<Row>, _ others: inout [Int64: Change<Row>], _ job: CommitJob) throws {
         let statement = try job.connection.statement(.insert(info))
         var binder = statement.binder
         let version = Int32(info.columns.count + 2)
@@ -285,7 +287,7 @@ extension Entity {
                 let code = sqlite3_step(statement.pointer)
                 if code != SQLITE_DONE {
                     if let other = try insert(changes[index], after: code, by: statement, &others, job) {
-                        others[changes[index].row._$number] = other
+                        others[changes[index].row._$id] = other
                     }
                 }
                 statement.reset()
@@ -307,14 +309,14 @@ extension Entity {
             let error = job.connection.lastError(code)
             sqlite3_reset(statement.pointer)
             guard code & 0xFF == SQLITE_CONSTRAINT else { throw error }
-            if try stored(change.row._$number, job) != nil {
+            if try stored(change.row._$id, job) != nil {
                 guard info.commitNumber == nil else { throw CommitJob.notUniqueError([taken(change.row)]) }
                 // Ids are never reused. The row was restored here, and the insert replaces it as a whole.
-                try job.connection.execute(info.sql.delete, [.integer(change.row._$number)])
+                try job.connection.execute(info.sql.delete, [.integer(change.row._$id)])
                 wasThere = true
             } else if info.isJoin, let holder = try holder(of: change.row, info.uniques[0], job) {
                 return try join(change, holder, &others, job)
-            } else if try !park(change.row, info.uniqueColumns, job) {
+            } else if try !vacateUniqueValue(change.row, info.uniqueColumns, job) {
                 throw try constraintError(change.row, error, job)
             }
             // The values are still bound.
@@ -326,7 +328,7 @@ extension Entity {
 
     /// The error detail of an id that was handed out beforehand, and under which another object has been inserted.
     private func taken(_ row: Row) -> StrataError.Detail {
-        StrataError.Detail(model: info.name, number: row._$number, column: "id", message: "is there already")
+        StrataError.Detail(model: info.name, id: row._$id, column: "id", message: "is there already")
     }
 
     /// Merges two additions of the same member into one row, the row that was there first.
@@ -344,7 +346,7 @@ extension Entity {
         var row = theirs.row
         var columns = change.row._$differences(from: row)
         let known = job.taken[info.index]?.typed(Row.self)[holder]
-        let isShown = holder > change.row._$number && known != nil
+        let isShown = holder > change.row._$id && known != nil
         if job.policy == .theirs || isShown { columns = ColumnSet() }
         row._$copy(columns, from: change.row)
         let merged = Change(kind: .update, columns: columns, row: row, base: nil)
@@ -353,9 +355,9 @@ extension Entity {
         let isNew = known?.kind == .insert
         let written = columns.union(known?.columns ?? ColumnSet())
         others[holder] = Change(kind: isNew ? .insert : .update, columns: written, row: row, base: nil)
-        job.merged[info.index, default: [:]][change.row._$number] = holder
+        job.merged[info.index, default: [:]][change.row._$id] = holder
         let gone = Change(kind: .delete, columns: ColumnSet(), row: change.row, base: nil)
-        adjust(gone, job)
+        recordRewritten(gone, job)
         return gone
     }
 
@@ -366,12 +368,12 @@ extension Entity {
         let values = try columns.map { try row._$value(at: $0) }
         guard !values.contains(.null) else { return nil }
         let holder = try job.connection.integer(info.sql.selectHolder(columns), values)
-        return holder == row._$number ? nil : holder
+        return holder == row._$id ? nil : holder
     }
 
     /// Frees a unique value whose holder gets another one in this same commit. The holder gets a temporary value that
     /// no other row can have. Returns whether there was such a holder.
-    private func park(_ row: Row, _ columns: ColumnSet, _ job: CommitJob) throws -> Bool {
+    private func vacateUniqueValue(_ row: Row, _ columns: ColumnSet, _ job: CommitJob) throws -> Bool {
         for unique in info.uniques where unique.contains(where: columns.contains) {
             guard let holder = try holder(of: row, unique, job),
                 let change = job.taken[info.index]?.typed(Row.self)[holder], change.kind == .update,
@@ -379,13 +381,13 @@ extension Entity {
                 try !unique.allSatisfy({ try change.row._$value(at: $0) == row._$value(at: $0) })
             else { continue }
             guard let before = try stored(holder, job) else { continue }
-            let parked = parkedRows(job) ?? ParkedRows<Row>()
-            job.parked[info.index] = parked
-            parked.rows[holder, default: (before.row, before.version, ColumnSet())].columns.insert(column)
-            let parking = StoredValue.text("\u{0}strata parking \(holder)")
+            let vacated = vacatedRows(job) ?? VacatedRows<Row>()
+            job.vacated[info.index] = vacated
+            vacated.rows[holder, default: (before.row, before.version, ColumnSet())].columns.insert(column)
+            let placeholder = StoredValue.text("\u{0}strata parking \(holder)")
             try job.connection.execute(
                 "UPDATE \(info.sql.table) SET \(info.sql.columns[column]) = ? WHERE \"id\" = ?",
-                [parking, .integer(holder)]
+                [placeholder, .integer(holder)]
             )
             return true
         }
@@ -396,8 +398,8 @@ extension Entity {
     ///
     /// The exception is a row that the merge policy has left to others. It keeps their value, and the row that needs
     /// this value is refused.
-    private func checkNothingParked(_ job: CommitJob) throws {
-        guard let rows = parkedRows(job)?.rows, let first = rows.min(by: { $0.key < $1.key }) else { return }
+    private func checkNothingVacated(_ job: CommitJob) throws {
+        guard let rows = vacatedRows(job)?.rows, let first = rows.min(by: { $0.key < $1.key }) else { return }
         throw try constraintError(first.value.row, CommitJob.notUniqueError([]), job)
     }
 
@@ -455,7 +457,7 @@ extension StrataError.Detail {
     func saying(_ message: String) -> StrataError.Detail {
         StrataError.Detail(
             model: model,
-            number: number,
+            id: id,
             column: column,
             message: message,
             base: base,
@@ -466,11 +468,11 @@ extension StrataError.Detail {
 }
 
 /// Rows that have a temporary value instead of a unique one, in their earlier state. Stored by the index of the entity.
-final class ParkedRows<Row: StoredRow> {
+final class VacatedRows<Row: StoredRow> {
     var rows: [Int64: (row: Row, version: Int64, columns: ColumnSet)] = [:]
 
     /// Notes that a row has regular values in these columns again.
-    func noteWritten(_ columns: ColumnSet, of number: Int64) {
+    func recordRegularValues(_ columns: ColumnSet, of number: Int64) {
         guard let left = rows[number]?.columns.subtracting(columns) else { return }
         if left.isEmpty { rows[number] = nil } else { rows[number]?.columns = left }
     }

@@ -29,7 +29,7 @@ final class ExternalWriter {
             guard let external = row._$external(at: column) else { continue }
             let isNew = external.number == nil
             guard let content = try external.data ?? connection.content(of: external) else {
-                throw Self.goneError(row._$number, column, info)
+                throw Self.goneError(row._$id, column, info)
             }
             let number = try external.number ?? connection.insert(bytes: content)
             external.isStored(as: number)
@@ -40,7 +40,7 @@ final class ExternalWriter {
                     content: content,
                     isNew: isNew,
                     select: "SELECT \(info.sql.columns[column]) FROM \(info.sql.table) WHERE \"id\" = ?",
-                    row: row._$number
+                    row: row._$id
                 )
             )
         }
@@ -73,7 +73,7 @@ final class ExternalWriter {
             details: [
                 StrataError.Detail(
                     model: info.name,
-                    number: number,
+                    id: number,
                     column: info.columns[column].name,
                     message: "has lost its bytes"
                 )

@@ -80,7 +80,7 @@ final class BlockScope: Sendable {
 
     /// Reads or changes the stack inside the block.
     ///
-    /// - Throws: `blockEnded` if the block is over.
+    /// - Throws: `blockFinished` if the block is over.
     func withList<R: Sendable>(_ body: (inout [ContextHandle]) throws -> R) throws -> R {
         try state.withLock { state in
             if state.isEnded { throw Self.endedError }
@@ -110,7 +110,7 @@ final class BlockScope: Sendable {
 
     private static var endedError: StrataError {
         StrataError(
-            .blockEnded,
+            .blockFinished,
             "The block that this task was started in has ended, and its stack with it. "
                 + "Start the task with `Task.detached`, or after the block; use `afterCommit` for work that follows a commit. "
                 + "To use one context from the task, take its handle along and use `perform`."

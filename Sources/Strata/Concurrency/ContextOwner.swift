@@ -9,10 +9,10 @@ actor ContextOwner {
     private nonisolated let executor: ContextExecutor?
 
     /// Admits the blocks of the context, one at a time.
-    nonisolated let gate: Gate
+    nonisolated let mutex: AsyncMutex
 
     /// Serialises the commits of a main context while they write to the disk, without excluding blocks.
-    nonisolated let commitGate: Gate
+    nonisolated let commitMutex: AsyncMutex
 
     private nonisolated let created = Atomic(false)
     private nonisolated let turnIsDirty = Atomic(false)
@@ -24,8 +24,8 @@ actor ContextOwner {
     ///   separate executor.
     init(kind: ContextKind, title: String, on executor: ContextExecutor? = nil) {
         self.executor = kind == .main ? nil : executor ?? ContextExecutor(label: "strata.context.\(title)")
-        gate = Gate(name: title)
-        commitGate = Gate(name: "the commit of \(title)")
+        mutex = AsyncMutex(name: title)
+        commitMutex = AsyncMutex(name: "the commit of \(title)")
     }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -47,7 +47,7 @@ actor ContextOwner {
         retired.load(ordering: .acquiring)
     }
 
-    /// Runs a synchronous block when the gate admits it: one hop to the executor and one back.
+    /// Runs a synchronous block when the mutex admits it: one hop to the executor and one back.
     ///
     /// The caller has counted the block as active in `StackCore.enter`; this function ends the count.
     ///
@@ -59,8 +59,8 @@ actor ContextOwner {
     ) async throws -> T {
         let core = scope.handle.core
         defer { core.leave() }
-        let entry = gate.tryEnter(scope)
-        if entry == nil { try await gate.wait(scope) }
+        let entry = mutex.tryEnter(scope)
+        if entry == nil { try await mutex.wait(scope) }
         let isAlone = entry != .joined
         defer { end(scope, isAlone: isAlone) }
         if isLimited, isAlone { try await takePlace(scope) }
@@ -73,7 +73,7 @@ actor ContextOwner {
         }
     }
 
-    /// Runs an asynchronous block when the gate admits it.
+    /// Runs an asynchronous block when the mutex admits it.
     func run<T>(
         _ scope: BlockScope,
         isLimited: Bool = false,
@@ -81,8 +81,8 @@ actor ContextOwner {
     ) async throws -> sending T {
         let core = scope.handle.core
         defer { core.leave() }
-        let entry = gate.tryEnter(scope)
-        if entry == nil { try await gate.wait(scope) }
+        let entry = mutex.tryEnter(scope)
+        if entry == nil { try await mutex.wait(scope) }
         let isAlone = entry != .joined
         defer { end(scope, isAlone: isAlone) }
         if isLimited, isAlone { try await takePlace(scope) }
@@ -92,7 +92,7 @@ actor ContextOwner {
                 // after an await. The synchronous call before the body keeps Swift 6.3.1 from leaving out the hop to
                 // that executor.
                 let context = try self.begin(scope, isAlone: isAlone)
-                return SendingBox(try await body(context))
+                return UnsafeTransfer(try await body(context))
             }.open()
         } catch {
             scope.noteFailure()
@@ -102,34 +102,34 @@ actor ContextOwner {
 
     /// Commits a main context: begins and finishes on this executor, and writes on another queue in between.
     ///
-    /// The gate of blocks is free while the disk works. A commit takes the commit gate while it holds the gate of
-    /// blocks. No code that holds the commit gate waits for the gate of blocks, so the two gates cannot deadlock.
+    /// The mutex of blocks is free while the disk works. A commit takes the commit mutex while it holds the mutex of
+    /// blocks. No code that holds the commit mutex waits for the mutex of blocks, so the two mutexes cannot deadlock.
     ///
     /// - Parameter others: the prepared layers of the other contexts of a chain.
     func commit(_ scope: BlockScope, with others: [Int: PreparedLayer] = [:]) async throws {
         let core = scope.handle.core
         defer { core.leave() }
-        let entry = gate.tryEnter(scope)
-        if entry == nil { try await gate.wait(scope) }
+        let entry = mutex.tryEnter(scope)
+        if entry == nil { try await mutex.wait(scope) }
         let isAlone = entry != .joined
         let pending: PendingCommit
         do {
             defer { end(scope, isAlone: isAlone) }
             let context = try begin(scope, isAlone: isAlone)
-            if commitGate.tryEnter(scope) == nil { try await commitGate.wait(scope) }
+            if commitMutex.tryEnter(scope) == nil { try await commitMutex.wait(scope) }
             do {
                 pending = try context.beginCommit(with: others)
             } catch {
-                commitGate.leave(scope)
+                commitMutex.leave(scope)
                 throw error
             }
         }
-        defer { commitGate.leave(scope) }
+        defer { commitMutex.leave(scope) }
         let result = await core.writer.write(pending)
         if let context {
             context.finishCommit(pending, result)
         } else {
-            pending.letGo()
+            pending.release()
             if case .success = result { pending.callbacks.run() }
         }
         _ = try result.get()
@@ -137,12 +137,12 @@ actor ContextOwner {
 
     /// The `ObjectContext`, created at first use.
     ///
-    /// - Throws: `contextEnded`.
+    /// - Throws: `contextInvalidated`.
     func object(for handle: ContextHandle) throws -> ObjectContext {
         if let context { return context }
         if isRetired {
             throw StrataError(
-                .contextEnded,
+                .contextInvalidated,
                 "The context \(handle) has been dropped. Create a new one, or look the name up again."
             )
         }
@@ -168,10 +168,10 @@ actor ContextOwner {
     func retire(_ scope: BlockScope?) async -> Int {
         if let scope {
             // Entering cannot fail: the task is detached, is never cancelled, and has no block around it.
-            if gate.tryEnter(scope) == nil { try? await gate.wait(scope) }
+            if mutex.tryEnter(scope) == nil { try? await mutex.wait(scope) }
         }
         let lost = drop()
-        if let scope { gate.leave(scope) }
+        if let scope { mutex.leave(scope) }
         return lost
     }
 
@@ -194,7 +194,7 @@ actor ContextOwner {
 
     private func endTurn() {
         turnIsDirty.store(false, ordering: .releasing)
-        if gate.holder == nil {
+        if mutex.holder == nil {
             context?.endTurn()
         } else {
             // At an await of an asynchronous block, the main actor's turn ends but the block does not.
@@ -204,7 +204,7 @@ actor ContextOwner {
     }
 
     /// Waits for a place in the reader pool, which the block leaves when it ends. The block waits after it has passed
-    /// the gate, so that of many blocks on one context only the running block has a place.
+    /// the mutex, so that of many blocks on one context only the running block has a place.
     private func takePlace(_ scope: BlockScope) async throws {
         try await scope.handle.core.engine.takePlace(scope)
         scope.hasPlace = true
@@ -236,7 +236,7 @@ actor ContextOwner {
         }
         let later = scope.end()
         if scope.hasPlace { scope.handle.core.engine.leavePlace() }
-        if isAlone { gate.leave(scope) }
+        if isAlone { mutex.leave(scope) }
         if !later.isEmpty { scope.handle.core.launchSaves(later) }
     }
 }

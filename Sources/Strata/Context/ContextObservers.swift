@@ -93,10 +93,10 @@ final class ContextObservers {
 
     /// Records changes of members after rows were inserted, updated or deleted. Each object that these rows refer to,
     /// or referred to, has other members than before.
-    func noteMembers(_ part: any AnyPart, of info: EntityInfo) {
+    func noteMembers(_ part: any AnyRowChanges, of info: EntityInfo) {
         guard areMembersRead, !info.outgoing.isEmpty else { return }
         // A large import concerns nearly every bucket. Determining the owners would only take time on the main actor.
-        guard part.numbers.count <= Self.memberLimit else { return noteAllMembers() }
+        guard part.ids.count <= Self.memberLimit else { return noteAllMembers() }
         if part.forEachReference(in: info.outgoing.map(\.column), { note($0, Facet.members) }) { return }
         noteAllMembers()
     }
@@ -123,7 +123,7 @@ final class ContextObservers {
     }
 }
 
-extension Part {
+extension RowChanges {
     /// Calls `body` with the numbers that to-one columns of changed rows refer to and have referred to. Returns whether
     /// all of these numbers are known.
     func forEachReference(in columns: [Int], _ body: (Int64) -> Void) -> Bool {
@@ -132,7 +132,7 @@ extension Part {
             for column in columns where !change.kind.isUpdate || change.columns.contains(column) {
                 if case .integer(let number)? = try? change.row._$value(at: column) { body(number) }
                 guard change.kind.isUpdate else { continue }
-                guard let seen = change.base?.seen else {
+                guard let seen = change.base?.original else {
                     isComplete = false
                     continue
                 }

@@ -78,8 +78,8 @@ public struct MergeConflict: Sendable {
     public let kind: Kind
     /// The name of the model.
     public let model: String
-    /// The number of the object's id; see ``ObjectID/number``.
-    public let number: Int64
+    /// The raw value of the object's id: ``ObjectID/rawValue``.
+    public let id: Int64
     /// The name of the column; nil if the conflict concerns the whole object.
     public let column: String?
     /// The stored value that both sides started from.
@@ -96,13 +96,13 @@ public struct MergeConflict: Sendable {
     init(_ detail: StrataError.Detail, in schema: ColumnSchema) {
         kind = .changedOnBothSides
         heldType = schema.heldType
-        (model, number, column) = (detail.model, detail.number, detail.column)
+        (model, id, column) = (detail.model, detail.id, detail.column)
         (base, mine, theirs) = (detail.base ?? .null, detail.mine ?? .null, detail.theirs ?? .null)
     }
 
     /// A conflict about an object that one side has deleted.
-    init(_ kind: Kind, model: String, number: Int64) {
-        (self.kind, self.model, self.number, column, heldType) = (kind, model, number, nil, nil)
+    init(_ kind: Kind, model: String, id: Int64) {
+        (self.kind, self.model, self.id, column, heldType) = (kind, model, id, nil, nil)
         (base, mine, theirs) = (.null, .null, .null)
     }
 

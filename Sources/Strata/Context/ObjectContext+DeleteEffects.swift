@@ -32,11 +32,11 @@ extension ObjectContext {
 
     /// The effects to undo when the edits of some rows are dropped.
     ///
-    /// Adds to `numbers` the rows that were deleted along with them, and rows whose only change is such an effect.
-    func effects(ofDeleting numbers: inout Set<Int64>) -> [(number: Int64, done: DeleteEffects)] {
+    /// Adds to `ids` the rows that were deleted along with them, and rows whose only change is such an effect.
+    func effects(ofDeleting ids: inout Set<Int64>) -> [(number: Int64, done: DeleteEffects)] {
         guard !deleteEffects.isEmpty else { return [] }
         let (layers, frozen) = store.layers.state.withLock { ($0.layers, $0.frozen) }
-        var pending = numbers.sorted()
+        var pending = ids.sorted()
         var result: [(number: Int64, done: DeleteEffects)] = []
         while let number = pending.popLast() {
             // Otherwise another context has restored the row, or a commit is currently writing the delete.
@@ -51,11 +51,11 @@ extension ObjectContext {
                     guard layers.isDeleted(other, entity: entity, in: id) else { break }
                     pending.append(other)
                     // Without its insert, nothing would be left of an inserted row.
-                    if !layers.isInserted(other, entity: entity, by: id) { numbers.insert(other) }
+                    if !layers.isInserted(other, entity: entity, by: id) { ids.insert(other) }
                 case .emptied(let entity, let other, let column):
                     let entity = store.schema.entities[entity]
                     if entity.hasOnlyEmptied(column, of: other, from: number, in: layers, context: id) {
-                        numbers.insert(other)
+                        ids.insert(other)
                     }
                 case .removed: break
                 }
@@ -105,20 +105,20 @@ extension ObjectContext {
     }
 }
 
-extension Layers {
+extension LayerSnapshot {
     /// Whether a context's own layer deletes a row, either one from beneath or one that the layer has inserted.
     func isDeleted(_ number: Int64, entity: Int, in context: Int) -> Bool {
         let kind = topKind(of: number, entity: entity, in: [context])
-        return kind == .delete || kind == .withdrawn
+        return kind == .delete || kind == .cancelledInsert
     }
 
     /// Whether a context itself has inserted a row that is not saved, including a row that was deleted again.
     func isInserted(_ number: Int64, entity: Int, by context: Int) -> Bool {
         self[context].contains { segment in
-            guard segment.carriers == Carriers(context), let part = segment.parts[entity],
+            guard segment.provenance == Provenance(context), let part = segment.parts[entity],
                 let index = part.index(of: number)
             else { return false }
-            return part.kind(at: index) == .insert || part.kind(at: index) == .withdrawn
+            return part.kind(at: index) == .insert || part.kind(at: index) == .cancelledInsert
         }
     }
 
@@ -134,12 +134,12 @@ extension Entity {
         _ column: Int,
         of number: Int64,
         from target: Int64,
-        in layers: Layers,
+        in layers: LayerSnapshot,
         context: Int
     ) -> Bool {
         let stack = layers.stack(number, entity: info.index, in: context, Row.self).map(\.change)
         guard let base = stack.first?.base, let last = stack.last,
-            (try? base.seen._$value(at: column)) == .integer(target), (try? last.row._$value(at: column)) == .null
+            (try? base.original._$value(at: column)) == .integer(target), (try? last.row._$value(at: column)) == .null
         else { return false }
         return stack.allSatisfy { $0.kind == .update && $0.columns.subtracting(info.derived) == ColumnSet(column) }
     }

@@ -10,8 +10,8 @@ extension ObjectContext {
         var round = deleted
         while !round.isEmpty {
             var next: [Int: [Int64]] = [:]
-            for (entity, numbers) in round.sorted(by: { $0.key < $1.key }) {
-                for (entity, found) in try applyDeleteRules(entity: entity, numbers) where !found.isEmpty {
+            for (entity, ids) in round.sorted(by: { $0.key < $1.key }) {
+                for (entity, found) in try applyDeleteRules(entity: entity, ids) where !found.isEmpty {
                     next[entity, default: []] += found
                 }
             }
@@ -20,7 +20,7 @@ extension ObjectContext {
     }
 
     /// Returns the numbers of the objects that are deleted as a consequence, by entity.
-    private func applyDeleteRules(entity: Int, _ numbers: [Int64]) throws -> [Int: [Int64]] {
+    private func applyDeleteRules(entity: Int, _ ids: [Int64]) throws -> [Int: [Int64]] {
         let info = store.schema.entities[entity].info
         var deleted: [Int: [Int64]] = [:]
         /// Deletes objects whose column holds one of the values; if the column is nil, the objects with these numbers.
@@ -40,27 +40,27 @@ extension ObjectContext {
             guard case .join(let join, let own, let other, _) = relationship.storage,
                 relationship.deleteRule == .cascade
             else { continue }
-            try delete(relationship.destination, try joinRows(join, own, numbers).map { ($0.end(own), $0.end(other)) })
+            try delete(relationship.destination, try joinRows(join, own, ids).map { ($0.end(own), $0.end(other)) })
         }
         for reference in info.incoming {
             let (other, column) = (reference.entity, reference.column)
             if store.schema.entities[other].info.isJoin {
-                for member in try joinRows(other, column, numbers) {
+                for member in try joinRows(other, column, ids) {
                     joinTracker(other).delete(member, self)
                     note(.removed(join: other, row: member), of: member.end(column), entity: entity)
                 }
             } else if reference.deleteRule == .cascade {
-                try delete(other, column, numbers) { $0 }
+                try delete(other, column, ids) { $0 }
             } else if reference.deleteRule == .nullify {
                 if trackers[other] == nil { makeTracker(other) }
-                for found in try trackers[other]?.empty(column, numbers, self) ?? [] {
+                for found in try trackers[other]?.empty(column, ids, self) ?? [] {
                     let emptied = DeleteEffects.Effect.emptied(entity: other, number: found.number, column: column)
                     note(emptied, of: found.value, entity: entity)
                 }
             }
         }
         for reference in info.outgoing where reference.deleteRule == .cascade {
-            try delete(reference.destination, references(of: numbers, entity: entity, column: reference.column))
+            try delete(reference.destination, references(of: ids, entity: entity, column: reference.column))
         }
         return deleted
     }
@@ -68,7 +68,7 @@ extension ObjectContext {
     /// The numbers that a to-one column of deleted rows holds.
     private func references(of deleted: [Int64], entity: Int, column: Int) throws -> [(owner: Int64, number: Int64)] {
         publish()
-        let layers = try currentView().layers
+        let layers = try currentSnapshot().layers
         return try deleted.compactMap { owner in
             guard case .integer(let number) = try layers.value(of: owner, entity: entity, column, in: path) else {
                 return nil
@@ -106,7 +106,7 @@ extension ObjectContext {
     ) throws -> [JoinRow] {
         publish()
         let info = store.schema.entities[join].info
-        let connection = try currentView().reader.connection
+        let connection = try currentSnapshot().reader.connection
         var rows: [JoinRow] = []
         let sql = info.selectReferring(
             column,
@@ -120,9 +120,9 @@ extension ObjectContext {
 
 extension ObjectContext {
     /// The members of relationships of these owners that this context sees.
-    private func joinRows(_ join: Int, _ column: Int, _ numbers: [Int64]) throws -> [JoinRow] {
+    private func joinRows(_ join: Int, _ column: Int, _ ids: [Int64]) throws -> [JoinRow] {
         var rows: [JoinRow] = []
-        try forEachRow(of: store.schema.entities[join].info, column, numbers) { rows.append(try JoinRow(_$from: $0)) }
+        try forEachRow(of: store.schema.entities[join].info, column, ids) { rows.append(try JoinRow(_$from: $0)) }
         return rows
     }
 
@@ -132,13 +132,13 @@ extension ObjectContext {
     func forEachRow(
         of info: EntityInfo,
         _ column: Int?,
-        _ numbers: [Int64],
+        _ ids: [Int64],
         _ body: (RowReader) throws -> Void
     ) throws {
         publish()
-        let connection = try currentView().reader.connection
+        let connection = try currentSnapshot().reader.connection
         let isPending = connection.overlay.parts[info.index] != nil
-        try connection.forEachRow(of: info, column, numbers, isPending: isPending, body)
+        try connection.forEachRow(of: info, column, ids, isPending: isPending, body)
     }
 }
 
@@ -151,14 +151,14 @@ extension Connection {
     func forEachRow(
         of info: EntityInfo,
         _ column: Int?,
-        _ numbers: [Int64],
+        _ ids: [Int64],
         isPending: Bool = false,
         _ body: (RowReader) throws -> Void
     ) throws {
-        if let column, numbers.count == 1 {
-            try statement(info.selectReferring(column, isPending: isPending)).run([.integer(numbers[0])], body)
-        } else if !numbers.isEmpty {
-            let list = ListText.json(numbers.map { .integer($0) })
+        if let column, ids.count == 1 {
+            try statement(info.selectReferring(column, isPending: isPending)).run([.integer(ids[0])], body)
+        } else if !ids.isEmpty {
+            let list = ListText.json(ids.map { .integer($0) })
             try statement(info.selectAny(column, isPending: isPending)).run([.text(list)], body)
         }
     }
@@ -168,11 +168,11 @@ extension EntityInfo {
     /// The ids of the rows that a context sees and whose to-one column refers to an object.
     func numbers(in context: ObjectContext, column: Int, leadingTo number: Int64) throws -> [Int64] {
         context.publish()
-        let connection = try context.currentView().reader.connection
-        var numbers: [Int64] = []
+        let connection = try context.currentSnapshot().reader.connection
+        var ids: [Int64] = []
         let sql = selectReferring(column, isPending: connection.overlay.parts[index] != nil)
-        try connection.statement(sql).run([.integer(number)]) { numbers.append(try $0.read(Int64.self, at: 0)) }
-        return numbers
+        try connection.statement(sql).run([.integer(number)]) { ids.append(try $0.read(Int64.self, at: 0)) }
+        return ids
     }
 
     /// A query for the rows whose column holds one of the numbers in a JSON array, in any order.

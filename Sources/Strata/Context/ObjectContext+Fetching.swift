@@ -104,7 +104,7 @@ extension ObjectContext {
     /// query cannot return their location.
     @inline(__always)
     private func hasPendingBytes(_ entity: Int) -> Bool {
-        store.schema.keepsBytes[entity] && view?.reader.connection.overlay.parts[entity] != nil
+        store.schema.keepsBytes[entity] && snapshot?.reader.connection.overlay.parts[entity] != nil
     }
 
     /// The object of a row as the layers show it. Separate from ``object(from:entity:)``, because generic code looks up
@@ -116,7 +116,7 @@ extension ObjectContext {
 
     /// The row as the layers show it.
     private func pendingRow<Row: StoredRow>(_ number: Int64, _ entity: Int, _ type: Row.Type) -> Row? {
-        view?.layers.visibleRow(number, entity: entity, in: path)
+        snapshot?.layers.visibleRow(number, entity: entity, in: path)
     }
 
     /// The single value that a query returns.
@@ -156,13 +156,13 @@ extension ObjectContext {
         _ body: (RowReader) throws -> Void
     ) throws -> Bool {
         publish()
-        let connection = try currentView().reader.connection
+        let connection = try currentSnapshot().reader.connection
         let compiled: CompiledQuery
         do {
             compiled = try compile(store.sources(connection))
         } catch {
-            // Without a view, the following reads again see one consistent state.
-            if !connection.isInTransaction { dropView() }
+            // Without a snapshot, the following reads again see one consistent state.
+            if !connection.isInTransaction { releaseSnapshot() }
             throw error
         }
         try connection.statement(compiled).run(compiled.bindings, body)

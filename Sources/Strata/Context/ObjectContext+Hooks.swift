@@ -10,8 +10,8 @@ extension ObjectContext {
     // MARK: Before a save
 
     /// Records edited rows. The next save calls the hooks of their objects.
-    func noteForHooks(_ numbers: [Int64], entity: Int) {
-        hookStates[entity, default: HookState()].edited.formUnion(numbers)
+    func noteForHooks(_ ids: [Int64], entity: Int) {
+        hookStates[entity, default: HookState()].edited.formUnion(ids)
     }
 
     /// Calls the hooks of objects that were inserted or edited here, and of objects that the hooks edit, until none
@@ -38,7 +38,7 @@ extension ObjectContext {
             publish()
         }
         throw StrataError(
-            .misuse,
+            .invalidState,
             "Hooks have gone on to insert or change further objects \(Self.hookRounds) times. Let them come to an end."
         )
     }
@@ -51,7 +51,7 @@ extension ObjectContext {
         without done: Set<Int64>
     ) -> [(number: Int64, entity: Int, isInsert: Bool, hook: ObjectHook)] {
         let layers = store.layers.state.withLock { $0.layers }
-        let own = layers[id].filter { $0.carriers == Carriers(id) }
+        let own = layers[id].filter { $0.provenance == Provenance(id) }
         var due: [(number: Int64, entity: Int, isInsert: Bool, hook: ObjectHook)] = []
         for entity in hookStates.keys.sorted() {
             let parts = own.compactMap { $0.parts[entity] }
@@ -81,7 +81,7 @@ extension ObjectContext {
         guard let hook = store.schema.entities[Int(object._$state.entity)].info.hooks.willDelete.run else {
             return true
         }
-        let number = object.id.number
+        let number = object.id.rawValue
         // If a hook deletes its own object, the object is deleted once.
         guard deleting.insert(number).inserted else { return false }
         defer { deleting.remove(number) }
@@ -125,14 +125,14 @@ extension ObjectContext {
         let layers = store.layers.state.withLock { $0.layers }
         for entity in store.schema.entities where entity.info.hooks.validateBeforeSave {
             let parts = layers[id].compactMap { $0.parts[entity.info.index] }
-            let numbers = parts.reduce(into: Set<Int64>()) { $0.formUnion($1.numbers) }
-            for number in numbers.sorted() {
+            let ids = parts.reduce(into: Set<Int64>()) { $0.formUnion($1.ids) }
+            for number in ids.sorted() {
                 failures += try validate(number, entity.info, layers)
             }
         }
         guard !hasUnpublishedEdits, failedInserts.isEmpty else {
             throw StrataError(
-                .misuse,
+                .invalidState,
                 "A validation has changed objects. Let it only read, and change them in willInsert or willUpdate."
             )
         }
@@ -144,14 +144,14 @@ extension ObjectContext {
         throw CommitJob.validationError(failures)
     }
 
-    private func validate(_ number: Int64, _ info: EntityInfo, _ layers: Layers) throws -> [StrataError.Detail] {
+    private func validate(_ number: Int64, _ info: EntityInfo, _ layers: LayerSnapshot) throws -> [StrataError.Detail] {
         switch layers.topKind(of: number, entity: info.index, in: [id]) {
         case .delete:
             guard let validate = info.hooks.validateDelete.run else { return [] }
             if trackers[info.index] == nil { makeTracker(info.index) }
             guard let object = trackers[info.index]?.deletedObject(number, layers, self) else { return [] }
             return try validate(object, self)
-        case .insert, .update, .restore:
+        case .insert, .update, .undelete:
             guard let validate = info.hooks.validate.run, let object = try anyObject(number, entity: info.index) else {
                 return []
             }

@@ -6,26 +6,26 @@ extension ObjectContext {
     /// ``ContextMerging/pinned``.
     ///
     /// - Throws: ``StrataError`` if the store cannot be read.
-    public func merge() throws { try takeView() }
+    public func merge() throws { try acquireSnapshot() }
 
     /// Refreshes a pinned context's own layer: children's saves and rollbacks become visible, over the state to which
     /// the context is pinned.
     func showOwnLayer() {
-        guard let view else { return }
+        guard let snapshot else { return }
         let (level, revision) = store.layers.state.withLock { ($0.layers[id], $0.layers.revisions[id]) }
         guard revision != ownRevision else { return }
         ownRevision = revision
-        var layers = view.layers
+        var layers = snapshot.layers
         layers[id] = level
         for segment in level {
             for (entity, part) in segment.parts {
-                part.rebaseRead(entity: entity, context: id, store.schema, view.reader.connection, in: &layers)
-                part.keepBroughtBack(entity: entity, context: id, shownIn: view.layers, in: &layers)
+                part.rebaseRead(entity: entity, context: id, store.schema, snapshot.reader.connection, in: &layers)
+                part.keepUndeleted(entity: entity, context: id, shownIn: snapshot.layers, in: &layers)
             }
         }
-        self.view?.layers = layers
+        self.snapshot?.layers = layers
         showOverlay()
-        do { try refreshAll(self.view ?? view) } catch { reference.report(error) }
+        do { try refreshAll(self.snapshot ?? snapshot) } catch { reference.report(error) }
     }
 
     /// Changes this context's layer according to the current state of the store, and refreshes the context. `body`
@@ -40,21 +40,21 @@ extension ObjectContext {
     @discardableResult
     func editLayers(_ body: (LayerReading) throws -> LayerChange?) throws -> Bool {
         publish()
-        if isPinned { _ = try currentView() } else { try takeView() }
+        if isPinned { _ = try currentSnapshot() } else { try acquireSnapshot() }
         let change = try store.readingForLayers(for: reference.label, body)
         guard change.hasChanged else { return false }
-        // This context's saved changes are visible only through the parent's layer. The pinned view has an old version
-        // of that layer, so the context takes the newest view.
-        if isPinned && !change.hasChangedParent { showOwnLayer() } else { try takeView() }
+        // This context's saved changes are visible only through the parent's layer. The pinned snapshot has an old version
+        // of that layer, so the context takes the newest snapshot.
+        if isPinned && !change.hasChangedParent { showOwnLayer() } else { try acquireSnapshot() }
         return true
     }
 
     /// Rebases changes that were just published onto the store's state. Called if the events since the changes were
     /// made are no longer known.
-    func standOnStore(_ parts: [Int: any AnyPart]) {
+    func rebaseOntoStore(_ parts: [Int: any AnyRowChanges]) {
         do {
             try store.readingForLayers(for: reference.label) {
-                try store.layers.standOnStore(parts, in: id, store.schema, $0)
+                try store.layers.rebaseOntoStore(parts, in: id, store.schema, $0)
             }
         } catch {
             reference.report(error)
@@ -62,28 +62,28 @@ extension ObjectContext {
     }
 }
 
-extension Part {
-    /// Keeps showing rows that a pinned context has restored over a delete in its view.
+extension RowChanges {
+    /// Keeps showing rows that a pinned context has restored over a delete in its snapshot.
     ///
-    /// If another context takes back the delete, the restoring change becomes an ordinary update. The pinned view still
+    /// If another context takes back the delete, the restoring change becomes an ordinary update. The pinned snapshot still
     /// contains the delete, so the row would disappear from it.
     ///
     /// - Parameter shown: the layers as the context has shown them until now.
-    func keepBroughtBack(entity: Int, context: Int, shownIn shown: Layers, in layers: inout Layers) {
+    func keepUndeleted(entity: Int, context: Int, shownIn shown: LayerSnapshot, in layers: inout LayerSnapshot) {
         var edits: [Int: [Int64: Change<Row>?]] = [:]
-        for number in numbers where layers.topKind(of: number, entity: entity, in: [context]) == .orphan {
+        for number in ids where layers.topKind(of: number, entity: entity, in: [context]) == .updateOfDeleted {
             let stack = layers.stack(number, entity: entity, in: context, Row.self)
-            guard stack.contains(where: { $0.change.kind == .orphan && $0.change.hasBroughtBack }),
+            guard stack.contains(where: { $0.change.kind == .updateOfDeleted && $0.change.wasUndelete }),
                 let last = shown.top(number, entity: entity, in: [context], Row.self), last.kind.isVisible
             else { continue }
             var row = last.row
             // Start from the values before this context's changes, because some of these changes may have been taken
             // back meanwhile.
-            if let base = last.base { row._$copy(last.columns, from: base.seen) }
-            for (_, change, position) in stack where change.kind == .orphan {
+            if let base = last.base { row._$copy(last.columns, from: base.original) }
+            for (_, change, position) in stack where change.kind == .updateOfDeleted {
                 row._$copy(change.columns, from: change.row)
                 var kept = change
-                (kept.kind, kept.row) = (.restore, row)
+                (kept.kind, kept.row) = (.undelete, row)
                 edits[position, default: [:]][number] = kept
             }
         }

@@ -27,43 +27,43 @@ extension ObjectContext {
     }
 
     private func tryInsert<Object: Model>(_ object: Object, _ number: Int64? = nil) throws(StrataError) {
-        let draft: Draft?
+        let pending: PendingRelationships?
         switch object._$link.owner {
         case .context(let owner):
             guard owner !== self else { return noteUse(ofDeleted: object) }
             throw StrataError(
-                .misuse,
+                .invalidState,
                 "The object belongs to another context. Find it here by its id, and roll this one back.",
                 details: [detail(of: object, "belongs to another context")]
             )
-        case .draft(let made): draft = made
-        case .none: draft = nil
+        case .pending(let made): pending = made
+        case .none: pending = nil
         }
         guard !isEnded else { throw Self.endedError }
         noteTurn()
         do {
             let entity = try store.schema.index(of: Object.self)
-            let id = ObjectID<Object>(number: try number ?? store.ids.take(), fingerprint: store.ids.fingerprint)
+            let id = ObjectID<Object>(rawValue: try number ?? store.ids.take(), fingerprint: store.ids.fingerprint)
             let tracker = tracker(Object.self, entity)
             if !isTracked { startTracking() }
             Object._$insert(object, id, ObjectLink(self), tracker.stateOfInsert)
-            identity.insert(object, id.number)
+            identity.insert(object, id.rawValue)
             tracker.noteInsert(object)
         } catch {
             throw StrataError(grdb: error)
         }
-        if let draft { inTurn { $0.carryOut(draft, of: object) } }
+        if let pending { inTurn { $0.carryOut(pending, of: object) } }
     }
 
     /// Applies the relationships that an object had before its insert. All related objects are inserted too.
-    private func carryOut<Object: Model>(_ draft: Draft, of object: Object) {
-        for (column, destination) in draft.one.sorted(by: { $0.key < $1.key }) {
+    private func carryOut<Object: Model>(_ pending: PendingRelationships, of object: Object) {
+        for (column, destination) in pending.one.sorted(by: { $0.key < $1.key }) {
             insertAny(destination)
             guard destination._$link.context == nil || destination._$link.context === self else { continue }
-            let number = destination.storedNumber
+            let number = destination.storedID
             object.setReference(number == 0 ? nil : number, at: column)
         }
-        for (relationship, members) in draft.many.sorted(by: { $0.key < $1.key }) {
+        for (relationship, members) in pending.many.sorted(by: { $0.key < $1.key }) {
             func add<Member: Model>(_ member: Member) {
                 Many<Member>(_$owner: object, relationship: relationship).insert(member)
             }
@@ -73,7 +73,7 @@ extension ObjectContext {
                 for member in members { add(member) }
             }
         }
-        for leading in draft.leadingHere {
+        for leading in pending.referrers {
             if let other = leading.object as? any Model, other._$link.context == nil { insertAny(other) }
         }
     }
@@ -93,7 +93,7 @@ extension ObjectContext {
     }
 
     private func detail<Object: Model>(of object: Object, _ message: String) -> StrataError.Detail {
-        StrataError.Detail(model: Object._$schema.name, number: object.id.number, message: message)
+        StrataError.Detail(model: Object._$schema.name, id: object.id.rawValue, message: message)
     }
 
     /// Makes an object that was created from a row part of this context.
@@ -101,7 +101,7 @@ extension ObjectContext {
         prepareToRegister(Object.self, entity)
         object._$link = ObjectLink(self)
         object._$state = ObjectState(entity: UInt16(truncatingIfNeeded: entity), isObserved: observers != nil)
-        identity.insert(object, object.id.number)
+        identity.insert(object, object.id.rawValue)
         if hasFetchHooks { noteFetched(object, entity: entity) }
         return object
     }
@@ -123,10 +123,10 @@ extension ObjectContext {
     /// The object with this id. It comes from memory if it is live in this context, otherwise from the layers and the
     /// store. The result is nil if the object does not exist or was deleted.
     ///
-    /// - Throws: ``StrataError`` with `foreignID` for an id of another store, or if the store cannot be read.
+    /// - Throws: ``StrataError`` with `idOfOtherStore` for an id of another store, or if the store cannot be read.
     /// - Complexity: O(1) from memory, otherwise one look-up by key.
     public func find<Object: Model>(_ id: ObjectID<Object>) throws -> Object? {
-        if let object = identity[id.number, Object.self],
+        if let object = identity[id.rawValue, Object.self],
             id.fingerprint == store.ids.fingerprint
         {
             let object = unsafeDowncast(object, to: Object.self)  // the look-up compares the type
@@ -135,7 +135,7 @@ extension ObjectContext {
         guard id.isAssigned else { return nil }
         try refuseForeign(id)
         let entity = try store.schema.entity(Object.self)
-        return try object(id.number, entity: entity, Object.self)
+        return try object(id.rawValue, entity: entity, Object.self)
     }
 
     /// The objects with these ids, in the order of the ids. Missing and deleted objects are left out.
@@ -155,7 +155,7 @@ extension ObjectContext {
         let connection = try currentConnection()
         // If the overlay is empty, no layer has changed the row.
         if !connection.overlay.parts.isEmpty,
-            let kind = view?.layers.topKind(of: number, entity: entity.info.index, in: path)
+            let kind = snapshot?.layers.topKind(of: number, entity: entity.info.index, in: path)
         {
             let object: Object? = kind.isVisible ? pendingObject(number, entity.info.index) : nil
             if hasFetchHooks { runHooksAfterFetch() }
@@ -172,11 +172,11 @@ extension ObjectContext {
 
     /// The row that this context shows; nil if the row does not exist here.
     func row<Row: StoredRow>(_ number: Int64, of entity: Entity<Row>) throws -> Row? {
-        let view = try currentView()
-        if let change = view.layers.top(number, entity: entity.info.index, in: path, Row.self) {
+        let snapshot = try currentSnapshot()
+        if let change = snapshot.layers.top(number, entity: entity.info.index, in: path, Row.self) {
             return change.kind.isVisible ? change.row : nil
         }
-        return try entity.read(number, on: view.reader.connection)
+        return try entity.read(number, on: snapshot.reader.connection)
     }
 
     // MARK: Changing
@@ -184,7 +184,7 @@ extension ObjectContext {
     @inline(__always)
     func willChange<Object: Model>(_ object: Object, _ column: Int) {
         guard !isEnded else { return }
-        if object._$state.isObserved { observers?.willChange(object.id.number, column) }
+        if object._$state.isObserved { observers?.willChange(object.id.rawValue, column) }
         noteTurn()
         let tracker = trackers[Int(object._$state.entity)].unsafelyUnwrapped  // register creates the tracker
         unsafeDowncast(tracker, to: ObjectTracker<Object>.self).willChange(object, column, in: self)
@@ -199,17 +199,17 @@ extension ObjectContext {
         guard object._$state.isDeleted, object._$link.context === self, !isEnded else { return }
         noteTurn()
         publish()
-        let (number, entity) = (object.id.number, Int(object._$state.entity))
+        let (number, entity) = (object.id.rawValue, Int(object._$state.entity))
         let layers = store.layers.state.withLock { $0.layers }
         let own = layers.topKind(of: number, entity: entity, in: [id])
         let isPending = layers.topKind(of: number, entity: entity, in: path.dropLast()) == .delete
-        guard own == .delete || own == .withdrawn || (other == nil && !isPending) else { return }
+        guard own == .delete || own == .cancelledInsert || (other == nil && !isPending) else { return }
         tracker(Object.self, entity)
-            .noteUse(ofDeleted: object, "was inserted or related to others", by: other?.storedNumber)
+            .noteUse(ofDeleted: object, "was inserted or related to others", by: other?.storedID)
     }
 
     /// The number of the last commit that the live objects show.
-    var seenSequence: Int64 { view?.sequence ?? shownSequence }
+    var seenSequence: Int64 { snapshot?.sequence ?? shownSequence }
 
     /// The base of a change that starts from this row: the version that was seen, and the version in the store.
     func base<Row: StoredRow>(of before: Row, entity: Int) -> Base<Row> {
@@ -218,8 +218,10 @@ extension ObjectContext {
 
     /// Finds the bases of changes that are made now.
     func baseFinder<Row: StoredRow>(entity: Int) -> BaseFinder<Row> {
-        if let view { return BaseFinder(parts: view.layers.parts(of: entity, in: path), sequence: view.sequence) }
-        // Without a view, the objects live on from an earlier block. They show the state of their last refresh.
+        if let snapshot {
+            return BaseFinder(parts: snapshot.layers.parts(of: entity, in: path), sequence: snapshot.sequence)
+        }
+        // Without a snapshot, the objects live on from an earlier block. They show the state of their last refresh.
         let layers = store.layers.state.withLock { $0.layers }
         return BaseFinder(parts: layers.parts(of: entity, in: path), sequence: shownSequence)
     }
@@ -244,7 +246,7 @@ extension ObjectContext {
         }
         noteTurn()
         guard deleteAlone(object) else { return }
-        let (entity, number) = (Int(object._$state.entity), object.id.number)
+        let (entity, number) = (Int(object._$state.entity), object.id.rawValue)
         inTurn {
             do {
                 try $0.applyDeleteRules(of: [entity: [number]])
@@ -261,7 +263,7 @@ extension ObjectContext {
         guard !object._$state.isDeleted else { return false }
         if store.schema.hasDeleteHooks, !runHookBeforeDelete(object) { return false }
         tracker(Object.self, Int(object._$state.entity)).delete(object, in: self)
-        observers?.willChange(object.id.number, ContextObservers.Facet.isDeleted)
+        observers?.willChange(object.id.rawValue, ContextObservers.Facet.isDeleted)
         return true
     }
 
@@ -287,19 +289,19 @@ extension ObjectContext {
     public func refresh<Object: Model>(_ object: Object) throws {
         guard object._$link.context === self else { return }
         publish()
-        if isPinned { _ = try currentView() } else { try takeView() }
+        if isPinned { _ = try currentSnapshot() } else { try acquireSnapshot() }
         let entity = store.schema.entities[Int(object._$state.entity)].typed(Object.Row.self)
-        tracker(Object.self, entity.info.index).show(try row(object.id.number, of: entity), in: object)
+        tracker(Object.self, entity.info.index).show(try row(object.id.rawValue, of: entity), in: object)
     }
 }
 
 /// Finds the bases of changes to one entity's rows, given the layers that a context sees.
 struct BaseFinder<Row: StoredRow> {
     /// Oldest first.
-    private let parts: [Part<Row>]
+    private let parts: [RowChanges<Row>]
     private let sequence: Int64
 
-    init(parts: [any AnyPart], sequence: Int64) {
+    init(parts: [any AnyRowChanges], sequence: Int64) {
         self.parts = parts.map { $0.typed(Row.self) }
         self.sequence = sequence
     }
@@ -309,13 +311,13 @@ struct BaseFinder<Row: StoredRow> {
 
     /// Complexity: O(layers · log changes).
     func base(of before: Row) -> Base<Row> {
-        if parts.isEmpty { return Base(seenInStore: before, sequence: sequence) }
+        if parts.isEmpty { return Base(inStore: before, sequence: sequence) }
         var stored: Row?
         var sequence = sequence
         var known = ColumnSet()
         for part in parts {
-            guard let change = part[before._$number] else { continue }
-            if change.kind == .insert { return Base(seen: before, stored: nil, sequence: sequence) }
+            guard let change = part[before._$id] else { continue }
+            if change.kind == .insert { return Base(original: before, storeOriginal: nil, sequence: sequence) }
             guard let base = change.base else { continue }
             // If an older change was made before the row was in the store, its base contains only the version that it
             // saw. That version then replaces the stored one.
@@ -323,12 +325,12 @@ struct BaseFinder<Row: StoredRow> {
             // The base of a delete contains all columns of the stored row. This matters for a row that was restored
             // over the delete.
             let columns = change.kind == .delete ? ColumnSet(first: ColumnSet.limit) : change.columns
-            stored?._$copy(columns.subtracting(known), from: base.stored ?? base.seen)
+            stored?._$copy(columns.subtracting(known), from: base.storeOriginal ?? base.original)
             known.formUnion(columns)
             sequence = min(sequence, base.sequence)
         }
-        guard let stored else { return Base(seenInStore: before, sequence: sequence) }
-        return Base(seen: before, stored: stored, sequence: sequence)
+        guard let stored else { return Base(inStore: before, sequence: sequence) }
+        return Base(original: before, storeOriginal: stored, sequence: sequence)
     }
 }
 

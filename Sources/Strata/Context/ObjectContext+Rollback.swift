@@ -20,7 +20,7 @@ extension ObjectContext {
         for tracker in trackers { tracker?.discard() }
         if let before { restoreFailures(before) }
         drop { segment in
-            includingSaved || segment.carriers == Carriers(id)
+            includingSaved || segment.provenance == Provenance(id)
         } keeping: { _ in
             false
         }
@@ -37,20 +37,20 @@ extension ObjectContext {
         noteTurn()
         failedInserts.removeAll { failed in objects.contains { $0 === failed.object } }
         publish()
-        var numbers = Set(objects.filter { $0._$link.context === self }.map(\.storedNumber))
-        let effects = effects(ofDeleting: &numbers)
-        for tracker in trackers { tracker?.forgetFailures(of: numbers) }
+        var ids = Set(objects.filter { $0._$link.context === self }.map(\.storedID))
+        let effects = effects(ofDeleting: &ids)
+        for tracker in trackers { tracker?.forgetFailures(of: ids) }
         drop {
-            $0.carriers == Carriers(id)
+            $0.provenance == Provenance(id)
         } keeping: {
-            !numbers.contains($0)
+            !ids.contains($0)
         }
         do { try undo(effects) } catch { reference.report(error) }
         if hasFetchHooks { runHooksAfterFetch() }
     }
 
     /// Removes changes from this context's layer and rebases all changes above onto the remaining state.
-    func drop(_ isDropped: (Segment) -> Bool, keeping: (Int64) -> Bool) {
+    func drop(_ isDropped: (ChangeSegment) -> Bool, keeping: (Int64) -> Bool) {
         do {
             let held = Set(savepoints.last?.layers.own.map(\.id) ?? [])
             try editLayer {
@@ -86,7 +86,7 @@ extension ObjectContext {
         guard !isEnded, let entity = try? store.schema.entity(model) else { return [] }
         defer { if hasFetchHooks { runHooksAfterFetch() } }
         return pendingChanges(entity).filter { isWanted($0.kind) }.compactMap { change in
-            if let object = identity[change.row._$number, Object.self] { return object as? Object }
+            if let object = identity[change.row._$id, Object.self] { return object as? Object }
             guard change.kind.isVisible else { return nil }
             return register(Object(_$row: change.row), entity: entity.info.index)
         }
@@ -95,7 +95,7 @@ extension ObjectContext {
     /// The changes of this context's layer, merged into one change per row.
     private func pendingChanges<Row: StoredRow>(_ entity: Entity<Row>) -> [Change<Row>] {
         let layers = store.layers.state.withLock { $0.layers }
-        var folded: Part<Row>?
+        var folded: RowChanges<Row>?
         for part in layers.parts(of: entity.info.index, in: [id]) {
             let part = part.typed(Row.self)
             folded = folded?.merged(with: part) { $0.followed(by: $1) } ?? part
@@ -107,10 +107,10 @@ extension ObjectContext {
     func changedValues<Object: Model>(_ object: Object) -> [String: ChangedValue] {
         publish()
         guard !isEnded, let entity = try? store.schema.entity(Object.self),
-            let change = pendingChanges(entity).first(where: { $0.row._$number == object.id.number })
+            let change = pendingChanges(entity).first(where: { $0.row._$id == object.id.rawValue })
         else { return [:] }
         var columns = change.kind == .insert ? ColumnSet(first: entity.info.columns.count) : change.columns
-        if change.kind == .update, let seen = change.base?.seen {
+        if change.kind == .update, let seen = change.base?.original {
             // A value that was set back to its original value does not count as changed.
             columns = columns.intersection(change.row._$differences(from: seen))
         }
@@ -119,7 +119,7 @@ extension ObjectContext {
         var result: [String: ChangedValue] = [:]
         for column in columns {
             result[entity.info.columns[column].name] = ChangedValue(
-                old: base.flatMap { try? $0.seen._$value(at: column) },
+                old: base.flatMap { try? $0.original._$value(at: column) },
                 new: (try? change.row._$value(at: column)) ?? .null
             )
         }
@@ -146,39 +146,39 @@ extension Model {
     public var hasChanges: Bool { !changedValues.isEmpty }
 }
 
-extension LayerStore {
+extension LayerRegistry {
     /// Removes changes from a layer. Returns whether the layer had any, or nil if the state that was read is too old to
     /// rebase onto.
     func drop(
         from context: Int,
-        _ isDropped: (Segment) -> Bool,
+        _ isDropped: (ChangeSegment) -> Bool,
         keeping: (Int64) -> Bool,
         schema: Schema,
         _ reading: LayerReading
     ) throws -> Bool? {
-        let dropped = try standing(on: reading, schema) { state in
-            var dropped: [[Int: any AnyPart]] = []
-            var kept: [Segment] = []
-            var isParted = false
+        let dropped = try rebasing(onto: reading, schema) { state in
+            var dropped: [[Int: any AnyRowChanges]] = []
+            var kept: [ChangeSegment] = []
+            var hasGapBelow = false
             for segment in state.layers[context] {
                 guard isDropped(segment), state.frozen[segment.id] == nil else {
                     kept.append(segment)
-                    kept[kept.count - 1].isParted = segment.isParted || isParted
-                    isParted = false
+                    kept[kept.count - 1].hasGapBelow = segment.hasGapBelow || hasGapBelow
+                    hasGapBelow = false
                     continue
                 }
                 dropped.append(segment.parts)
                 var rest = segment
                 rest.parts = segment.parts.compactMapValues { $0.filtered(keeping) }
                 if !rest.parts.isEmpty { kept.append(rest) }
-                isParted = true
+                hasGapBelow = true
             }
             guard !dropped.isEmpty else { return false }
             state.layers[context] = kept
             let contexts = [context] + state.layers.descendants(of: context)
             for parts in dropped {
                 state.layers.rebaseAll(parts, in: contexts, schema, reading: reading.connection)
-                state.note(.layer(context), parts)
+                state.recordEvent(.layer(context), parts)
             }
             return true
         }
@@ -187,23 +187,23 @@ extension LayerStore {
     }
 }
 
-extension LayerStore {
+extension LayerRegistry {
     /// Removes the deletes of these rows from a layer, as if they had never been made. Edits from before the deletes
     /// count again. The delete of a row stays if a commit is currently writing it.
     ///
     /// - Returns: the rows whose deletes were removed, and those of them that are visible again. Other contexts may
     ///   have deleted a row too. The result is nil if the state that was read is too old to rebase onto.
-    func takeBackDeletes<Row: StoredRow>(
-        of part: Part<Row>,
+    func cancelDeletes<Row: StoredRow>(
+        of part: RowChanges<Row>,
         entity: Int,
         in context: Int,
         _ schema: Schema,
         _ reading: LayerReading
     ) throws -> (taken: Set<Int64>, back: Set<Int64>)? {
-        try standing(on: reading, schema) { state in
+        try rebasing(onto: reading, schema) { state in
             var edits: [Int: [Int64: Change<Row>?]] = [:]
             var taken: Set<Int64> = []
-            for number in part.numbers {
+            for number in part.ids {
                 let stack = state.layers.stack(number, entity: entity, in: context, Row.self)
                 let isFrozen = stack.contains { state.frozen[state.layers[context][$0.segment].id] != nil }
                 guard stack.last?.change.kind == .delete, !isFrozen else { continue }
@@ -217,7 +217,7 @@ extension LayerStore {
             for other in [context] + state.layers.descendants(of: context) {
                 rows.rebaseRead(entity: entity, context: other, schema, reading.connection, in: &state.layers)
             }
-            state.note(.layer(context), [entity: rows])
+            state.recordEvent(.layer(context), [entity: rows])
             let path = state.layers.readPath(to: context)
             let typed = schema.entities[entity].typed(Row.self)
             let back = try taken.filter { number in
@@ -229,10 +229,10 @@ extension LayerStore {
     }
 }
 
-extension Part {
-    func filtered(_ isKept: (Int64) -> Bool) -> (any AnyPart)? {
-        let kept = changes.filter { isKept($0.row._$number) }
-        return kept.isEmpty ? nil : Part(unsorted: kept)
+extension RowChanges {
+    func filtered(_ isKept: (Int64) -> Bool) -> (any AnyRowChanges)? {
+        let kept = changes.filter { isKept($0.row._$id) }
+        return kept.isEmpty ? nil : RowChanges(unsorted: kept)
     }
 
     /// Rebases changes onto the state beneath them, after these rows were removed from a layer. If that state is in the
@@ -242,19 +242,19 @@ extension Part {
         context: Int,
         _ schema: Schema,
         _ connection: Connection,
-        in layers: inout Layers
+        in layers: inout LayerSnapshot
     ) {
-        let numbers = touched(in: layers, context: context, entity: entity)
-        guard !numbers.isEmpty else { return }
+        let ids = touched(in: layers, context: context, entity: entity)
+        guard !ids.isEmpty else { return }
         let typed = schema.entities[entity].typed(Row.self)
         var rows: [Int64: Row?] = [:]
-        for number in numbers {
+        for number in ids {
             // After an error, the change stays as it was. Its own save will report the error.
             do { rows.updateValue(try typed.read(number, on: connection), forKey: number) } catch { continue }
         }
-        layers.settleStored(numbers.filter { rows[$0] != nil }, entity: entity, in: context, Row.self) {
+        layers.setMissingStoreOriginals(ids.filter { rows[$0] != nil }, entity: entity, in: context, Row.self) {
             rows[$0] ?? nil
         }
-        layers.rebase(numbers, entity: entity, in: context, Row.self) { rows[$0] }
+        layers.rebase(ids, entity: entity, in: context, Row.self) { rows[$0] }
     }
 }

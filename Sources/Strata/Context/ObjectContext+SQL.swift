@@ -43,14 +43,14 @@ extension ObjectContext {
     /// - Complexity: the statement, and a look-up by key for each object that is not live in this context.
     public func fetch<Object: Model>(_ model: Object.Type, sql: SQL) throws -> [Object] {
         let entity = try store.schema.entity(Object.self)
-        var numbers: [Int64] = []
+        var ids: [Int64] = []
         var column: Int32?
         try run(sql) { reader in
             let known = column ?? reader.column(named: "id") ?? 0
             column = known
-            numbers.append(try Int64._$value(reader.value(at: known), in: reader.name(of: known)))
+            ids.append(try Int64._$value(reader.value(at: known), in: reader.name(of: known)))
         }
-        return try numbers.compactMap { try object($0, entity: entity, Object.self) }
+        return try ids.compactMap { try object($0, entity: entity, Object.self) }
     }
 
     private func run(_ sql: SQL, _ body: (RowReader) throws -> Void) throws {

@@ -18,7 +18,7 @@ extension ObjectContext {
             repeat { rounds += 1 } while try !saveOnce(isLast: rounds == Self.saveRounds)
             forgetSavedDeletes()
             observers?.noteChanges()
-            try takeView()
+            try acquireSnapshot()
         }
     }
 
@@ -45,22 +45,22 @@ extension ObjectContext {
     /// Returns whether the changes were moved.
     ///
     /// - Parameter isUpToDate: whether the prepared changes fit the newest state.
-    private func moveUp(if isUpToDate: (View) throws -> Bool) throws -> Bool {
+    private func moveUp(if isUpToDate: (ReadSnapshot) throws -> Bool) throws -> Bool {
         while true {
             publish()
-            let view = try takeView()
-            guard try isUpToDate(view) else { return false }
-            let edits = try checkedEdits(view)
+            let snapshot = try acquireSnapshot()
+            guard try isUpToDate(snapshot) else { return false }
+            let edits = try checkedEdits(snapshot)
             let isMoved = try store.layers.moveUp(
                 from: id,
-                expecting: view.layers,
+                expecting: snapshot.layers,
                 edits: edits,
                 schema: store.schema,
-                LayerReading(connection: view.reader.connection, sequence: view.sequence)
+                LayerReading(connection: snapshot.reader.connection, sequence: snapshot.sequence)
             )
             guard isMoved else { continue }
             // The path of a context over the committed state does not include its parent.
-            if let parent = view.layers.parents[id] { store.callbacks.moveUp(from: id, to: parent) }
+            if let parent = snapshot.layers.parents[id] { store.callbacks.moveUp(from: id, to: parent) }
             return true
         }
     }
@@ -90,7 +90,7 @@ extension ObjectContext {
     func checkCommits() throws {
         guard readRecord != nil else { return }
         throw StrataError(
-            .misuse,
+            .invalidState,
             "What this block changes is committed when it has returned, all at once. It neither saves nor commits by itself, and runs no batch."
         )
     }
@@ -100,7 +100,7 @@ extension ObjectContext {
     /// The context releases its snapshot first, so that a commit that waits for the writer does not make checkpoints
     /// incomplete.
     func carryOut(_ pending: PendingCommit) throws {
-        dropView()
+        releaseSnapshot()
         let result = Result { try pending.write() }
         finishCommit(pending, result)
         _ = try result.get()
@@ -113,7 +113,7 @@ extension ObjectContext {
         return try whileSaving {
             let prepared = try prepareToSave { _ in }
             store.layers.thaw(prepared.added)
-            return PreparedLayer(segments: store.layers.freeze([id])[id] ?? [], absorbing: prepared.absorbingRows)
+            return PreparedLayer(segments: store.layers.freeze([id])[id] ?? [], mergeTargets: prepared.mergeTargetRows)
         }
     }
 
@@ -125,7 +125,7 @@ extension ObjectContext {
             try prepareToSave { if !others.isEmpty { try applyDeleteRules(of: others.keys + [id], &$0, segments) } }
         }
         // A context further up the chain has seen the changes of the contexts beneath it, so its rows replace theirs.
-        let absorbing = others.sorted { $0.key < $1.key }.map(\.value.absorbing) + [prepared.absorbingRows]
+        let mergeTargets = others.sorted { $0.key < $1.key }.map(\.value.mergeTargets) + [prepared.mergeTargetRows]
         let reference = self.reference
         return PendingCommit(
             store: store,
@@ -137,7 +137,7 @@ extension ObjectContext {
                 policy: mergePolicy,
                 author: author,
                 reads: readRecord?.reads(cursor),
-                absorbing: absorbing.reduce(into: [:]) { $0.merge($1) { $0.replacing(by: $1) } },
+                mergeTargets: mergeTargets.reduce(into: [:]) { $0.merge($1) { $0.replacing(by: $1) } },
                 names: { reference.name(of: $0) }
             ),
             callbacks: store.callbacks.take(for: id, with: others.keys)
@@ -146,7 +146,7 @@ extension ObjectContext {
 
     /// Refreshes the objects with the result of a commit.
     func finishCommit(_ pending: PendingCommit, _ result: Result<CommitRecord?, any Error>) {
-        pending.letGo()
+        pending.release()
         switch result {
         case .success: pending.callbacks.run()
         case .failure: if !isEnded { store.callbacks.putBack(pending.callbacks) }
@@ -155,16 +155,16 @@ extension ObjectContext {
         observers?.noteChanges()
         defer { observers?.flush() }
         if case .failure = result { takeBack(pending.added) }
-        dropView()
+        releaseSnapshot()
         if case .success = result { forgetSavedDeletes() }
         if isPinned { return showNewest() }
         guard case .success(let record?) = result, identity.count > 0 else { return }
-        if record.withdrawn.isEmpty, record.adjusted.isEmpty || canShowAdjusted,
+        if record.cancelledInserts.isEmpty, record.rewritten.isEmpty || canShowRewritten,
             let last = store.layers.cursor(after: cursor, of: id, committing: record.sequence)
         {
-            // No other context has changed anything in between. All rows except the adjusted ones are as the objects
+            // No other context has changed anything in between. All rows except the rewritten ones are as the objects
             // show them.
-            for (entity, part) in record.adjusted {
+            for (entity, part) in record.rewritten {
                 trackers[entity]?.show(liveObjects(in: part, entity: entity), of: part)
             }
             cursor = last
@@ -172,25 +172,25 @@ extension ObjectContext {
         } else {
             showNewest()
             // A snapshot that is kept until the next commit would keep SQLite from restarting the journal.
-            dropView()
+            releaseSnapshot()
         }
     }
 
-    /// Whether the rows that a commit has adjusted can be shown directly: no layer has changes above the store.
-    private var canShowAdjusted: Bool {
+    /// Whether the rows that a commit has rewritten can be shown directly: no layer has changes above the store.
+    private var canShowRewritten: Bool {
         observers == nil && !hasUnpublishedEdits
             && store.layers.state.withLock { state in path.allSatisfy { state.layers[$0].isEmpty } }
     }
 
     private func showNewest() {
-        do { try takeView() } catch { reference.report(error) }
+        do { try acquireSnapshot() } catch { reference.report(error) }
     }
 
     /// Runs a step of a save. A save inside a save is refused.
     private func whileSaving<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isEnded else { throw Self.endedError }
         guard !isSaving else {
-            throw StrataError(.misuse, "This context is being saved already. Save once the save has returned.")
+            throw StrataError(.invalidState, "This context is being saved already. Save once the save has returned.")
         }
         noteTurn()
         publishStamped()
@@ -200,7 +200,7 @@ extension ObjectContext {
             observers?.flush()
         }
         // A save is checked against the newest state, even if the context is pinned to an older one.
-        if isPinned { try takeView() }
+        if isPinned { try acquireSnapshot() }
         return try body()
     }
 
@@ -226,10 +226,10 @@ extension ObjectContext {
     private func prepareToSave(_ last: (inout PreparedSave) throws -> Void) throws -> PreparedSave {
         try retryFailedInserts()
         publish()
-        try takeOutSetBack()
+        try dropNoOpChanges()
         var prepared = PreparedSave()
         if store.layers.hasInserted(store.schema.updating, in: id) {
-            prepared.added = try adding { try absorbInserted(&prepared) }
+            prepared.added = try adding { try mergeDuplicateInserts(&prepared) }
         }
         do {
             try prepareToSave()
@@ -248,14 +248,14 @@ extension ObjectContext {
         publish()
         if store.schema.hasSaveHooks {
             try runHooksBeforeSave()
-            try takeOutSetBack()
+            try dropNoOpChanges()
         }
         try retryFailedInserts()
         var failures: [StrataError.Detail] = []
         for case let tracker? in trackers { failures += tracker.failures(self) }
         guard failures.isEmpty else {
             throw StrataError(
-                .misuse,
+                .invalidState,
                 "Objects were changed or related to others after they had been deleted in this context. "
                     + "Roll them back to have them again.",
                 details: failures
@@ -268,17 +268,17 @@ extension ObjectContext {
 
     /// Drops changes whose values are back at their original values. Does nothing in a savepoint, which needs all
     /// changes.
-    private func takeOutSetBack() throws {
-        guard savepoints.isEmpty, store.layers.hasSetBack(in: id, store.schema) else { return }
-        try editLayer { try store.layers.takeOutSetBack(of: id, store.schema, $0) }
+    private func dropNoOpChanges() throws {
+        guard savepoints.isEmpty, store.layers.hasNoOpChanges(in: id, store.schema) else { return }
+        try editLayer { try store.layers.dropNoOpChanges(of: id, store.schema, $0) }
     }
 
     /// Sets the timestamps of objects that this context itself has changed.
     private func stamp(_ now: Date) {
         let layers = store.layers.state.withLock { $0.layers }
-        var stamps: [Int: any AnyPart] = [:]
+        var stamps: [Int: any AnyRowChanges] = [:]
         for entity in store.schema.stamped {
-            let parts = layers[id].filter { $0.carriers == Carriers(id) }.compactMap { $0.parts[entity.info.index] }
+            let parts = layers[id].filter { $0.provenance == Provenance(id) }.compactMap { $0.parts[entity.info.index] }
             if let stamp = entity.stamps(parts, layers: layers, context: id, now: now) {
                 stamps[entity.info.index] = stamp
             }
@@ -287,7 +287,7 @@ extension ObjectContext {
         push(stamps)
         for (entity, part) in stamps {
             guard let model = store.schema.model(entity) else { continue }
-            for number in part.numbers {
+            for number in part.ids {
                 guard let object = identity[number, model] else { continue }
                 trackers[entity]?.show(part, number, in: object)
             }
@@ -303,7 +303,7 @@ extension ObjectContext {
     ) throws {
         let deletes = deletes(of: contexts.filter(path.contains), others)
         guard !deletes.isEmpty else { return }
-        try prepared.note(currentView(), path)
+        try prepared.recordBasis(currentSnapshot(), path)
         let added = try adding {
             isReapplyingRules = true
             defer { isReapplyingRules = false }
@@ -339,7 +339,7 @@ extension ObjectContext {
         guard !added.isEmpty else { return }
         publish()
         drop {
-            $0.carriers == Carriers(id) && added.contains($0.id)
+            $0.provenance == Provenance(id) && added.contains($0.id)
         } keeping: { _ in
             false
         }
@@ -358,7 +358,7 @@ extension ObjectContext {
         for segment in segments {
             for (entity, part) in segment.parts
             where part.kinds.contains(.delete) && !store.schema.entities[entity].info.incoming.isEmpty {
-                for (index, number) in part.numbers.enumerated() where part.kind(at: index) == .delete {
+                for (index, number) in part.ids.enumerated() where part.kind(at: index) == .delete {
                     // Another layer of a chain may have restored the row.
                     if contexts.count == 1 || layers.topKind(of: number, entity: entity, in: path) == .delete {
                         deletes.append((entity, number))
@@ -379,12 +379,12 @@ extension ObjectContext {
     }
 
     /// The rows visible to this context that forbid deletes.
-    private func denials(entity: Int, _ numbers: [Int64]) throws -> [StrataError.Detail] {
+    private func denials(entity: Int, _ ids: [Int64]) throws -> [StrataError.Detail] {
         let deleted = store.schema.entities[entity].info
         var denials: [StrataError.Detail] = []
         for reference in deleted.incoming where reference.deleteRule == .deny {
             let info = store.schema.entities[reference.entity].info
-            try forEachRow(of: info, reference.column, numbers) { reader in
+            try forEachRow(of: info, reference.column, ids) { reader in
                 let number = try reader.read(Int64.self, at: 0)
                 let target = try reader.read(Int64.self, at: Int32(reference.column + 1))
                 denials.append(info.denial(number, reference, of: deleted, target))
@@ -395,7 +395,7 @@ extension ObjectContext {
 
     /// The layers that result if this context's changes are rebased onto its parent's state. Applies only to a context
     /// that reads the committed state instead of its parent.
-    private func isolatedFromParents(_ layers: Layers) -> Layers {
+    private func isolatedFromParents(_ layers: LayerSnapshot) -> LayerSnapshot {
         guard layers.committedOnly.contains(id), let parent = layers.parents[id] else { return layers }
         var layers = layers
         let beneath = layers.readPath(to: parent)
@@ -408,18 +408,18 @@ extension ObjectContext {
     }
 
     /// Checks all conditions of a save, and returns the edits that resolve conflicts.
-    private func checkedEdits(_ view: View) throws -> [Int: any LayerEdits] {
-        let layers = isolatedFromParents(view.layers)
+    private func checkedEdits(_ snapshot: ReadSnapshot) throws -> [Int: any LayerEdits] {
+        let layers = isolatedFromParents(snapshot.layers)
         let parents = Array(layers.path(to: id).dropLast())
         var failures: [StrataError.Detail] = []
         var conflicts: [StrataError.Detail] = []
         var edits: [Int: any LayerEdits] = [:]
         for entity in store.schema.entities {
-            let parts = view.layers[id].compactMap { $0.parts[entity.info.index] }
+            let parts = snapshot.layers[id].compactMap { $0.parts[entity.info.index] }
             guard !parts.isEmpty else { continue }
             entity.validate(parts, &failures)
-            if let settled = entity.settleConflicts(layers, context: id, mergePolicy, &conflicts) {
-                edits[entity.info.index] = settled
+            if let resolved = entity.resolveConflicts(layers, context: id, mergePolicy, &conflicts) {
+                edits[entity.info.index] = resolved
             }
         }
         guard failures.isEmpty else { throw CommitJob.validationError(failures) }
@@ -429,51 +429,51 @@ extension ObjectContext {
             throw error
         }
         for (entity, edits) in edits where store.schema.keepsBytes[entity] {
-            try edits.checkBytes(store.schema.entities[entity].info, view.reader.connection)
+            try edits.checkBytes(store.schema.entities[entity].info, snapshot.reader.connection)
         }
-        try checkReferences(layers, edits, view.reader.connection)
+        try checkReferences(layers, edits, snapshot.reader.connection)
         var duplicates: [StrataError.Detail] = []
         for entity in store.schema.entities where !entity.info.uniques.isEmpty && !entity.info.isJoin {
             let path = layers.readPath(to: parents.last ?? id) + [id]
-            try entity.findDuplicates(layers, path: path, view.reader.connection, &duplicates)
+            try entity.findDuplicates(layers, path: path, snapshot.reader.connection, &duplicates)
         }
         guard duplicates.isEmpty else { throw CommitJob.notUniqueError(duplicates) }
         return edits
     }
 }
 
-extension LayerStore {
+extension LayerRegistry {
     /// Moves a context's segments to its parent, by reference. If the layers have changed from `layers`, it does
     /// nothing and returns false.
     func moveUp(
         from context: Int,
-        expecting layers: Layers,
+        expecting layers: LayerSnapshot,
         edits: [Int: any LayerEdits],
         schema: Schema,
         _ reading: LayerReading
     ) throws -> Bool {
         let path = layers.path(to: context)
-        let isMoved = try standing(on: reading, schema) { state in
+        let isMoved = try rebasing(onto: reading, schema) { state in
             guard path.allSatisfy({ state.layers.revisions[$0] == layers.revisions[$0] }) else { return false }
-            let unsettled = edits.isEmpty ? [] : state.layers[context]
-            var settled = unsettled
-            for (entity, edit) in edits { edit.apply(to: &settled, entity: entity) }
-            if !edits.isEmpty { state.layers[context] = settled.filter { !$0.parts.isEmpty } }
+            let unresolved = edits.isEmpty ? [] : state.layers[context]
+            var resolved = unresolved
+            for (entity, edit) in edits { edit.apply(to: &resolved, entity: entity) }
+            if !edits.isEmpty { state.layers[context] = resolved.filter { !$0.parts.isEmpty } }
             let parent = path[path.count - 2]
             let above = edits.isEmpty ? [] : state.layers[parent]
             let (frozen, fixed) = (Set(state.frozen.keys), state.fixed)
             for (entity, edit) in edits {
                 let cancelled = edit.cancelDeletes(in: &state.layers, context: parent, entity: entity, frozen: frozen)
-                for (segment, numbers) in cancelled where state.held[segment] != nil {
+                for (segment, ids) in cancelled where state.held[segment] != nil {
                     state.overruled[context, default: [:]][segment, default: [:]][entity, default: []].formUnion(
-                        numbers
+                        ids
                     )
                 }
             }
             let segments = state.layers[context]
             if !edits.isEmpty {
                 let left = Set((segments + state.layers[parent]).map(\.id))
-                for segment in unsettled + above where state.held[segment.id] != nil && !left.contains(segment.id) {
+                for segment in unresolved + above where state.held[segment.id] != nil && !left.contains(segment.id) {
                     state.emptied.insert(segment.id)
                 }
             }
@@ -481,7 +481,7 @@ extension LayerStore {
             for segment in segments {
                 state.layers.push(
                     segment.parts,
-                    carriers: segment.carriers.adding(context),
+                    provenance: segment.provenance.adding(context),
                     to: parent,
                     frozen: fixed,
                     keeping: fixed.contains(segment.id) ? segment.id : nil,
@@ -493,14 +493,14 @@ extension LayerStore {
             let others = [parent] + state.layers.descendants(of: parent)
             for segment in segments {
                 state.layers.rebaseAll(segment.parts, in: others)
-                state.note(.layer(parent), segment.parts)
+                state.recordEvent(.layer(parent), segment.parts)
                 // A context over the committed state does not see the changes that it has moved to its parent.
-                if state.layers.committedOnly.contains(context) { state.note(.layer(context), segment.parts) }
+                if state.layers.committedOnly.contains(context) { state.recordEvent(.layer(context), segment.parts) }
             }
             // Dropped changes are no longer among the segments. Their rows show the state beneath.
-            for segment in unsettled {
+            for segment in unresolved {
                 state.layers.rebaseAll(segment.parts, in: others, schema, reading: reading.connection)
-                state.note(.layer(parent), segment.parts)
+                state.recordEvent(.layer(parent), segment.parts)
             }
             return true
         }

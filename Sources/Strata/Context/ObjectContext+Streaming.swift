@@ -43,25 +43,25 @@ extension ObjectContext {
     /// The rows of a query as this context sees them now, on a separate connection if possible.
     func stream<Object: Model>(_ query: Query<Object>) throws -> RowStream {
         publish()
-        _ = try currentView()
+        _ = try currentSnapshot()
         let reader = try store.borrowReader(for: reference.label)
-        guard try letStandOnView(reader) else {
+        guard try matchSnapshot(reader) else {
             store.giveBack(reader)
             return try pinnedStream(query)
         }
-        let view = try currentView()
+        let snapshot = try currentSnapshot()
         reader.connection.readRecord = readRecord
-        let own = View(reader: reader, sequence: view.sequence, layers: view.layers)
+        let own = ReadSnapshot(reader: reader, sequence: snapshot.sequence, layers: snapshot.layers)
         return try RowStream(query, (own, path), store: store)
     }
 
     /// Opens a reader on the snapshot of this context. If other contexts have committed, the context moves to the
     /// newest snapshot. A pinned context does not move; the result is then false.
-    private func letStandOnView(_ reader: Reader) throws -> Bool {
+    private func matchSnapshot(_ reader: Reader) throws -> Bool {
         do {
-            while try reader.begin() != view?.sequence {
+            while try reader.begin() != snapshot?.sequence {
                 if isPinned { return false }
-                try takeView()
+                try acquireSnapshot()
             }
             return true
         } catch {
@@ -72,10 +72,10 @@ extension ObjectContext {
 
     /// The rows of a query as this context sees them, from the context's own snapshot.
     private func pinnedStream<Object: Model>(_ query: Query<Object>) throws -> RowStream {
-        var numbers: [Int64] = []
-        try run(query, .ids) { numbers.append(try $0.read(Int64.self, at: 0)) }
+        var ids: [Int64] = []
+        try run(query, .ids) { ids.append(try $0.read(Int64.self, at: 0)) }
         let entity = store.schema.entities[try store.schema.index(of: Object.self)].info
-        let rows = try PinnedRows(numbers, of: entity, (try currentView(), path), store)
+        let rows = try PinnedRows(ids, of: entity, (try currentSnapshot(), path), store)
         return RowStream(rows, of: entity.index)
     }
 

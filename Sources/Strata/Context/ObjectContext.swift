@@ -21,7 +21,7 @@ public final class ObjectContext {
     /// Unpublished edits by entity.
     @exclusivity(unchecked) var trackers: [(any AnyTracker)?]
     /// The snapshot and layers that this context reads from; nil between its blocks.
-    @exclusivity(unchecked) var view: View?
+    @exclusivity(unchecked) var snapshot: ReadSnapshot?
     /// Changes whenever queries of this context may return other results than before.
     @exclusivity(unchecked) var edition = 0
     /// The last event of the layers that the live objects reflect.
@@ -104,10 +104,10 @@ public final class ObjectContext {
     }
 
     /// The state that a context reads: a snapshot of the store and the layers above it, at the same moment.
-    struct View {
+    struct ReadSnapshot {
         let reader: Reader
         let sequence: Int64
-        var layers: Layers
+        var layers: LayerSnapshot
         /// The relationships that queries have prefetched.
         var prefetched = Prefetched()
     }

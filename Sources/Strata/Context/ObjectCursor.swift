@@ -10,7 +10,7 @@
 /// nor move an object. Each object shows the state that its context shows when the cursor returns it. An object that no
 /// longer exists at that point is left out.
 ///
-/// Relationships to prefetch with the objects (`with`) are read for 256 objects at a time.
+/// Relationships to prefetch with the objects (`including`) are read for 256 objects at a time.
 ///
 /// A cursor holds a snapshot of the store until it reaches its end, is closed or is released. Meanwhile the store's
 /// journal grows with every commit, so do not keep cursors for long.
@@ -36,7 +36,7 @@ public final class ObjectCursor<Object: Model> {
 
     /// The next object; nil at the end.
     ///
-    /// - Throws: ``StrataError`` with `contextEnded`, or if the store cannot be read. After an error, the cursor
+    /// - Throws: ``StrataError`` with `contextInvalidated`, or if the store cannot be read. After an error, the cursor
     ///   returns no more objects.
     /// - Complexity: one step of a statement. If changes to the model were published or saved since, some objects that
     ///   are not live in the context additionally need a look-up by key.
@@ -70,7 +70,7 @@ public final class ObjectCursor<Object: Model> {
             while batch.count < Self.batchSize, let object = try nextOfStream() { batch.append(object) }
             guard !batch.isEmpty else { return nil }
             // Otherwise the prefetched relationships of all earlier batches would stay in memory.
-            context.view?.prefetched = Prefetched()
+            context.snapshot?.prefetched = Prefetched()
             try context.prefetch(prefetches, of: batch)
             batch.reverse()
         }
@@ -90,9 +90,9 @@ public final class ObjectCursor<Object: Model> {
     @inline(never)
     private func object(ofOlder row: RowReader) throws -> Object? {
         let number = try row.read(Int64.self, at: 0)
-        let view = try context.currentView()
-        guard view.sequence == stream.sequence, !stream.hasPending,
-            view.layers.topKind(of: number, entity: entity, in: context.path) == nil
+        let snapshot = try context.currentSnapshot()
+        guard snapshot.sequence == stream.sequence, !stream.hasPending,
+            snapshot.layers.topKind(of: number, entity: entity, in: context.path) == nil
         else { return try context.object(number, entity: context.store.schema.entity(Object.self), Object.self) }
         let object: Object = try context.object(from: row, entity: entity)
         return object._$state.isDeleted ? nil : object

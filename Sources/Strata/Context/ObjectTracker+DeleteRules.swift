@@ -9,7 +9,7 @@ extension ObjectTracker {
         var removed: [Change<Object.Row>] = []
         var found: [(number: Int64, value: Int64)] = []
         context.publish()
-        _ = try context.currentView()
+        _ = try context.currentSnapshot()
         let bases: BaseFinder<Object.Row> = context.baseFinder(entity: index)
         try context.forEachRow(of: entity.info, column, values) { reader in
             let number = try reader.read(Int64.self, at: 0)
@@ -23,8 +23,8 @@ extension ObjectTracker {
             }
         }
         if context.hasFetchHooks { context.runHooksAfterFetch() }
-        for (object, value) in objects where context.deleteAlone(object) { found.append((object.id.number, value)) }
-        if !removed.isEmpty { context.publish([index: Part(unsorted: removed)]) }
+        for (object, value) in objects where context.deleteAlone(object) { found.append((object.id.rawValue, value)) }
+        if !removed.isEmpty { context.publish([index: RowChanges(unsorted: removed)]) }
         return found
     }
 
@@ -39,7 +39,7 @@ extension ObjectTracker {
             if object._$state.isDeleted { return nil }
             object._$willChange(column)
             try object._$row._$set(.null, at: column)
-            return (object.id.number, value)
+            return (object.id.rawValue, value)
         }
     }
 }

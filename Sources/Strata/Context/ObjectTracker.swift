@@ -72,10 +72,10 @@ final class ObjectTracker<Object: Model>: AnyTracker {
 
     /// Records a use of a deleted object. The next save reports it.
     func noteUse(ofDeleted object: Object, _ use: String, by other: Int64?) {
-        let number = object.id.number
+        let number = object.id.rawValue
         guard usesAfterDelete[number] == nil else { return }
         let message = "\(use) after it had been deleted here"
-        let detail = StrataError.Detail(model: entity.info.name, number: number, message: message)
+        let detail = StrataError.Detail(model: entity.info.name, id: number, message: message)
         usesAfterDelete[number] = UseAfterDelete(detail: detail, other: other)
     }
 
@@ -85,12 +85,12 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         if index < 0 {
             note(object, .delete, ColumnSet(), context.seenSequence)
         } else {
-            edits[index].kind = edits[index].kind == .insert ? .withdrawn : .delete
+            edits[index].kind = edits[index].kind == .insert ? .cancelledInsert : .delete
         }
     }
 
     /// Removes the edits from the tracker and returns them as changes with their bases.
-    func takePart(_ context: ObjectContext) -> (any AnyPart)? {
+    func flush(_ context: ObjectContext) -> (any AnyRowChanges)? {
         guard !edits.isEmpty else { return nil }
         var bases: BaseFinder<Object.Row>?
         if edits.contains(where: { $0.base != nil }) {
@@ -101,15 +101,15 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         let derived = entity.info.derived
         let time = entity.info.isStamped ? context.insertTime : nil
         var kinds: ChangeKinds = []
-        var numbers: [Int64] = []
-        numbers.reserveCapacity(count)
+        var ids: [Int64] = []
+        ids.reserveCapacity(count)
         let changes = [Change<Object.Row>](unsafeUninitializedCapacity: count) { places, initialized in
             for edit in edits {
                 if let time, edit.kind == .insert { stamp(object(of: edit), time) }
                 var base = self.base(of: edit)
-                if let bases, let known = base { base = bases.base(of: known.seen) }
+                if let bases, let known = base { base = bases.base(of: known.original) }
                 // A row is restored because it does not exist beneath this layer.
-                if edit.kind == .restore { base = base?.over(.gone) }
+                if edit.kind == .undelete { base = base?.over(.gone) }
                 let number = Object._$publish(
                     object(of: edit),
                     // The buffer has as many places as there are edits.
@@ -118,7 +118,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
                     edit.kind.isUpdate ? edit.columns.union(derived) : ColumnSet(),
                     base: base
                 )
-                numbers.append(number)
+                ids.append(number)
                 kinds.formUnion(ChangeKinds(edit.kind))
                 initialized += 1
             }
@@ -127,8 +127,8 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         if entity.info.isStamped, time == nil || entity.info.updatedAt != nil && !kinds.isDisjoint(with: .updates) {
             context.isStamped = false
         }
-        if entity.info.hooks.runBeforeSave { context.noteForHooks(numbers, entity: entity.info.index) }
-        return Part(unsorted: changes, numbers: numbers, kinds)
+        if entity.info.hooks.runBeforeSave { context.noteForHooks(ids, entity: entity.info.index) }
+        return RowChanges(unsorted: changes, ids: ids, kinds)
     }
 
     /// Sets the timestamps of a new object.
@@ -149,12 +149,12 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     private func revert(_ edit: ObjectEdit) {
         let object = object(of: edit)
         object._$state.edit = -1
-        show(base(of: edit)?.seen, in: object)
+        show(base(of: edit)?.original, in: object)
     }
 
-    func forgetFailures(of numbers: Set<Int64>) {
+    func forgetFailures(of ids: Set<Int64>) {
         usesAfterDelete = usesAfterDelete.filter { number, use in
-            !numbers.contains(number) && !(use.other.map(numbers.contains) ?? false)
+            !ids.contains(number) && !(use.other.map(ids.contains) ?? false)
         }
     }
 
@@ -164,20 +164,20 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         usesAfterDelete = usesAfterDelete.filter { number, _ in
             (context.identity[number, Object.self] as? Object)?._$state.isDeleted ?? true
         }
-        return usesAfterDelete.values.map(\.detail).sorted { $0.number < $1.number }
+        return usesAfterDelete.values.map(\.detail).sorted { $0.id < $1.id }
     }
 
     func insertAgain(_ number: Int64, _ context: ObjectContext) {
         let layers = context.store.layers.state.withLock { $0.layers }
         let top = layers.top(number, entity: entity.info.index, in: [context.id], Object.Row.self)
-        guard let top, top.kind == .withdrawn || top.kind == .delete else { return }
-        bringBack(top.lastSeen, context)
+        guard let top, top.kind == .cancelledInsert || top.kind == .delete else { return }
+        reinsert(top.lastSeen, context)
     }
 
     /// Inserts an object under its former id.
-    func bringBack(_ row: Object.Row, _ context: ObjectContext) {
+    func reinsert(_ row: Object.Row, _ context: ObjectContext) {
         let object =
-            context.identity[row._$number, Object.self] as? Object
+            context.identity[row._$id, Object.self] as? Object
             ?? context.register(Object(_$row: row), entity: entity.info.index)
         show(row, in: object)
         object._$state = stateOfInsert
@@ -186,12 +186,12 @@ final class ObjectTracker<Object: Model>: AnyTracker {
 
     /// Takes back the delete of a stored row, either in a parent's layer or in the store. The delete is overruled in
     /// the same way as a delete by another context. Changes that other contexts made to the row since stay.
-    func restore(_ row: Object.Row, _ context: ObjectContext) {
+    func undelete(_ row: Object.Row, _ context: ObjectContext) {
         let object =
-            context.identity[row._$number, Object.self] as? Object
+            context.identity[row._$id, Object.self] as? Object
             ?? context.register(Object(_$row: row), entity: entity.info.index)
         show(row, in: object)
-        note(object, .restore, ColumnSet(), context.seenSequence)
+        note(object, .undelete, ColumnSet(), context.seenSequence)
     }
 
     /// Makes a live object show a row; nil if the row no longer exists.
@@ -210,12 +210,12 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     /// Records for the observers which values of an object a refresh will change.
     @inline(never)
     func noteDifferences(_ row: Object.Row?, _ object: Object) {
-        let number = object.id.number
+        let number = object.id.rawValue
         if object._$state.isDeleted != (row == nil) { observers?.note(number, ContextObservers.Facet.isDeleted) }
         if let row { observers?.note(number, row._$differences(from: object._$row)) }
     }
 
-    func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject) {
+    func show(_ part: any AnyRowChanges, _ number: Int64, in object: AnyObject) {
         if let change = part.typed(Object.Row.self)[number] { show(change.row, in: object) }
     }
 
@@ -226,37 +226,37 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     /// Complexity: O(objects · layers · log rows).
     func refresh(
         _ objects: [(index: Int, object: AnyObject)],
-        of part: any AnyPart,
+        of part: any AnyRowChanges,
         isCommitted: Bool,
-        _ view: ObjectContext.View,
+        _ snapshot: ObjectContext.ReadSnapshot,
         _ path: [Int]
     ) -> (any Error)? {
         // In most cases none of the rows has a live object.
         guard !objects.isEmpty else { return nil }
         let part = part.typed(Object.Row.self)
-        return refresh(objects.lazy.map { ($0.object, part.numbers[$0.index], $0.index) }, view, path) { index in
+        return refresh(objects.lazy.map { ($0.object, part.ids[$0.index], $0.index) }, snapshot, path) { index in
             isCommitted ? (part, index) : nil
         }
     }
 
     /// Makes live objects show the rows of a part.
-    func show(_ objects: [(index: Int, object: AnyObject)], of part: any AnyPart) {
+    func show(_ objects: [(index: Int, object: AnyObject)], of part: any AnyRowChanges) {
         let part = part.typed(Object.Row.self)
         for (index, object) in objects { show(part, index, in: object) }
     }
 
     /// Refreshes live objects. Each shows its row as the layers have it, otherwise as it is in the store.
-    func refresh(_ models: [any Model], _ view: ObjectContext.View, _ path: [Int]) -> (any Error)? {
-        refresh(models.lazy.map { ($0, $0.storedNumber, 0) }, view, path) { _ in nil }
+    func refresh(_ models: [any Model], _ snapshot: ObjectContext.ReadSnapshot, _ path: [Int]) -> (any Error)? {
+        refresh(models.lazy.map { ($0, $0.storedID, 0) }, snapshot, path) { _ in nil }
     }
 
     private func refresh(
         _ objects: some Sequence<(object: AnyObject, number: Int64, index: Int)>,
-        _ view: ObjectContext.View,
+        _ snapshot: ObjectContext.ReadSnapshot,
         _ path: [Int],
-        committed: (Int) -> (part: Part<Object.Row>, index: Int)?
+        committed: (Int) -> (part: RowChanges<Object.Row>, index: Int)?
     ) -> (any Error)? {
-        let layers = layers(of: view, path)
+        let layers = layers(of: snapshot, path)
         var failure: (any Error)?
         for (object, number, index) in objects {
             if show(number, from: layers, in: object) { continue }
@@ -265,7 +265,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
                 continue
             }
             do {
-                show(try entity.read(number, on: view.reader.connection), in: object)
+                show(try entity.read(number, on: snapshot.reader.connection), in: object)
             } catch {
                 failure = failure ?? error
             }
@@ -274,12 +274,12 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     }
 
     /// The layers' changes of this entity, the topmost first.
-    private func layers(of view: ObjectContext.View, _ path: [Int]) -> [Part<Object.Row>] {
-        view.layers.parts(of: entity.info.index, in: path).reversed().map { $0.typed(Object.Row.self) }
+    private func layers(of snapshot: ObjectContext.ReadSnapshot, _ path: [Int]) -> [RowChanges<Object.Row>] {
+        snapshot.layers.parts(of: entity.info.index, in: path).reversed().map { $0.typed(Object.Row.self) }
     }
 
     /// Shows the topmost change of a row. Returns whether one of the layers has a change of the row.
-    private func show(_ number: Int64, from layers: [Part<Object.Row>], in object: AnyObject) -> Bool {
+    private func show(_ number: Int64, from layers: [RowChanges<Object.Row>], in object: AnyObject) -> Bool {
         for layer in layers {
             guard let index = layer.index(of: number) else { continue }
             show(layer, index, in: object)
@@ -288,7 +288,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         return false
     }
 
-    private func show(_ part: Part<Object.Row>, _ index: Int, in object: AnyObject) {
+    private func show(_ part: RowChanges<Object.Row>, _ index: Int, in object: AnyObject) {
         // The change is read in place, because a subscript of the array would copy the element.
         part.changes.withUnsafeBufferPointer { changes in
             show(changes[index].kind.isVisible ? changes[index].row : nil, in: object)
@@ -299,7 +299,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         try context.object(number, entity: entity, Object.self)
     }
 
-    func deletedObject(_ number: Int64, _ layers: Layers, _ context: ObjectContext) -> (any Model)? {
+    func deletedObject(_ number: Int64, _ layers: LayerSnapshot, _ context: ObjectContext) -> (any Model)? {
         if let object = context.identity[number, Object.self] as? Object { return object }
         guard let top = layers.top(number, entity: entity.info.index, in: [context.id], Object.Row.self) else {
             return nil
@@ -324,24 +324,24 @@ protocol AnyTracker: AnyObject {
     var isEmpty: Bool { get }
     /// By number.
     var usesAfterDelete: [Int64: UseAfterDelete] { get set }
-    func takePart(_ context: ObjectContext) -> (any AnyPart)?
+    func flush(_ context: ObjectContext) -> (any AnyRowChanges)?
     func discard()
     func failures(_ context: ObjectContext) -> [StrataError.Detail]
-    func forgetFailures(of numbers: Set<Int64>)
+    func forgetFailures(of ids: Set<Int64>)
     /// Makes the inverse of edits that were published as part of a group, except for values that were changed since.
-    func undo(_ part: any AnyPart, of group: UndoHistory.Group, _ context: ObjectContext) throws
+    func undo(_ part: any AnyRowChanges, of group: UndoHistory.Group, _ context: ObjectContext) throws
     /// Inserts an object again that was inserted and deleted here.
     func insertAgain(_ number: Int64, _ context: ObjectContext)
-    func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject)
-    func show(_ objects: [(index: Int, object: AnyObject)], of part: any AnyPart)
+    func show(_ part: any AnyRowChanges, _ number: Int64, in object: AnyObject)
+    func show(_ objects: [(index: Int, object: AnyObject)], of part: any AnyRowChanges)
     func refresh(
         _ objects: [(index: Int, object: AnyObject)],
-        of part: any AnyPart,
+        of part: any AnyRowChanges,
         isCommitted: Bool,
-        _ view: ObjectContext.View,
+        _ snapshot: ObjectContext.ReadSnapshot,
         _ path: [Int]
     ) -> (any Error)?
-    func refresh(_ models: [any Model], _ view: ObjectContext.View, _ path: [Int]) -> (any Error)?
+    func refresh(_ models: [any Model], _ snapshot: ObjectContext.ReadSnapshot, _ path: [Int]) -> (any Error)?
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)?
     /// Deletes the objects whose column holds one of these values, without applying their own delete rules. Returns
     /// their numbers, each with the matching value.
@@ -352,7 +352,7 @@ protocol AnyTracker: AnyObject {
     /// changed objects, each with the former destination.
     func empty(_ column: Int, _ values: [Int64], _ context: ObjectContext) throws -> [(number: Int64, value: Int64)]
     /// An object that shows the values of an object deleted here; the live object if there is one.
-    func deletedObject(_ number: Int64, _ layers: Layers, _ context: ObjectContext) -> (any Model)?
+    func deletedObject(_ number: Int64, _ layers: LayerSnapshot, _ context: ObjectContext) -> (any Model)?
 }
 
 /// The unpublished edits of a to-many relationship's members in a context.
@@ -377,10 +377,10 @@ final class JoinTracker: AnyTracker {
     }
 
     /// Takes back the removal of a member.
-    func restore(_ before: JoinRow, as row: JoinRow, _ context: ObjectContext) {
+    func undelete(_ before: JoinRow, as row: JoinRow, _ context: ObjectContext) {
         changes.append(
             Change(
-                kind: .restore,
+                kind: .undelete,
                 columns: row._$differences(from: before),
                 row: row,
                 base: context.base(of: before, entity: entity).over(.gone)
@@ -394,28 +394,28 @@ final class JoinTracker: AnyTracker {
         )
     }
 
-    func takePart(_ context: ObjectContext) -> (any AnyPart)? {
+    func flush(_ context: ObjectContext) -> (any AnyRowChanges)? {
         guard !changes.isEmpty else { return nil }
         defer { changes.removeAll() }
-        return Part(unsorted: changes)
+        return RowChanges(unsorted: changes)
     }
 
     func discard() { changes.removeAll() }
     func failures(_ context: ObjectContext) -> [StrataError.Detail] { [] }
-    func forgetFailures(of numbers: Set<Int64>) {}
+    func forgetFailures(of ids: Set<Int64>) {}
     func insertAgain(_ number: Int64, _ context: ObjectContext) {}
-    func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject) {}
-    func show(_ objects: [(index: Int, object: AnyObject)], of part: any AnyPart) {}
+    func show(_ part: any AnyRowChanges, _ number: Int64, in object: AnyObject) {}
+    func show(_ objects: [(index: Int, object: AnyObject)], of part: any AnyRowChanges) {}
 
     func refresh(
         _ objects: [(index: Int, object: AnyObject)],
-        of part: any AnyPart,
+        of part: any AnyRowChanges,
         isCommitted: Bool,
-        _ view: ObjectContext.View,
+        _ snapshot: ObjectContext.ReadSnapshot,
         _ path: [Int]
     ) -> (any Error)? { nil }
 
-    func refresh(_ models: [any Model], _ view: ObjectContext.View, _ path: [Int]) -> (any Error)? { nil }
+    func refresh(_ models: [any Model], _ snapshot: ObjectContext.ReadSnapshot, _ path: [Int]) -> (any Error)? { nil }
 
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)? { nil }
     func delete(_ column: Int?, _ values: [Int64], _ context: ObjectContext) throws -> [(number: Int64, value: Int64)] {
@@ -426,7 +426,7 @@ final class JoinTracker: AnyTracker {
         []
     }
 
-    func deletedObject(_ number: Int64, _ layers: Layers, _ context: ObjectContext) -> (any Model)? { nil }
+    func deletedObject(_ number: Int64, _ layers: LayerSnapshot, _ context: ObjectContext) -> (any Model)? { nil }
 }
 
 extension Entity {

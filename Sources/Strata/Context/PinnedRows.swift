@@ -7,12 +7,12 @@
 ///
 /// Isolation: that of the context.
 final class PinnedRows {
-    let view: ObjectContext.View
+    let snapshot: ObjectContext.ReadSnapshot
     let path: [Int]
     let store: Store
     private let entity: Int
     private let overlay: Reader?
-    private var numbers: IndexingIterator<[Int64]>
+    private var ids: IndexingIterator<[Int64]>
     /// The statements for stored rows and for rows that layers have changed; nil after ``close()``.
     private var stored: Statement?
     private var pending: Statement?
@@ -21,15 +21,21 @@ final class PinnedRows {
     /// Whether layers above the snapshot have changed rows of the model.
     var hasPending: Bool { overlay != nil }
 
-    init(_ numbers: [Int64], of info: EntityInfo, _ source: (view: ObjectContext.View, path: [Int]), _ store: Store)
+    init(
+        _ ids: [Int64],
+        of info: EntityInfo,
+        _ source: (snapshot: ObjectContext.ReadSnapshot, path: [Int]),
+        _ store: Store
+    )
         throws
     {
-        let (view, path) = source
-        let isPending = view.reader.connection.overlay.parts[info.index] != nil
-        let stored = try Statement(info.sql.selectByID, on: view.reader.connection)
+        let (snapshot, path) = source
+        let isPending = snapshot.reader.connection.overlay.parts[info.index] != nil
+        let stored = try Statement(info.sql.selectByID, on: snapshot.reader.connection)
         let overlay = isPending ? try store.borrowReader() : nil
         if let overlay {
-            ObjectContext.View(reader: overlay, sequence: view.sequence, layers: view.layers).showOverlay(of: path)
+            ObjectContext.ReadSnapshot(reader: overlay, sequence: snapshot.sequence, layers: snapshot.layers)
+                .showOverlay(of: path)
             do {
                 pending = try Statement(Overlay.selectByID(info), on: overlay.connection)
             } catch {
@@ -37,10 +43,10 @@ final class PinnedRows {
                 throw error
             }
         }
-        (self.view, self.path, self.store, self.overlay, self.stored) = (view, path, store, overlay, stored)
-        self.numbers = numbers.makeIterator()
+        (self.snapshot, self.path, self.store, self.overlay, self.stored) = (snapshot, path, store, overlay, stored)
+        self.ids = ids.makeIterator()
         entity = info.index
-        _ = view.reader.share()
+        _ = snapshot.reader.share()
     }
 
     deinit { close() }
@@ -48,9 +54,9 @@ final class PinnedRows {
     /// The next row, which the caller must read before the next call; nil at the end.
     func next() throws -> RowReader? {
         do {
-            while let stored, let number = numbers.next() {
+            while let stored, let number = ids.next() {
                 current?.reset()
-                let isPending = hasPending && view.layers.topKind(of: number, entity: entity, in: path) != nil
+                let isPending = hasPending && snapshot.layers.topKind(of: number, entity: entity, in: path) != nil
                 let statement = isPending ? pending ?? stored : stored
                 current = statement
                 try statement.binder.bind(number, at: 1)
@@ -70,7 +76,7 @@ final class PinnedRows {
         current?.reset()
         // A statement must not outlive the use of its connection.
         (current, stored, pending) = (nil, nil, nil)
-        store.giveBack(view.reader)
+        store.giveBack(snapshot.reader)
         if let overlay { store.giveBack(overlay) }
     }
 }

@@ -1,6 +1,6 @@
 /// The relationships that queries have prefetched for their objects.
 ///
-/// The values belong to one view of a context and are dropped with it. When the context publishes edits, the
+/// The values belong to one snapshot of a context and are dropped with it. When the context publishes edits, the
 /// relationships whose members may have changed are removed.
 struct Prefetched {
     private struct Relationship: Hashable {
@@ -17,7 +17,7 @@ struct Prefetched {
     var isEmpty: Bool { members.isEmpty }
 
     mutating func hold(_ objects: [any Model]) {
-        for object in objects { destinations[object.storedNumber] = object }
+        for object in objects { destinations[object.storedID] = object }
     }
 
     mutating func add(_ found: [Int64: [AnyObject]], _ relationship: Int, of entity: Int) {
@@ -31,7 +31,7 @@ struct Prefetched {
     /// Removes the relationships whose members these changes may affect.
     ///
     /// Complexity: O(changed rows) for each of the relationships.
-    mutating func forgetMembers(of parts: [Int: any AnyPart], _ schema: Schema) {
+    mutating func forgetMembers(of parts: [Int: any AnyRowChanges], _ schema: Schema) {
         members = members.filter { relationship, _ in
             let resolved = schema.entities[relationship.entity].info.relationships[relationship.index]
             let changed = parts[resolved.destination]
@@ -67,13 +67,13 @@ extension ObjectContext {
         of objects: [Object]
     ) throws -> [Destination] {
         guard let column = Object._$schema.columns.firstIndex(where: { $0.name == relationship }) else { return [] }
-        var numbers: Set<Int64> = []
+        var ids: Set<Int64> = []
         for object in objects {
-            if case .integer(let number) = try object._$row._$value(at: column) { numbers.insert(number) }
+            if case .integer(let number) = try object._$row._$value(at: column) { ids.insert(number) }
         }
         var found: [Destination] = []
         var missing: [ValueNode] = []
-        for number in numbers.sorted() {
+        for number in ids.sorted() {
             guard let object = identity[number, Destination.self] else {
                 missing.append(.stored(.integer(number)))
                 continue
@@ -85,7 +85,7 @@ extension ObjectContext {
                 Query<Destination>(_$parts: QueryParts(condition: .member(.id(RelationshipPath()), of: missing)))
             )
         }
-        view?.prefetched.hold(found)
+        snapshot?.prefetched.hold(found)
         return found
     }
 
@@ -98,29 +98,29 @@ extension ObjectContext {
         guard let index = relationships.firstIndex(where: { $0.name == relationship }) else { return [] }
         let query = Query<Member>(
             membersOf: Object.self,
-            numbers: owners.map(\.id.number),
+            numbers: owners.map(\.id.rawValue),
             relationship: relationship
         )
         let destination = relationships[index].destination
         let ownerColumn = Int32(Member._$schema.columns.count + 1)
         var members: [Int64: [AnyObject]] = [:]
-        for owner in owners { members[owner.id.number] = [] }
+        for owner in owners { members[owner.id.rawValue] = [] }
         var found: [Member] = []
         try run(query, .members) { reader in
             let member: Member = try object(from: reader, entity: destination)
             members[try reader.read(Int64.self, at: ownerColumn), default: []].append(member)
             found.append(member)
         }
-        view?.prefetched.add(members, index, of: entity)
+        snapshot?.prefetched.add(members, index, of: entity)
         return found
     }
 
     /// The members of a relationship, if a query has prefetched them and no edit has affected them since.
     @inline(never)
     func prefetchedMembers<Owner: Model, Object: Model>(of owner: Owner, _ relationship: Int) -> [Object]? {
-        guard let isEmpty = view?.prefetched.isEmpty, !isEmpty else { return nil }
+        guard let isEmpty = snapshot?.prefetched.isEmpty, !isEmpty else { return nil }
         publish()
-        return view?.prefetched.members(of: owner.id.number, relationship, of: Int(owner._$state.entity))?
+        return snapshot?.prefetched.members(of: owner.id.rawValue, relationship, of: Int(owner._$state.entity))?
             .map { unsafeDowncast($0, to: Object.self) }  // the relationship leads to this model
     }
 }

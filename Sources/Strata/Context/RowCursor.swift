@@ -15,7 +15,7 @@ public final class RowCursor<Object: Model> {
 
     /// The next row; nil at the end.
     ///
-    /// - Throws: ``StrataError`` with `contextEnded`, or if the store cannot be read. After an error, the cursor
+    /// - Throws: ``StrataError`` with `contextInvalidated`, or if the store cannot be read. After an error, the cursor
     ///   returns no more rows.
     public func next() throws -> Object.Row? {
         guard !context.isEnded else {

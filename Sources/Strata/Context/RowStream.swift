@@ -8,7 +8,7 @@ final class RowStream {
     private let store: Store
     private let entity: Int
     private let path: [Int]
-    private let view: ObjectContext.View
+    private let snapshot: ObjectContext.ReadSnapshot
     /// Nil at the end.
     private var statement: Statement?
     /// The rows of a pinned context whose snapshot is not the newest one.
@@ -19,40 +19,40 @@ final class RowStream {
     /// their tables.
     let tables: Set<String>
     /// The commit that the snapshot shows.
-    var sequence: Int64 { view.sequence }
+    var sequence: Int64 { snapshot.sequence }
 
     /// - Parameter source: a snapshot with its matching layers, and the contexts whose layers are shown. The stream
     ///   takes over the snapshot's reader.
     init<Object: Model>(
         _ query: Query<Object>,
-        _ source: (view: ObjectContext.View, path: [Int]),
+        _ source: (snapshot: ObjectContext.ReadSnapshot, path: [Int]),
         store: Store
     ) throws {
-        let (view, path) = source
+        let (snapshot, path) = source
         self.store = store
         self.path = path
-        self.view = view
+        self.snapshot = snapshot
         pinned = nil
         do {
             entity = try store.schema.index(of: Object.self)
-            view.showOverlay(of: path)
-            let connection = view.reader.connection
+            snapshot.showOverlay(of: path)
+            let connection = snapshot.reader.connection
             hasPending = connection.overlay.parts[entity] != nil
-            try view.reader.beginStreaming()
+            try snapshot.reader.beginStreaming()
             let compiled = try query.compile(.objects, using: store.sources(connection))
             let statement = try connection.statement(compiled)
             try statement.bind(compiled.bindings)
             tables = compiled.tables
             self.statement = statement
         } catch {
-            store.giveBack(view.reader)
+            store.giveBack(snapshot.reader)
             throw error
         }
     }
 
     /// - Parameter rows: rows of this entity.
     init(_ rows: PinnedRows, of entity: Int) {
-        (store, view, path, pinned, self.entity) = (rows.store, rows.view, rows.path, rows, entity)
+        (store, snapshot, path, pinned, self.entity) = (rows.store, rows.snapshot, rows.path, rows, entity)
         hasPending = rows.hasPending
         tables = []
     }
@@ -85,7 +85,7 @@ final class RowStream {
     /// location.
     @inline(never)
     private func pendingRow<Row: StoredRow>(_ number: Int64) -> Row? {
-        view.layers.visibleRow(number, entity: entity, in: path)
+        snapshot.layers.visibleRow(number, entity: entity, in: path)
     }
 
     /// Releases the snapshot. The stream returns no more rows.
@@ -94,7 +94,7 @@ final class RowStream {
         guard let statement else { return }
         self.statement = nil
         statement.reset()
-        store.giveBack(view.reader)
+        store.giveBack(snapshot.reader)
     }
 }
 
@@ -107,13 +107,15 @@ extension Store {
     func snapshot(
         of context: Int?,
         as observer: LayerObserver? = nil
-    ) throws -> (view: ObjectContext.View, path: [Int]) {
+    ) throws -> (snapshot: ObjectContext.ReadSnapshot, path: [Int]) {
         let reader = try borrowReader()
         do {
-            let pair = try layers.pair(for: reader, of: observer?.id, schema: schema)
-            observer?.note(pair.lastEvent)
-            let path = context.map { pair.layers.readPath(to: $0) } ?? []
-            return (ObjectContext.View(reader: reader, sequence: pair.sequence, layers: pair.layers), path)
+            let matched = try layers.acquireSnapshot(for: reader, of: observer?.id, schema: schema)
+            observer?.note(matched.lastEvent)
+            let path = context.map { matched.layers.readPath(to: $0) } ?? []
+            return (
+                ObjectContext.ReadSnapshot(reader: reader, sequence: matched.sequence, layers: matched.layers), path
+            )
         } catch {
             giveBack(reader)
             throw error

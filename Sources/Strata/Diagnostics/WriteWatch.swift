@@ -35,14 +35,14 @@ struct RowCounts {
     var total: Int { inserted + updated + deleted }
 
     /// - Parameter parts: the row changes that a commit has written.
-    init(_ parts: some Sequence<any AnyPart>) {
+    init(_ parts: some Sequence<any AnyRowChanges>) {
         for part in parts {
-            for index in part.numbers.indices {
+            for index in part.ids.indices {
                 switch part.kind(at: index) {
                 case .insert: inserted += 1
                 case .delete: deleted += 1
-                case .update, .orphan, .restore: updated += 1
-                case .withdrawn: break
+                case .update, .updateOfDeleted, .undelete: updated += 1
+                case .cancelledInsert: break
                 }
             }
         }

@@ -102,7 +102,7 @@ extension StrataError {
 
     /// Whether the store could not be read or written at that moment, regardless of the request. The same request may
     /// succeed later.
-    package var isOfAccess: Bool {
+    package var isAccessFailure: Bool {
         let codes = [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_READONLY]
         return resultCode.map { codes.contains($0 & 0xFF) } ?? false
     }

@@ -49,8 +49,8 @@ extension StrataError {
     public struct Detail: Sendable, CustomStringConvertible {
         /// The name of the model.
         public let model: String
-        /// The number of the object's id; see ``ObjectID/number``.
-        public let number: Int64
+        /// The raw value of the object's id: ``ObjectID/rawValue``.
+        public let id: Int64
         /// The name of the column; nil if the detail concerns the whole object.
         public let column: String?
         /// The condition that the column or object must satisfy, or the kind of its conflict.
@@ -65,7 +65,7 @@ extension StrataError {
         /// A detail about an object or, with `column`, about one of its columns.
         public init(
             model: String,
-            number: Int64,
+            id: Int64,
             column: String? = nil,
             message: String,
             base: StoredValue? = nil,
@@ -73,7 +73,7 @@ extension StrataError {
             theirs: StoredValue? = nil
         ) {
             self.model = model
-            self.number = number
+            self.id = id
             self.column = column
             self.message = message
             self.base = base
@@ -84,7 +84,7 @@ extension StrataError {
         /// `Article 42.title must not be empty`. For a conflict, the description includes the conflicting values:
         /// `Article 42.views was changed here and elsewhere (base 0, mine 1, theirs 2)`.
         public var description: String {
-            let text = "\(model) \(number)\(column.map { "." + $0 } ?? "") \(message)"
+            let text = "\(model) \(id)\(column.map { "." + $0 } ?? "") \(message)"
             guard base != nil || theirs != nil else { return text }
             let values = [("base", base), ("mine", mine), ("theirs", theirs)].compactMap { name, value in
                 value.map { "\(name) \($0)" }
@@ -125,21 +125,21 @@ extension StrataError.Code {
     /// The name and the kind do not match: `.root` and `.main` are reserved for the contexts of these kinds.
     public static let invalidName = Self("invalidName")
     /// The call needs a current context or a main context, and the stack does not have one.
-    public static let noContext = Self("noContext")
+    public static let contextNotFound = Self("contextNotFound")
     /// The handle belongs to another stack.
-    public static let foreignContext = Self("foreignContext")
+    public static let contextOfOtherStack = Self("contextOfOtherStack")
     /// The context was dropped by `reset()`, by the end of its background block, or with its last handle.
-    public static let contextEnded = Self("contextEnded")
+    public static let contextInvalidated = Self("contextInvalidated")
     /// The stack is closed or closing.
     public static let closed = Self("closed")
     /// A task that has outlived a block used the stack of the ended block.
-    public static let blockEnded = Self("blockEnded")
+    public static let blockFinished = Self("blockFinished")
     /// `close()` or `reset()` was called inside a block of the same stack.
     public static let insideBlock = Self("insideBlock")
     /// The wait would deadlock: contexts wait for each other, or a child task waits for the block that awaits it.
-    public static let waitingRing = Self("waitingRing")
+    public static let deadlock = Self("deadlock")
     /// The call is not possible in the current state of the context or object, such as a save inside a save.
-    public static let misuse = Self("misuse")
+    public static let invalidState = Self("invalidState")
 
     // Objects and saving
     /// Another writer changed the same columns in the meantime.
@@ -153,7 +153,7 @@ extension StrataError.Code {
     /// A relationship refers to an object that does not exist.
     public static let missingReference = Self("missingReference")
     /// The id belongs to another store.
-    public static let foreignID = Self("foreignID")
+    public static let idOfOtherStore = Self("idOfOtherStore")
     /// The history does not reach back to the token, or the token belongs to another store.
     public static let expiredToken = Self("expiredToken")
     /// The stack was opened without this model.

@@ -9,7 +9,7 @@ public struct Validation<Object: Model> {
         details.append(
             StrataError.Detail(
                 model: Object._$schema.name,
-                number: number,
+                id: number,
                 column: column?._$property,
                 message: message
             )
@@ -48,7 +48,7 @@ extension ToOne: PropertyExpression {
     fileprivate var _$property: String? { _$path.hops.count == 1 ? _$path.hops[0].name : nil }
 }
 
-extension ToMany: PropertyExpression {
+extension RelationshipExpression: PropertyExpression {
     fileprivate var _$property: String? { members.path.hops.isEmpty ? members.relationship : nil }
 }
 

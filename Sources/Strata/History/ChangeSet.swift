@@ -71,16 +71,16 @@ public struct ObjectChanges<Object: Model>: Sendable {
 
     /// The names of the columns of an object that were set; empty if the object was inserted, deleted or not affected.
     public func updatedColumns(of id: ObjectID<Object>) -> Set<String> {
-        guard !changes.inserted.contains(id.number), !changes.deleted.contains(id.number) else { return [] }
-        return changes.updated.reduce(into: []) { if $1.value.contains(id.number) { $0.formUnion($1.key) } }
+        guard !changes.inserted.contains(id.rawValue), !changes.deleted.contains(id.rawValue) else { return [] }
+        return changes.updated.reduce(into: []) { if $1.value.contains(id.rawValue) { $0.formUnion($1.key) } }
     }
 
     private func updated(where isWanted: ([String]) -> Bool) -> [ObjectID<Object>] {
-        let found = changes.updated.filter { isWanted($0.key) }.values.reduce(NumberRuns()) { $0.union($1) }
+        let found = changes.updated.filter { isWanted($0.key) }.values.reduce(IDRanges()) { $0.union($1) }
         return found.filter { !changes.inserted.contains($0) && !changes.deleted.contains($0) }.map(id)
     }
 
     private func id(_ number: Int64) -> ObjectID<Object> {
-        ObjectID(number: number, fingerprint: token.fingerprint)
+        ObjectID(rawValue: number, fingerprint: token.fingerprint)
     }
 }

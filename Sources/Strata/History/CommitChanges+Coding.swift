@@ -72,10 +72,10 @@ extension [UInt8] {
         append(contentsOf: text.utf8)
     }
 
-    fileprivate mutating func append(_ runs: NumberRuns) {
-        append(UInt64(runs.runs.count))
+    fileprivate mutating func append(_ runs: IDRanges) {
+        append(UInt64(runs.ranges.count))
         var end: Int64 = 0
-        for run in runs.runs {
+        for run in runs.ranges {
             append(UInt64(run.lowerBound - end))
             append(UInt64(run.upperBound - run.lowerBound))
             end = run.upperBound
@@ -120,9 +120,9 @@ private struct ByteReader {
         return String(validating: bytes[position..<(position + count)], as: UTF8.self)
     }
 
-    mutating func runs() -> NumberRuns? {
+    mutating func runs() -> IDRanges? {
         guard let count = count() else { return nil }
-        var result = NumberRuns()
+        var result = IDRanges()
         var end: Int64 = 0
         for index in 0..<count {
             guard let gap = number(), let rest = number(), index == 0 || gap > 0 else { return nil }

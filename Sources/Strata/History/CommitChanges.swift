@@ -8,21 +8,21 @@ struct CommitChanges: Sendable, Hashable {
 
 /// The changes of one commit in one table.
 struct TableChanges: Sendable, Hashable {
-    var inserted = NumberRuns()
-    var deleted = NumberRuns()
+    var inserted = IDRanges()
+    var deleted = IDRanges()
     /// The updated rows, by the names of the columns that were set. The name of a to-many relationship represents its
     /// members.
-    var updated: [[String]: NumberRuns] = [:]
+    var updated: [[String]: IDRanges] = [:]
 
     /// All affected rows.
-    var all: NumberRuns { updated.values.reduce(inserted.union(deleted)) { $0.union($1) } }
+    var all: IDRanges { updated.values.reduce(inserted.union(deleted)) { $0.union($1) } }
 }
 
 extension CommitChanges {
     /// Creates the changes of one commit.
     ///
     /// - Parameter written: the rows as the commit has left them, by entity.
-    init(_ written: [Int: any AnyPart], _ schema: Schema) {
+    init(_ written: [Int: any AnyRowChanges], _ schema: Schema) {
         for (entity, part) in written {
             let entity = schema.entities[entity]
             if entity.info.isJoin {
@@ -38,10 +38,10 @@ extension CommitChanges {
     }
 
     /// Adds members of a relationship that were added, removed or moved, as changes of the objects at both ends.
-    mutating func addMembers(_ part: Part<JoinRow>, _ info: EntityInfo, _ schema: Schema) {
+    mutating func addMembers(_ part: RowChanges<JoinRow>, _ info: EntityInfo, _ schema: Schema) {
         for membership in schema.memberships[info.index] ?? [] {
             let isLeft = membership.side == JoinRow.Column.left
-            let owners = NumberRuns(part.changes.lazy.map { isLeft ? $0.row.left : $0.row.right })
+            let owners = IDRanges(part.changes.lazy.map { isLeft ? $0.row.left : $0.row.right })
             let changes = TableChanges(updated: [[membership.relationship]: owners])
             add(changes, to: membership.table)
         }
@@ -51,8 +51,8 @@ extension CommitChanges {
 extension Schema {
     /// The affected rows, by entity. Members of relationships are not known individually, so their entity has an empty
     /// set.
-    func numbers(_ changes: CommitChanges) -> [Int: NumberRuns] {
-        var result: [Int: NumberRuns] = [:]
+    func numbers(_ changes: CommitChanges) -> [Int: IDRanges] {
+        var result: [Int: IDRanges] = [:]
         for (table, changes) in changes.tables {
             guard let index = infosByTable[table]?.index else { continue }
             result[index] = changes.all
@@ -62,7 +62,7 @@ extension Schema {
                 changes.tables[membership.table]?.updated.keys.contains { $0.contains(membership.relationship) }
                     ?? false
             }
-            if isConcerned { result[join] = NumberRuns() }
+            if isConcerned { result[join] = IDRanges() }
         }
         return result
     }
@@ -80,31 +80,31 @@ extension TableChanges {
 
 extension Entity {
     /// The effect of a part's changes on the rows in the store.
-    func changes(of part: any AnyPart) -> TableChanges {
+    func changes(of part: any AnyRowChanges) -> TableChanges {
         switch part.kinds {
-        case .insert: TableChanges(inserted: NumberRuns(ascending: part.numbers))
-        case .delete: TableChanges(deleted: NumberRuns(ascending: part.numbers))
+        case .insert: TableChanges(inserted: IDRanges(ascending: part.ids))
+        case .delete: TableChanges(deleted: IDRanges(ascending: part.ids))
         default: mixedChanges(of: part.typed(Row.self))
         }
     }
 
-    private func mixedChanges(of part: Part<Row>) -> TableChanges {
+    private func mixedChanges(of part: RowChanges<Row>) -> TableChanges {
         var result = TableChanges()
-        var updated: [ColumnSet: NumberRuns] = [:]
+        var updated: [ColumnSet: IDRanges] = [:]
         // In most commits, the rows have changed in the same columns.
-        var last = (columns: ColumnSet(), runs: NumberRuns())
+        var last = (columns: ColumnSet(), runs: IDRanges())
         part.changes.withUnsafeBufferPointer { changes in
             for index in changes.indices {
-                let number = part.numbers[index]
+                let number = part.ids[index]
                 switch changes[index].kind {
                 case .insert: result.inserted.append(number)
                 case .delete: result.deleted.append(number)
-                case .withdrawn: break
-                case .update, .orphan, .restore:
+                case .cancelledInsert: break
+                case .update, .updateOfDeleted, .undelete:
                     let columns = changes[index].columns
                     if columns != last.columns {
                         if !last.runs.isEmpty { updated[last.columns] = last.runs }
-                        last = (columns, updated.removeValue(forKey: columns) ?? NumberRuns())
+                        last = (columns, updated.removeValue(forKey: columns) ?? IDRanges())
                     }
                     last.runs.append(number)
                 }

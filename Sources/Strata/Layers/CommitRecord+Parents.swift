@@ -1,56 +1,56 @@
-extension Part {
+extension RowChanges {
     /// Removes changes that the committed changes have overwritten from the layers of parents.
     ///
     /// - Parameter before: the layers, including the committed segments.
-    func leaveBehind(
+    func dropOverwritten(
         _ record: CommitRecord,
         entity: Int,
         path: [Int],
-        before: Layers,
-        in layers: inout Layers
+        before: LayerSnapshot,
+        in layers: inout LayerSnapshot
     ) {
         let foreign = path.filter { !record.included.contains($0) && before.levels[$0] != nil }
         guard !foreign.isEmpty else { return }
-        var numbers: Set<Int64> = []
-        for context in foreign { numbers.formUnion(touched(in: before, context: context, entity: entity)) }
-        if !numbers.isEmpty {
-            leaveBehind(numbers, foreign, record, entity: entity, path: path, before: before, in: &layers)
+        var ids: Set<Int64> = []
+        for context in foreign { ids.formUnion(touched(in: before, context: context, entity: entity)) }
+        if !ids.isEmpty {
+            dropOverwritten(ids, foreign, record, entity: entity, path: path, before: before, in: &layers)
         }
     }
 
     /// A separate function: most commits overwrite nothing, and generic code looks up its types when a function begins.
-    private func leaveBehind(
-        _ numbers: Set<Int64>,
+    private func dropOverwritten(
+        _ ids: Set<Int64>,
         _ foreign: [Int],
         _ record: CommitRecord,
         entity: Int,
         path: [Int],
-        before: Layers,
-        in layers: inout Layers
+        before: LayerSnapshot,
+        in layers: inout LayerSnapshot
     ) {
         var edits: [Int: [Int: [Int64: Change<Row>?]]] = [:]
-        for number in numbers {
-            guard let committed = self[number] else { continue }
+        for id in ids {
+            guard let committed = self[id] else { continue }
             var descent = Descent(
                 committed,
-                taken: record.taken[entity]?.typed(Row.self)[number],
-                wentAlong: record.wentAlong[entity]?.contains(number) ?? false
+                taken: record.taken[entity]?.typed(Row.self)[id],
+                isIncluded: record.includedRows[entity]?.contains(id) ?? false
             )
             /// Whether the commit has read a segment but not written it.
             func isLeft(_ position: Int, in context: Int) -> Bool {
                 let segment = before[context][position].id
                 return record.known.contains(segment) && !record.segments.contains(segment)
             }
-            descent.isWithdrawn =
+            descent.isInsertCancelled =
                 descent.isRemoved
                 && foreign.contains { context in
-                    let left = before.stack(number, entity: entity, in: context, Row.self)
+                    let left = before.stack(id, entity: entity, in: context, Row.self)
                         .filter { isLeft($0.segment, in: context) }
                     return left.contains { $0.change.kind.isOfNewRow }
-                        && left.last.map { $0.change.kind != .delete && $0.change.kind != .withdrawn } ?? false
+                        && left.last.map { $0.change.kind != .delete && $0.change.kind != .cancelledInsert } ?? false
                 }
             for context in path.reversed() {
-                let stack = before.stack(number, entity: entity, in: context, Row.self)
+                let stack = before.stack(id, entity: entity, in: context, Row.self)
                 descent.enterLayer(
                     inserting: stack.contains { $0.change.kind.isOfNewRow && isLeft($0.segment, in: context) }
                 )
@@ -63,23 +63,23 @@ extension Part {
                         // Edits above the context's own commit are handled elsewhere.
                         continue
                     } else {
-                        let isOwn = record.committer.map { entry.carriers.contains($0) } ?? false
+                        let isOwn = record.committer.map { entry.provenance.contains($0) } ?? false
                         if record.known.contains(segment) {
                             var rest = descent.rest(of: entry.change)
-                            if isOwn { rest = rest?.settled(on: committed, columns: descent.written) }
+                            if isOwn { rest = rest?.rebased(onCommitted: committed, columns: descent.written) }
                             rests[segment] = .some(rest)
                         } else {
                             // The change was made during the commit and does not know the commit. All of it stays.
                             var rest = descent.rest(ofNewer: entry.change, record.sequence)
                             if isOwn && committed.kind.isVisible {
-                                rest = rest?.settled(on: committed, columns: descent.written)
+                                rest = rest?.rebased(onCommitted: committed, columns: descent.written)
                             }
-                            edits[context, default: [:]][segment, default: [:]][number] = .some(rest)
+                            edits[context, default: [:]][segment, default: [:]][id] = .some(rest)
                         }
                     }
                 }
                 for (segment, rest) in rests {
-                    edits[context, default: [:]][segment, default: [:]][number] = .some(
+                    edits[context, default: [:]][segment, default: [:]][id] = .some(
                         rest.map(descent.withoutDropped)
                     )
                 }
@@ -106,9 +106,9 @@ private struct Descent<Row: StoredRow> {
     let written: ColumnSet
     let isRemoved: Bool
     let isInStore: Bool
-    let wentAlong: Bool
+    let isIncluded: Bool
     /// Whether an insert by a parent was cancelled. All changes of the parents to the row are cancelled with it.
-    var isWithdrawn = false
+    var isInsertCancelled = false
     /// Whether a committed change has replaced the row below with a new one.
     private var isReplaced = false
     /// Whether a committed change has cancelled the deletes below.
@@ -119,7 +119,7 @@ private struct Descent<Row: StoredRow> {
     /// matter.
     private var isDone = false
     /// Whether a committed insert of this layer was passed. It hides the older changes of the layer.
-    private var isInsertedAgain = false
+    private var isReinserted = false
     private var isInserting = false
     /// Whether this layer still hides the row, so that the commit included none of the layer's changes.
     private var isHidden = false
@@ -138,14 +138,14 @@ private struct Descent<Row: StoredRow> {
     private var keptHere = ColumnSet()
     private var droppedHere = ColumnSet()
 
-    init(_ committed: Change<Row>, taken: Change<Row>?, wentAlong: Bool) {
-        self.wentAlong = wentAlong
+    init(_ committed: Change<Row>, taken: Change<Row>?, isIncluded: Bool) {
+        self.isIncluded = isIncluded
         seen = committed.row
         self.committed = committed.row
         isInStore = committed.kind.isVisible
         isNew = committed.kind == .insert
         // An update that was discarded because its row was gone has removed nothing.
-        isRemoved = committed.kind == .withdrawn || (committed.kind == .delete && taken?.kind == .delete)
+        isRemoved = committed.kind == .cancelledInsert || (committed.kind == .delete && taken?.kind == .delete)
         let all = ColumnSet(first: ColumnSet.limit)
         written =
             committed.kind == .insert || isRemoved ? all : committed.kind == .update ? committed.columns : ColumnSet()
@@ -159,19 +159,19 @@ private struct Descent<Row: StoredRow> {
         keptHere = ColumnSet()
         droppedHere = ColumnSet()
         isDone = false
-        isInsertedAgain = false
+        isReinserted = false
         isHidden = false
     }
 
     mutating func pass(taken change: Change<Row>) {
-        if change.kind == .insert || (change.kind == .restore && isNew) { isReplaced = true }
-        if change.kind == .restore { isRestored = true }
-        if isRemoved, change.kind == .delete || change.kind == .withdrawn { isBeneathDelete = true }
+        if change.kind == .insert || (change.kind == .undelete && isNew) { isReplaced = true }
+        if change.kind == .undelete { isRestored = true }
+        if isRemoved, change.kind == .delete || change.kind == .cancelledInsert { isBeneathDelete = true }
         let columns = change.touchedColumns
         touched.formUnion(columns)
         takenHere.formUnion(columns)
         under.formUnion(columns)
-        if let base = change.base { seen._$copy(columns, from: base.seen) }
+        if let base = change.base { seen._$copy(columns, from: base.original) }
         kept = kept.subtracting(columns)
         dropped = dropped.subtracting(columns)
     }
@@ -180,9 +180,9 @@ private struct Descent<Row: StoredRow> {
     mutating func rest(of change: Change<Row>) -> Change<Row>? {
         // Several deletes in one layer belong to different contexts, so each one counts, unless the row was inserted
         // again in between.
-        let isDelete = change.kind == .delete || change.kind == .withdrawn
-        if isReplaced || isWithdrawn || isInsertedAgain || (isDone && !isDelete) {
-            if change.kind == .insert { isInsertedAgain = true }
+        let isDelete = change.kind == .delete || change.kind == .cancelledInsert
+        if isReplaced || isInsertCancelled || isReinserted || (isDone && !isDelete) {
+            if change.kind == .insert { isReinserted = true }
             return nil
         }
         switch change.kind {
@@ -193,23 +193,23 @@ private struct Descent<Row: StoredRow> {
             isHidden = true
             if isInserting { return deleteOfInserted(change) }
             let rest = withoutOverwritten(change)
-            return isInStore ? rest.stored() : rest
-        case .withdrawn where isRemoved:
+            return isInStore ? rest.withStoreOriginal() : rest
+        case .cancelledInsert where isRemoved:
             isDone = true
             return nil
-        case .withdrawn: return isRestored ? nil : deleteOfInserted(change)
+        case .cancelledInsert: return isRestored ? nil : deleteOfInserted(change)
         case .insert where !isInStore: return change
-        case .insert, .update, .orphan, .restore, .delete:
-            if change.kind == .insert || (change.kind == .restore && wentAlong) { isRestored = true }
+        case .insert, .update, .updateOfDeleted, .undelete, .delete:
+            if change.kind == .insert || (change.kind == .undelete && isIncluded) { isRestored = true }
             let columns = keep(of: change)
-            // A restore refers to the state at the time of the decision, even if it sets no column.
-            let isRestore = change.kind == .restore && !wentAlong && !isBeneathDelete
-            guard !columns.isEmpty || isRestore else { return nil }
+            // An undelete refers to the state at the time of the decision, even if it sets no column.
+            let isUndelete = change.kind == .undelete && !isIncluded && !isBeneathDelete
+            guard !columns.isEmpty || isUndelete else { return nil }
             // Edits after an insert that the commit included, and edits before a cancelled delete, are edits of the
             // committed row.
-            let kind = change.kind == .orphan || isRestore ? change.kind : .update
+            let kind = change.kind == .updateOfDeleted || isUndelete ? change.kind : .update
             let rest = Change(kind: kind, columns: columns, row: change.row, base: change.base)
-            return isInStore ? rest.stored() : rest
+            return isInStore ? rest.withStoreOriginal() : rest
         }
     }
 
@@ -221,10 +221,10 @@ private struct Descent<Row: StoredRow> {
             // The change brings back a row that is already in the store.
             let columns = change.row._$differences(from: committed)
             if columns.isEmpty { return nil }
-            let base = Base(seenInStore: committed, sequence: sequence)
+            let base = Base(inStore: committed, sequence: sequence)
             return Change(kind: .update, columns: columns, row: change.row, base: base)
-        case .withdrawn: return deleteOfInserted(change)
-        case .update, .orphan, .restore, .delete: return change.stored()
+        case .cancelledInsert: return deleteOfInserted(change)
+        case .update, .updateOfDeleted, .undelete, .delete: return change.withStoreOriginal()
         }
     }
 
@@ -232,7 +232,7 @@ private struct Descent<Row: StoredRow> {
     private mutating func deleteOfInserted(_ change: Change<Row>) -> Change<Row> {
         guard isInStore else { return change }
         isDone = true
-        let base = Base(seen: change.lastSeen, stored: change.lastSeen, sequence: 0)
+        let base = Base(original: change.lastSeen, storeOriginal: change.lastSeen, sequence: 0)
         return Change(kind: .delete, columns: ColumnSet(), row: change.row, base: base)
     }
 
@@ -242,13 +242,18 @@ private struct Descent<Row: StoredRow> {
         let columns = keep(of: change)
         let overwritten = change.columns.subtracting(columns)
         if overwritten.isEmpty { return change }
-        var seen = base.seen
+        var seen = base.original
         seen._$copy(overwritten, from: change.row)
         return Change(
             kind: .delete,
             columns: columns,
             row: change.row,
-            base: Base(seen: seen, stored: base.stored, sequence: base.sequence, beneath: base.beneath)
+            base: Base(
+                original: seen,
+                storeOriginal: base.storeOriginal,
+                sequence: base.sequence,
+                parentVersion: base.parentVersion
+            )
         )
     }
 
@@ -264,10 +269,10 @@ private struct Descent<Row: StoredRow> {
     private mutating func keep(of change: Change<Row>) -> ColumnSet {
         // For a row that the commit included as a whole, all columns are in the store unless a committed change has set
         // them.
-        let columns = wentAlong && !isHidden ? change.columns.intersection(touched) : change.columns
-        let isAsSeen = under.subtracting(change.row._$differences(from: seen))
+        let columns = isIncluded && !isHidden ? change.columns.intersection(touched) : change.columns
+        let equalsSeen = under.subtracting(change.row._$differences(from: seen))
         let top = columns.subtracting(kept).subtracting(dropped)
-        var overwritten = takenHere.union(isAsSeen)
+        var overwritten = takenHere.union(equalsSeen)
         // A value that is already in the store is not an edit any more.
         if isInStore { overwritten.formUnion(top.subtracting(change.row._$differences(from: committed))) }
         overwritten = top.intersection(overwritten).intersection(written)
@@ -276,7 +281,7 @@ private struct Descent<Row: StoredRow> {
         under = under.subtracting(kept)
         keptHere.formUnion(kept)
         droppedHere.formUnion(dropped)
-        if let base = change.base { seen._$copy(columns.intersection(dropped), from: base.seen) }
+        if let base = change.base { seen._$copy(columns.intersection(dropped), from: base.original) }
         return columns.intersection(kept)
     }
 }

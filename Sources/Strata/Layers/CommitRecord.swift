@@ -15,26 +15,26 @@ final class CommitRecord: Sendable {
     /// published while the commit was being written.
     let known: Set<Int>
     /// The changes that were taken, by entity: their columns and their bases.
-    let taken: [Int: any AnyPart]
+    let taken: [Int: any AnyRowChanges]
     /// The rows as they are in the store now, by entity. Inserted and updated rows are complete; deleted rows are
     /// deletes.
-    let rows: [Int: any AnyPart]
+    let rows: [Int: any AnyRowChanges]
     /// The rows whose result differs from the committer's version, by entity.
-    let adjusted: [Int: any AnyPart]
+    let rewritten: [Int: any AnyRowChanges]
     /// Members that existed already, by entity: the rows that the commit wanted to add, and the rows that represent
     /// them.
     let merged: [Int: [Int64: Int64]]
     /// Rows that the committer had inserted and deleted again. They never reach the store.
-    let withdrawn: [Int: any AnyPart]
+    let cancelledInserts: [Int: any AnyRowChanges]
     /// The references to inserted rows that stored rows have absorbed, by the entity that holds the references.
     let moved: [Int: [MovedReferences]]
     /// Rows that a parent had inserted and that the commit included as a whole, by entity.
-    let wentAlong: [Int: Set<Int64>]
+    let includedRows: [Int: Set<Int64>]
     /// The change set for observers of the store; nil for commits of other processes.
     let changes: ChangeSet?
     /// For a commit of another process, the rows that it has changed, by entity, including rows in no layer; nil if
     /// they are not known.
-    let unread: [Int: NumberRuns]?
+    let unread: [Int: IDRanges]?
 
     init(
         sequence: Int64,
@@ -42,15 +42,15 @@ final class CommitRecord: Sendable {
         included: Set<Int> = [],
         segments: Set<Int> = [],
         known: Set<Int> = [],
-        taken: [Int: any AnyPart] = [:],
-        rows: [Int: any AnyPart],
-        adjusted: [Int: any AnyPart] = [:],
+        taken: [Int: any AnyRowChanges] = [:],
+        rows: [Int: any AnyRowChanges],
+        rewritten: [Int: any AnyRowChanges] = [:],
         merged: [Int: [Int64: Int64]] = [:],
-        withdrawn: [Int: any AnyPart] = [:],
+        cancelledInserts: [Int: any AnyRowChanges] = [:],
         moved: [Int: [MovedReferences]] = [:],
-        wentAlong: [Int: Set<Int64>] = [:],
+        includedRows: [Int: Set<Int64>] = [:],
         changes: ChangeSet? = nil,
-        unread: [Int: NumberRuns]? = nil
+        unread: [Int: IDRanges]? = nil
     ) {
         self.sequence = sequence
         self.committer = committer
@@ -59,11 +59,11 @@ final class CommitRecord: Sendable {
         self.known = known
         self.taken = taken
         self.rows = rows
-        self.adjusted = adjusted
+        self.rewritten = rewritten
         self.merged = merged
-        self.withdrawn = withdrawn
+        self.cancelledInserts = cancelledInserts
         self.moved = moved
-        self.wentAlong = wentAlong
+        self.includedRows = includedRows
         self.changes = changes
         self.unread = unread
     }
@@ -73,52 +73,52 @@ final class CommitRecord: Sendable {
     var isComplete: Bool { committer != nil }
 }
 
-extension Layers {
+extension LayerSnapshot {
     /// The layers after a commit is in the store. The commit's segments are removed, and the remaining changes are
     /// rebased.
-    func applying(_ record: CommitRecord) -> Layers {
+    func applying(_ record: CommitRecord) -> LayerSnapshot {
         var result = self
         let path = record.committer.map { result.path(to: $0) } ?? []
         // Also from layers to which a savepoint has returned the segments meanwhile.
         for (context, level) in levels where level.contains(where: { record.segments.contains($0.id) }) {
             result[context] = level.filter { !record.segments.contains($0.id) }
         }
-        for (entity, numbers) in record.merged {
+        for (entity, ids) in record.merged {
             guard let rows = record.rows[entity]?.typed(JoinRow.self) else { continue }
-            result.move(numbers, onto: rows, entity: entity, sequence: record.sequence)
+            result.move(ids, onto: rows, entity: entity, sequence: record.sequence)
         }
         for (entity, references) in record.moved { result.move(references, entity: entity) }
         for (entity, rows) in record.rows {
-            rows.settle(record, entity: entity, path: path, before: self, in: &result)
+            rows.applyCommit(record, entity: entity, path: path, before: self, in: &result)
         }
-        for (entity, rows) in record.withdrawn {
-            rows.settle(record, entity: entity, path: path, before: self, in: &result)
+        for (entity, rows) in record.cancelledInserts {
+            rows.applyCommit(record, entity: entity, path: path, before: self, in: &result)
         }
         return result
     }
 }
 
-extension Layers {
+extension LayerSnapshot {
     /// Redirects changes of members that existed already to the rows that represent them.
     fileprivate mutating func move(
-        _ numbers: [Int64: Int64],
-        onto rows: Part<JoinRow>,
+        _ ids: [Int64: Int64],
+        onto rows: RowChanges<JoinRow>,
         entity: Int,
         sequence: Int64
     ) {
         for (context, level) in levels {
             guard
-                level.contains(where: { segment in numbers.keys.contains { segment.parts[entity]?.index(of: $0) != nil }
+                level.contains(where: { segment in ids.keys.contains { segment.parts[entity]?.index(of: $0) != nil }
                 })
             else { continue }
             self[context] = level.map { segment in
                 guard let part = segment.parts[entity]?.typed(JoinRow.self) else { return segment }
                 let changes = part.changes.map { change in
-                    guard let number = numbers[change.row._$number], let row = rows[number]?.row else { return change }
+                    guard let id = ids[change.row._$id], let row = rows[id]?.row else { return change }
                     return change.moved(onto: row, sequence: sequence)
                 }
                 var moved = segment
-                moved.parts[entity] = Part(unsorted: changes)
+                moved.parts[entity] = RowChanges(unsorted: changes)
                 return moved
             }
         }
@@ -128,8 +128,8 @@ extension Layers {
 extension Change<JoinRow> {
     /// This change, applied to another row that is in the store and represents the same member.
     fileprivate func moved(onto row: JoinRow, sequence: Int64) -> Change {
-        let base = Base(seenInStore: row, sequence: sequence)
-        if kind == .delete || kind == .withdrawn {
+        let base = Base(inStore: row, sequence: sequence)
+        if kind == .delete || kind == .cancelledInsert {
             return Change(kind: .delete, columns: ColumnSet(), row: row, base: base)
         }
         var changed = row
@@ -138,86 +138,92 @@ extension Change<JoinRow> {
     }
 }
 
-extension Part {
+extension RowChanges {
     /// Removes the written changes from the layers they came from, and rebases all other layers onto the rows.
-    func settle(_ record: CommitRecord, entity: Int, path: [Int], before: Layers, in layers: inout Layers) {
+    func applyCommit(
+        _ record: CommitRecord,
+        entity: Int,
+        path: [Int],
+        before: LayerSnapshot,
+        in layers: inout LayerSnapshot
+    ) {
         let taken = record.taken[entity]?.typed(Row.self)
-        leaveBehind(record, entity: entity, path: path, before: before, in: &layers)
+        dropOverwritten(record, entity: entity, path: path, before: before, in: &layers)
         for context in layers.levels.keys.sorted() {
-            let numbers = touched(in: layers, context: context, entity: entity)
-            guard !numbers.isEmpty else { continue }
+            let ids = touched(in: layers, context: context, entity: entity)
+            guard !ids.isEmpty else { continue }
             if record.included.contains(context) {
-                settleOwn(numbers, taken: taken, entity: entity, context: context, in: &layers)
+                updateOwnStoreOriginals(ids, taken: taken, entity: entity, context: context, in: &layers)
             } else {
-                settleSeen(numbers, entity: entity, context: context, in: &layers)
+                updateStoreOriginals(ids, entity: entity, context: context, in: &layers)
             }
-            layers.rebase(numbers, entity: entity, in: context, Row.self) { number in
-                guard let change = self[number] else { return nil }
+            layers.rebase(ids, entity: entity, in: context, Row.self) { id in
+                guard let change = self[id] else { return nil }
                 return .some(change.kind.isVisible ? change.row : nil)
             }
         }
     }
 
     /// The committed rows of which a layer has changes.
-    func touched(in layers: Layers, context: Int, entity: Int) -> [Int64] {
+    func touched(in layers: LayerSnapshot, context: Int, entity: Int) -> [Int64] {
         var result: Set<Int64> = []
         for segment in layers[context] {
             guard let part = segment.parts[entity] else { continue }
-            for number in part.numbers.shared(with: numbers) { result.insert(number) }
+            for id in part.ids.shared(with: ids) { result.insert(id) }
         }
         return result.sorted()
     }
 
     /// These changes, based on rows that their own context has committed meanwhile.
-    func settled(onOwn commit: any AnyPart) -> any AnyPart {
+    func rebased(onOwn commit: any AnyRowChanges) -> any AnyRowChanges {
         let commit = commit.typed(Row.self)
-        let settled = changes.map { change in
-            guard let committed = commit[change.row._$number], committed.kind.isVisible else { return change }
-            return change.settled(on: committed, columns: committed.columns)
+        let rebased = changes.map { change in
+            guard let committed = commit[change.row._$id], committed.kind.isVisible else { return change }
+            return change.rebased(onCommitted: committed, columns: committed.columns)
         }
-        return Part(numbers: numbers, changes: settled)
+        return RowChanges(ids: ids, changes: rebased)
     }
 
     /// Updates the bases of edits that were made during the commit. They lie above the rows that the commit wrote.
-    private func settleOwn(
-        _ numbers: [Int64],
-        taken: Part<Row>?,
+    private func updateOwnStoreOriginals(
+        _ ids: [Int64],
+        taken: RowChanges<Row>?,
         entity: Int,
         context: Int,
-        in layers: inout Layers
+        in layers: inout LayerSnapshot
     ) {
         var edits: [Int: [Int64: Change<Row>?]] = [:]
-        for number in numbers {
-            guard let committed = self[number], committed.kind.isVisible else { continue }
-            let columns = taken?[number]?.columns ?? ColumnSet()
-            for (_, change, position) in layers.stack(number, entity: entity, in: context, Row.self) {
-                edits[position, default: [:]][number] = change.settled(on: committed, columns: columns)
+        for id in ids {
+            guard let committed = self[id], committed.kind.isVisible else { continue }
+            let columns = taken?[id]?.columns ?? ColumnSet()
+            for (_, change, position) in layers.stack(id, entity: entity, in: context, Row.self) {
+                edits[position, default: [:]][id] = change.rebased(onCommitted: committed, columns: columns)
             }
         }
         layers.edit(context, entity: entity, edits)
     }
 }
 
-extension Part {
+extension RowChanges {
     /// Updates the bases of edits that were made on top of exactly the values that are in the store now.
     ///
     /// Such edits have seen the values that a commit would compare with, whichever context has written them. Columns
     /// with other values keep their base.
-    func settleSeen(_ numbers: [Int64], entity: Int, context: Int, in layers: inout Layers) {
+    func updateStoreOriginals(_ ids: [Int64], entity: Int, context: Int, in layers: inout LayerSnapshot) {
         var edits: [Int: [Int64: Change<Row>?]] = [:]
-        for number in numbers {
-            guard let committed = self[number], committed.kind.isVisible else { continue }
-            for (_, change, position) in layers.stack(number, entity: entity, in: context, Row.self) {
+        for id in ids {
+            guard let committed = self[id], committed.kind.isVisible else { continue }
+            for (_, change, position) in layers.stack(id, entity: entity, in: context, Row.self) {
                 guard let base = change.base else { continue }
                 if !base.isStored {
                     // The row is in the store now. The row that was seen serves as the stored row.
-                    edits[position, default: [:]][number] = change.stored()
+                    edits[position, default: [:]][id] = change.withStoreOriginal()
                     continue
                 }
                 let written = committed.kind == .insert ? ColumnSet(first: ColumnSet.limit) : committed.columns
-                let seen = written.subtracting(committed.row._$differences(from: base.seen))
+                let seen = written.subtracting(committed.row._$differences(from: base.original))
                 if !seen.isEmpty {
-                    edits[position, default: [:]][number] = change.settled(on: committed, columns: seen)
+                    edits[position, default: [:]][id] = change.rebased(onCommitted: committed, columns: seen)
                 }
             }
         }
@@ -225,25 +231,25 @@ extension Part {
     }
 }
 
-extension Layers {
+extension LayerSnapshot {
     /// Updates changes that were made before their row came into the store. Other functions update the row below them.
     ///
     /// - Parameter stored: returns the row in the store; called for such changes only.
-    mutating func settleStored<Row: StoredRow>(
-        _ numbers: [Int64],
+    mutating func setMissingStoreOriginals<Row: StoredRow>(
+        _ ids: [Int64],
         entity: Int,
         in context: Int,
         _ type: Row.Type,
         stored: (Int64) -> Row?
     ) {
         var edits: [Int: [Int64: Change<Row>?]] = [:]
-        for number in numbers {
-            let changes = stack(number, entity: entity, in: context, type).filter { place in
+        for id in ids {
+            let changes = stack(id, entity: entity, in: context, type).filter { place in
                 guard let base = place.change.base else { return false }
                 return place.change.kind != .insert && !base.isStored
             }
-            if changes.isEmpty || stored(number) == nil { continue }
-            for (_, change, position) in changes { edits[position, default: [:]][number] = change.stored() }
+            if changes.isEmpty || stored(id) == nil { continue }
+            for (_, change, position) in changes { edits[position, default: [:]][id] = change.withStoreOriginal() }
         }
         if !edits.isEmpty { edit(context, entity: entity, edits) }
     }
@@ -251,31 +257,41 @@ extension Layers {
 
 extension Change {
     /// This change, after the row that it was made from has come into the store.
-    func stored() -> Change {
+    func withStoreOriginal() -> Change {
         guard let base, !base.isStored else { return self }
         var change = self
-        change.base = Base(seen: base.seen, stored: base.seen, sequence: base.sequence, beneath: base.beneath)
+        change.base = Base(
+            original: base.original,
+            storeOriginal: base.original,
+            sequence: base.sequence,
+            parentVersion: base.parentVersion
+        )
         return change
     }
 
     /// This change over a row that its own context has just committed.
-    func settled(on committed: Change, columns: ColumnSet) -> Change {
+    func rebased(onCommitted committed: Change, columns: ColumnSet) -> Change {
         guard let base else { return self }
-        var stored = base.stored ?? committed.row
+        var stored = base.storeOriginal ?? committed.row
         stored._$copy(columns, from: committed.row)
         var change = self
-        change.base = Base(seen: base.seen, stored: stored, sequence: base.sequence, beneath: base.beneath)
+        change.base = Base(
+            original: base.original,
+            storeOriginal: stored,
+            sequence: base.sequence,
+            parentVersion: base.parentVersion
+        )
         return change
     }
 }
 
-extension Layers {
+extension LayerSnapshot {
     /// Rebases the changes of one layer onto the rows that are below them now.
     ///
     /// - Parameter fallback: the row in the store, for rows that no layer below has changed: `.some(nil)` if it is
     ///   gone, nil if it is unchanged.
     mutating func rebase<Row: StoredRow>(
-        _ numbers: [Int64],
+        _ ids: [Int64],
         entity: Int,
         in context: Int,
         _ type: Row.Type,
@@ -284,25 +300,25 @@ extension Layers {
         guard levels[context] != nil else { return }
         let beneath = Array(readPath(to: context).dropLast())
         var edits: [Int: [Int64: Change<Row>?]] = [:]
-        for number in numbers {
+        for id in ids {
             // Nil while the row below is not known. Then the lowest change stays as it is.
             var below: Row??
-            // The row that a delete of this layer hides. A restore above the delete brings this row back.
+            // The row that a delete of this layer hides. An undelete above the delete brings this row back.
             var hidden: Row?
-            if let change = top(number, entity: entity, in: beneath, type) {
+            if let change = top(id, entity: entity, in: beneath, type) {
                 below = .some(change.kind.isVisible ? change.row : nil)
-            } else if let row = fallback(number) {
+            } else if let row = fallback(id) {
                 below = .some(row)
             }
-            let stack = stack(number, entity: entity, in: context, type)
+            let stack = stack(id, entity: entity, in: context, type)
             for (index, (_, change, position)) in stack.enumerated() {
                 let rebased = below.flatMap { below in
-                    below == nil && change.kind == .restore && hidden != nil
-                        ? change.restoring(hidden) : change.rebased(onto: below)
+                    below == nil && change.kind == .undelete && hidden != nil
+                        ? change.undeleting(hidden) : change.rebased(onto: below)
                 }
-                if let rebased { edits[position, default: [:]][number] = .some(rebased) }
+                if let rebased { edits[position, default: [:]][id] = .some(rebased) }
                 let shown = rebased ?? change
-                hidden = shown.kind == .delete && !stack.withdrawsInsert(index) ? (below ?? shown.beneathRow) : nil
+                hidden = shown.kind == .delete && !stack.cancelsInsert(index) ? (below ?? shown.rowBelow) : nil
                 // Includes the edits of this layer before the delete.
                 if shown.kind == .delete { hidden?._$copy(shown.columns, from: shown.row) }
                 below = .some(shown.kind.isVisible ? shown.row : nil)

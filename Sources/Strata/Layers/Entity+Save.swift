@@ -5,10 +5,10 @@ protocol LayerEdits: Sendable {
     /// Applies the replacements.
     ///
     /// - Parameter level: the segments of the layer. Empty segments stay, for the edits of other entities.
-    func apply(to level: inout [Segment], entity: Int)
+    func apply(to level: inout [ChangeSegment], entity: Int)
 
     /// Removes the deletes of restored rows from a layer. Returns the rows by the id of the segment.
-    func cancelDeletes(in layers: inout Layers, context: Int, entity: Int, frozen: Set<Int>) -> [Int: Set<Int64>]
+    func cancelDeletes(in layers: inout LayerSnapshot, context: Int, entity: Int, frozen: Set<Int>) -> [Int: Set<Int64>]
 
     /// Checks that restored rows still have the bytes that they keep outside of the row.
     ///
@@ -17,22 +17,23 @@ protocol LayerEdits: Sendable {
 }
 
 struct EntityEdits<Row: StoredRow>: LayerEdits {
-    /// The replacements, by the segment's position in the layer and the row's number; nil removes a change.
+    /// The replacements, by the segment's position in the layer and the row's id; nil removes a change.
     var changes: [Int: [Int64: Change<Row>?]] = [:]
 
     /// The rows that are restored.
     var restored: Set<Int64> = []
 
-    func apply(to level: inout [Segment], entity: Int) { level.edit(entity: entity, changes) }
+    func apply(to level: inout [ChangeSegment], entity: Int) { level.edit(entity: entity, changes) }
 
-    func cancelDeletes(in layers: inout Layers, context: Int, entity: Int, frozen: Set<Int>) -> [Int: Set<Int64>] {
+    func cancelDeletes(in layers: inout LayerSnapshot, context: Int, entity: Int, frozen: Set<Int>) -> [Int: Set<Int64>]
+    {
         var edits: [Int: [Int64: Change<Row>?]] = [:]
-        for number in restored {
-            let stack = layers.stack(number, entity: entity, in: context, Row.self)
+        for id in restored {
+            let stack = layers.stack(id, entity: entity, in: context, Row.self)
             for (index, entry) in stack.enumerated()
             where entry.change.kind == .delete && !frozen.contains(layers[context][entry.segment].id) {
-                if stack.withdrawsInsert(index) { continue }
-                edits[entry.segment, default: [:]][number] = .some(entry.change.cancelled)
+                if stack.cancelsInsert(index) { continue }
+                edits[entry.segment, default: [:]][id] = .some(entry.change.cancelled)
             }
         }
         guard !edits.isEmpty else { return [:] }
@@ -42,11 +43,11 @@ struct EntityEdits<Row: StoredRow>: LayerEdits {
     }
 
     func checkBytes(_ info: EntityInfo, _ connection: Connection) throws {
-        for case (_, let change?) in changes.values.joined() where change.kind == .restore {
+        for case (_, let change?) in changes.values.joined() where change.kind == .undelete {
             for column in info.externals {
                 guard let external = change.row._$external(at: column), external.data == nil else { continue }
                 if try connection.content(of: external) == nil {
-                    throw ExternalWriter.goneError(change.row._$number, column, info)
+                    throw ExternalWriter.goneError(change.row._$id, column, info)
                 }
             }
         }
@@ -56,37 +57,37 @@ struct EntityEdits<Row: StoredRow>: LayerEdits {
 extension Entity {
     /// Resolves the conflicts between a layer's changes and the rows below them, if these differ from the rows that
     /// were seen.
-    func settleConflicts(
-        _ layers: Layers,
+    func resolveConflicts(
+        _ layers: LayerSnapshot,
         context: Int,
         _ policy: MergePolicy,
         _ conflicts: inout [StrataError.Detail]
     ) -> (any LayerEdits)? {
         var edits = EntityEdits<Row>()
-        var numbers: Set<Int64> = []
+        var ids: Set<Int64> = []
         for segment in layers[context] {
             guard let part = segment.parts[info.index]?.typed(Row.self) else { continue }
-            for (number, change) in zip(part.numbers, part.changes) {
-                if let base = change.base, !base.isAsSeen { numbers.insert(number) }
+            for (id, change) in zip(part.ids, part.changes) {
+                if let base = change.base, !base.parentEqualsOriginal { ids.insert(id) }
             }
         }
-        for number in numbers.sorted() {
-            let stack = asOne(layers.stack(number, entity: info.index, in: context, Row.self), layers[context])
-            let letsGo = stack.allSatisfy { entry in
-                self.letsGo(entry.change) { layers.contains(.delete, of: $1, entity: $0, in: [context]) }
+        for id in ids.sorted() {
+            let stack = combinedIntoOne(layers.stack(id, entity: info.index, in: context, Row.self), layers[context])
+            let onlyClearsDeleted = stack.allSatisfy { entry in
+                self.onlyClearsDeleted(entry.change) { layers.contains(.delete, of: $1, entity: $0, in: [context]) }
             }
-            let settled = settle(
+            let resolved = resolve(
                 stack.map(\.change),
-                carriers: stack.map(\.carriers),
-                letsGo: letsGo,
+                provenance: stack.map(\.provenance),
+                onlyClearsDeleted: onlyClearsDeleted,
                 policy,
                 &conflicts
             )
-            for (index, change) in settled.enumerated() {
-                edits.changes[stack[index].segment, default: [:]][number] = .some(change)
+            for (index, change) in resolved.enumerated() {
+                edits.changes[stack[index].segment, default: [:]][id] = .some(change)
                 // A row that the same side has deleted again is not restored.
-                let newer = stack[(index + 1)...].prefix { $0.carriers == stack[index].carriers }
-                if change?.kind == .restore, newer.last?.change.kind != .delete { edits.restored.insert(number) }
+                let newer = stack[(index + 1)...].prefix { $0.provenance == stack[index].provenance }
+                if change?.kind == .undelete, newer.last?.change.kind != .delete { edits.restored.insert(id) }
             }
         }
         return edits.changes.isEmpty ? nil : edits
@@ -95,12 +96,12 @@ extension Entity {
     /// Returns the changes of one row in one layer, oldest first, so that their conflicts do not depend on how many
     /// segments they are stored in: the last value of neighbours of the same carriers is compared with the row that the
     /// first of them has seen.
-    private func asOne(_ stack: [StackEntry<Row>], _ level: [Segment]) -> [StackEntry<Row>] {
+    private func combinedIntoOne(_ stack: [StackEntry<Row>], _ level: [ChangeSegment]) -> [StackEntry<Row>] {
         var result = stack
         func overwritten(_ index: Int) -> ColumnSet {
             let (older, newer) = (stack[index - 1], stack[index])
-            guard older.carriers == newer.carriers, older.change.kind.isUpdate, newer.change.kind.isUpdate,
-                !level[(older.segment + 1)...newer.segment].contains(where: \.isParted)
+            guard older.provenance == newer.provenance, older.change.kind.isUpdate, newer.change.kind.isUpdate,
+                !level[(older.segment + 1)...newer.segment].contains(where: \.isSplitBySavepoint)
             else { return ColumnSet() }
             return older.change.columns.intersection(newer.change.columns)
         }
@@ -108,13 +109,13 @@ extension Entity {
             guard let older = result[index - 1].change.base, let base = result[index].change.base else { continue }
             let columns = overwritten(index)
             if columns.isEmpty { continue }
-            var seen = base.seen
-            seen._$copy(columns, from: older.seen)
+            var seen = base.original
+            seen._$copy(columns, from: older.original)
             result[index].change.base = Base(
-                seen: seen,
-                stored: base.stored,
+                original: seen,
+                storeOriginal: base.storeOriginal,
                 sequence: base.sequence,
-                beneath: base.beneath
+                parentVersion: base.parentVersion
             )
         }
         for index in stack.indices.dropFirst().reversed() {
@@ -125,18 +126,18 @@ extension Entity {
 
     /// The changes of one row in one layer, oldest first, after their conflicts are resolved; nil for discarded
     /// changes.
-    private func settle(
+    private func resolve(
         _ stack: [Change<Row>],
-        carriers: [Carriers],
-        letsGo: Bool,
+        provenance: [Provenance],
+        onlyClearsDeleted: Bool,
         _ policy: MergePolicy,
         _ conflicts: inout [StrataError.Detail]
     ) -> [Change<Row>?] {
-        let parent = stack[0].beneathRow
+        let parent = stack[0].rowBelow
         var below = parent
         var result: [Change<Row>?] = []
         /// Whether the preceding edit restores the row.
-        var isBroughtBack = false
+        var isUndeleted = false
         // Own edits before a delete do not matter any more. The delete is compared with the row from which those edits
         // began.
         let endsDeleted = stack.last?.kind == .delete
@@ -144,108 +145,114 @@ extension Entity {
             if endsDeleted && index < stack.count - 1 && change.kind != .delete {
                 // A side that insists on the delete has also seen the row below these edits.
                 let isInsisting = change.kind == .update && below != nil && policy != .error && policy != .theirs
-                let settled = isInsisting ? change.over(below) : change
-                result.append(settled)
-                if settled.kind.isVisible { below = settled.row }
+                let resolved = isInsisting ? change.over(below) : change
+                result.append(resolved)
+                if resolved.kind.isVisible { below = resolved.row }
                 continue
             }
             let later = stack[(index + 1)...]
-            if change.kind == .orphan, below == nil,
-                later.contains(where: { $0.kind == .insert || $0.kind == .restore })
+            if change.kind == .updateOfDeleted, below == nil,
+                later.contains(where: { $0.kind == .insert || $0.kind == .undelete })
             {
                 // A later change has already decided about this row.
                 result.append(later.contains { $0.kind == .insert } ? nil : change)
                 continue
             }
-            if isBroughtBack, change.kind.isUpdate {
-                // The row below is not known, and was not known when these edits were made. The edits of one carrier
+            if isUndeleted, change.kind.isUpdate {
+                // The row below is not known, and was not known when these edits were made. Edits of one provenance
                 // are one decision about the row, so they are not compared with the row below one by one.
-                var settled = broughtBack(change)
-                if carriers[index] == carriers[index - 1], let older = result[index - 1] {
-                    settled = older.followed(by: settled)
+                var resolved = asUndelete(change)
+                if provenance[index] == provenance[index - 1], let older = result[index - 1] {
+                    resolved = older.followed(by: resolved)
                     result[index - 1] = nil
                 }
-                result.append(settled)
-                below = settled.row
+                result.append(resolved)
+                below = resolved.row
                 continue
             }
-            isBroughtBack = false
-            var settled: Change<Row>? = change.rebased(onto: below) ?? change
-            switch (settled?.kind, settled?.base) {
+            isUndeleted = false
+            var resolved: Change<Row>? = change.rebased(onto: below) ?? change
+            switch (resolved?.kind, resolved?.base) {
             case (.delete, let base?):
                 guard let parent, !stack[..<index].contains(where: { $0.kind == .insert }) else { break }
-                var origin = base.seen
+                var origin = base.original
                 for older in stack[..<index].reversed() {
-                    guard let seen = older.base?.seen else { continue }
+                    guard let seen = older.base?.original else { continue }
                     origin._$copy(older.kind == .delete ? ColumnSet(first: ColumnSet.limit) : older.columns, from: seen)
                 }
                 let changed = parent._$differences(from: origin)
                     .subtracting(info.derived).subtracting(info.bookkeeping)
                 if !changed.isEmpty {
-                    switch judge(.changedElsewhere, mine: change.row, policy) {
+                    switch resolveConflict(.changedElsewhere, mine: change.row, policy) {
                     case .mine: break
                     case .theirs: return stack.map { _ in nil }
                     case .error: conflicts += changedElsewhere(change.row, changed, base: origin, theirs: parent)
                     }
                 }
                 // A delete that wins has seen the parent's row, even if an older delete of this layer hides it.
-                settled = settled?.over(below, seen: below ?? parent)
-            case (.orphan, _):
-                switch letsGo ? .theirs : judge(.deletedElsewhere, mine: change.row, policy) {
+                resolved = resolved?.over(below, seen: below ?? parent)
+            case (.updateOfDeleted, _):
+                switch onlyClearsDeleted ? .theirs : resolveConflict(.deletedElsewhere, mine: change.row, policy) {
                 case .theirs: return stack.map { _ in nil }
                 case .mine:
-                    isBroughtBack = true
-                    settled = broughtBack(change)
-                case .error where change.columns.isEmpty: settled = nil
+                    isUndeleted = true
+                    resolved = asUndelete(change)
+                case .error where change.columns.isEmpty: resolved = nil
                 case .error: conflicts += deletedElsewhere(stack[index])
                 }
-            case (.update, let base?), (.restore, let base?):
+            case (.update, let base?), (.undelete, let base?):
                 guard let theirs = below else {
-                    isBroughtBack = true
+                    isUndeleted = true
                     break
                 }
-                settled?.kind = .update
-                guard case .changed = base.beneath, let update = settled else { break }
+                resolved?.kind = .update
+                guard case .changed = base.parentVersion, let update = resolved else { break }
                 let conflicting = update.conflicting(with: theirs).subtracting(info.automatic)
-                let verdict = judge(conflicting, mine: update.row, base: base.seen, theirs: theirs, policy)
-                conflicts += verdict.conflicts
-                if verdict.isChanged {
-                    settled?.row = verdict.row
-                    settled?.columns = rest(of: update.columns, without: verdict.givenUp)
-                    settled?.row._$copy(verdict.givenUp, from: theirs)
+                let resolution = resolveConflict(
+                    conflicting,
+                    mine: update.row,
+                    base: base.original,
+                    theirs: theirs,
+                    policy
+                )
+                conflicts += resolution.conflicts
+                if resolution.isChanged {
+                    resolved?.row = resolution.row
+                    resolved?.columns = rest(of: update.columns, without: resolution.conflictLosses)
+                    resolved?.row._$copy(resolution.conflictLosses, from: theirs)
                 }
-                settled = settled?.columns.isEmpty == true ? nil : settled?.over(theirs)
+                resolved = resolved?.columns.isEmpty == true ? nil : resolved?.over(theirs)
             default: break
             }
-            result.append(settled)
-            if let settled { below = settled.kind.isVisible ? settled.row : nil }
+            result.append(resolved)
+            if let resolved { below = resolved.kind.isVisible ? resolved.row : nil }
         }
         return result
     }
 
-    /// This edit as a restore of its row.
-    private func broughtBack(_ change: Change<Row>) -> Change<Row> {
+    /// This edit as an undelete of its row.
+    private func asUndelete(_ change: Change<Row>) -> Change<Row> {
         var change = change
-        change.kind = .restore
+        change.kind = .undelete
         change.base = change.base?.over(.gone)
         return change
     }
 
     /// Changes that set the timestamps of rows that a context has inserted or updated.
-    func stamps(_ parts: [any AnyPart], layers: Layers, context: Int, now: Date) -> (any AnyPart)? {
+    func stamps(_ parts: [any AnyRowChanges], layers: LayerSnapshot, context: Int, now: Date) -> (any AnyRowChanges)? {
         var stamps: [Change<Row>] = []
         var seen: Set<Int64> = []
         let time = StoredValue.real(now.timeIntervalSinceReferenceDate)
         for part in parts.reversed() {
-            for number in part.numbers where seen.insert(number).inserted {
-                guard let change = layers.top(number, entity: info.index, in: [context], Row.self),
+            for id in part.ids where seen.insert(id).inserted {
+                guard let change = layers.top(id, entity: info.index, in: [context], Row.self),
                     change.kind.isVisible
                 else { continue }
                 var columns = ColumnSet()
                 var row = change.row
                 if let createdAt = info.createdAt, (try? row._$value(at: createdAt)) == .null {
                     let isNew = parts.contains { part in
-                        part.index(of: number).map { part.kind(at: $0) == .insert } ?? false
+                        part.index(of: id).map { part.kind(at: $0) == .insert } ?? false
                     }
                     if isNew, (try? row._$set(time, at: createdAt)) != nil { columns.insert(createdAt) }
                 }
@@ -254,23 +261,23 @@ extension Entity {
                 }
                 guard !columns.isEmpty else { continue }
                 columns.formUnion(info.derived)
-                let base = change.base ?? Base(seen: change.row, stored: nil, sequence: 0)
+                let base = change.base ?? Base(original: change.row, storeOriginal: nil, sequence: 0)
                 stamps.append(
                     Change(
                         kind: .update,
                         columns: columns,
                         row: row,
-                        base: Base(seen: change.row, stored: base.stored, sequence: base.sequence)
+                        base: Base(original: change.row, storeOriginal: base.storeOriginal, sequence: base.sequence)
                     )
                 )
             }
         }
-        return stamps.isEmpty ? nil : Part(unsorted: stamps)
+        return stamps.isEmpty ? nil : RowChanges(unsorted: stamps)
     }
 
     /// Finds unique values of a layer that its parents or the store already have.
     func findDuplicates(
-        _ layers: Layers,
+        _ layers: LayerSnapshot,
         path: [Int],
         _ connection: Connection,
         _ found: inout [StrataError.Detail]
@@ -280,8 +287,8 @@ extension Entity {
         let pending = PendingRows(layers.parts(of: info.index, in: path))
         let mine = PendingRows(own)
         for unique in info.uniques {
-            func isOwn(_ number: Int64) -> Bool {
-                own.contains { $0.typed(Row.self)[number]?.sets(unique) ?? false }
+            func isOwn(_ id: Int64) -> Bool {
+                own.contains { $0.typed(Row.self)[id]?.sets(unique) ?? false }
             }
             let statement = try connection.statement(info.sql.selectHolder(unique))
             // Conflicts of parents among themselves are not resolved by this layer.
@@ -309,7 +316,7 @@ extension Change {
         if columns.isEmpty { return nil }
         // If no row exists below the delete, none exists below these edits.
         var kind = ChangeKind.update
-        if case .gone = base?.beneath { kind = .orphan }
+        if case .gone = base?.parentVersion { kind = .updateOfDeleted }
         return Change(kind: kind, columns: columns, row: row, base: base)
     }
 
@@ -318,17 +325,17 @@ extension Change {
 
     fileprivate func over(_ theirs: Row?, seen known: Row?) -> Change {
         guard let base else { return self }
-        var seen = base.seen
+        var seen = base.original
         if let known { seen._$copy(kind == .delete ? ColumnSet(first: ColumnSet.limit) : columns, from: known) }
         return Change(
             kind: kind,
             columns: columns,
             row: row,
             base: Base(
-                seen: seen,
-                stored: base.stored,
+                original: seen,
+                storeOriginal: base.storeOriginal,
                 sequence: base.sequence,
-                beneath: theirs == nil ? .gone : .asSeen
+                parentVersion: theirs == nil ? .gone : .sameAsOriginal
             )
         )
     }
@@ -344,15 +351,15 @@ extension Change {
     ///
     /// In columns that this change does not set, the row that the base has seen may be outdated. The change's own row
     /// shows the current values of these columns.
-    var beneathRow: Row? {
+    var rowBelow: Row? {
         guard let base, kind != .insert else { return nil }
-        switch base.beneath {
+        switch base.parentVersion {
         case .gone: return nil
         case .changed(let row): return row
-        case .asSeen:
-            guard kind.isUpdate else { return base.seen }
+        case .sameAsOriginal:
+            guard kind.isUpdate else { return base.original }
             var beneath = row
-            beneath._$copy(columns, from: base.seen)
+            beneath._$copy(columns, from: base.original)
             return beneath
         }
     }

@@ -9,7 +9,7 @@ extension Entity {
     ///   - isThere: whether readers of the layer see an object of an entity.
     /// - Complexity: O(changed rows), and a look-up for each object that they refer to.
     func findDangling(
-        in level: [Segment],
+        in level: [ChangeSegment],
         _ schema: Schema,
         isThere: (_ entity: Int, _ number: Int64) throws -> Bool,
         _ found: inout [StrataError.Detail]
@@ -22,7 +22,7 @@ extension Entity {
             var known: Set<Int64> = []
             for (index, part) in parts.enumerated() {
                 for change in part.changes where change.kind.isVisible {
-                    let number = change.row._$number
+                    let number = change.row._$id
                     // The newest of several changes of a row has the valid reference.
                     if parts[(index + 1)...].contains(where: { $0.index(of: number) != nil }) { continue }
                     let isSet =
@@ -56,25 +56,25 @@ extension Schema {
 extension ObjectContext {
     /// Checks that the parent shows the objects to which this layer refers after its conflicts are resolved.
     func checkReferences(
-        _ layers: Layers,
+        _ layers: LayerSnapshot,
         _ edits: [Int: any LayerEdits],
         _ connection: Connection
     ) throws {
         let schema = store.schema
-        var settled = layers
+        var resolved = layers
         if !edits.isEmpty {
             var level = layers[id]
             for (entity, edit) in edits { edit.apply(to: &level, entity: entity) }
-            settled[id] = level
+            resolved[id] = level
         }
         let path = layers.path(to: id).dropLast().last.map { layers.readPath(to: $0) + [id] } ?? [id]
         var missing: [StrataError.Detail] = []
         for entity in schema.entities where !entity.info.outgoing.isEmpty {
             try entity.findDangling(
-                in: settled[id],
+                in: resolved[id],
                 schema,
                 isThere: { entity, number in
-                    if let kind = settled.topKind(of: number, entity: entity, in: path) { return kind.isVisible }
+                    if let kind = resolved.topKind(of: number, entity: entity, in: path) { return kind.isVisible }
                     return try connection.exists(number, in: schema.entities[entity].info)
                 },
                 &missing

@@ -11,7 +11,7 @@ struct LayerChange {
     let hasChangedParent: Bool
 }
 
-extension LayerStore {
+extension LayerRegistry {
     /// Locks the layers while they are rebased onto a state of the store.
     ///
     /// The layers then know exactly the commits in this state: missing commits are applied first. An older state would
@@ -19,8 +19,8 @@ extension LayerStore {
     ///
     /// - Returns: nil if the caller must retry with a newer state: the layers know more commits, or a commit is being
     ///   applied.
-    func standing<Result>(
-        on reading: LayerReading,
+    func rebasing<Result>(
+        onto reading: LayerReading,
         _ schema: Schema,
         _ body: (inout State) throws -> Result
     ) throws -> Result? {

@@ -16,11 +16,11 @@ final class LayerObserver: Sendable {
     let id: Int
     /// The context whose view is observed; nil for the committed state of the store.
     let context: Int?
-    private let layers: LayerStore
+    private let layers: LayerRegistry
     private let state = Mutex(State())
     private static let lastID = Atomic(0)
 
-    init(_ layers: LayerStore, of context: Int?) {
+    init(_ layers: LayerRegistry, of context: Int?) {
         self.layers = layers
         self.context = context
         id = Self.lastID.subtract(1, ordering: .relaxed).newValue
@@ -55,7 +55,7 @@ final class LayerObserver: Sendable {
     }
 }
 
-extension LayerStore {
+extension LayerRegistry {
     /// Whether a context exists (nil: the store), and the store is not closed.
     func isOpen(_ context: Int?) -> Bool {
         state.withLock { !$0.isFinished && (context.map($0.layers.contexts.contains) ?? true) }

@@ -3,7 +3,7 @@
 /// Isolation: a value, usable anywhere.
 public struct LiveDifference: Sendable, Hashable {
     /// An object that is in both lists, by its position in each.
-    public struct Pair: Sendable, Hashable {
+    public struct IndexPair: Sendable, Hashable {
         /// The position in the old list.
         public let from: Int
         /// The position in the new list.
@@ -16,9 +16,9 @@ public struct LiveDifference: Sendable, Hashable {
     public let inserted: [Int]
     /// The smallest set of objects whose moves produce the new order, by `to` in ascending order. Objects whose
     /// position only shifts because others were inserted or removed are not included.
-    public let moved: [Pair]
+    public let moved: [IndexPair]
     /// The objects with a changed value, by `to` in ascending order.
-    public let changed: [Pair]
+    public let changed: [IndexPair]
 
     /// Whether both lists are the same.
     public var isEmpty: Bool { removed.isEmpty && inserted.isEmpty && moved.isEmpty && changed.isEmpty }
@@ -34,15 +34,15 @@ extension LiveDifference {
             return
         }
         var places: [Int64: Int] = Dictionary(minimumCapacity: old.count)
-        for (place, row) in old.enumerated() { places[row._$number] = place }
-        var (inserted, kept, changed): ([Int], [Pair], [Pair]) = ([], [], [])
+        for (place, row) in old.enumerated() { places[row._$id] = place }
+        var (inserted, kept, changed): ([Int], [IndexPair], [IndexPair]) = ([], [], [])
         for (to, row) in new.enumerated() {
-            guard let from = places.removeValue(forKey: row._$number) else {
+            guard let from = places.removeValue(forKey: row._$id) else {
                 inserted.append(to)
                 continue
             }
-            kept.append(Pair(from: from, to: to))
-            if !row._$differences(from: old[from]).isEmpty { changed.append(Pair(from: from, to: to)) }
+            kept.append(IndexPair(from: from, to: to))
+            if !row._$differences(from: old[from]).isEmpty { changed.append(IndexPair(from: from, to: to)) }
         }
         self.init(removed: places.values.sorted(), inserted: inserted, moved: Self.moved(kept), changed: changed)
     }
@@ -50,7 +50,7 @@ extension LiveDifference {
     /// The pairs that are not part of the longest sequence with the same order before and after. Patience sorting finds
     /// this sequence. See M. L. Fredman, "On computing the length of longest increasing subsequences", Discrete
     /// Mathematics 11 (1975).
-    private static func moved(_ pairs: [Pair]) -> [Pair] {
+    private static func moved(_ pairs: [IndexPair]) -> [IndexPair] {
         var isInOrder = true
         for (left, right) in zip(pairs, pairs.dropFirst()) where left.from > right.from { isInOrder = false }
         if isInOrder { return [] }

@@ -75,7 +75,7 @@ extension ContextStack {
     /// - Isolation: callable from anywhere.
     /// - Parameter context: the context whose view is shown; by default the current context. Outside of blocks this is
     ///   the main context, if the stack has one. On an empty stack, the sequence shows the committed state.
-    /// - Throws: `unknownName`, `foreignContext`, `blockEnded`, `closed`.
+    /// - Throws: `unknownName`, `contextOfOtherStack`, `blockFinished`, `closed`.
     public func live<Object: Model>(
         _ query: Query<Object>,
         in context: ContextChoice = .current

@@ -11,11 +11,11 @@ extension Entity {
             try select.run([.integer(last), .integer(500)]) {
                 rows.append(try Row(_$from: $0))
             }
-            guard let end = rows.last?._$number else { return }
+            guard let end = rows.last?._$id else { return }
             for row in rows {
                 var binder = update.binder
                 try withUnsafePointer(to: row) { try Row._$bind(info.derived, of: $0, to: &binder) }
-                try binder.bind(row._$number, at: Int32(info.derived.count + 1))
+                try binder.bind(row._$id, at: Int32(info.derived.count + 1))
                 try update.runBound()
             }
             last = end

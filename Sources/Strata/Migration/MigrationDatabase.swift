@@ -7,7 +7,7 @@ import Foundation
 /// of the destination. The column `_version` has a default value. The table of a many-to-many relationship is
 /// `Article_tags`, with the columns `id`, `left`, `right`, `left_place` and `right_place`.
 ///
-/// Isolation: use it only within the step. After the step, each call throws `misuse`.
+/// Isolation: use it only within the step. After the step, each call throws `invalidState`.
 public final class MigrationDatabase {
     private var connection: Connection?
     private let cancellation: Cancellation
@@ -23,7 +23,7 @@ public final class MigrationDatabase {
     ///
     /// - Parameter values: the values for the question marks in the statement.
     /// - Returns: the number of rows that an `INSERT`, `UPDATE` or `DELETE` changed.
-    /// - Throws: ``StrataError`` with `misuse` for several statements at once, for a statement that would end the
+    /// - Throws: ``StrataError`` with `invalidState` for several statements at once, for a statement that would end the
     ///   transaction, or if the number of values differs from the number of question marks. Otherwise, the errors of
     ///   SQLite.
     @discardableResult
@@ -54,14 +54,17 @@ public final class MigrationDatabase {
 
     /// Reserves ids for rows that a step inserts. No object has these ids or will get them.
     ///
-    /// - Throws: ``StrataError`` with `misuse` for a negative count, or for more ids than are available.
+    /// - Throws: ``StrataError`` with `invalidState` for a negative count, or for more ids than are available.
     public func newIDs(_ count: Int) throws -> Range<Int64> {
         let connection = try open()
         guard let first = try connection.integer(SchemaSQL.readNextID), IDSource.isRange(from: first)
         else { throw StoreIdentity.damaged }
         let room = max(0, IDSource.endForSteps - first)
         guard (0...room).contains(Int64(count)) else {
-            throw StrataError(.misuse, "A step asks for \(count) ids, and there are \(room) for it. Ask for fewer.")
+            throw StrataError(
+                .invalidState,
+                "A step asks for \(count) ids, and there are \(room) for it. Ask for fewer."
+            )
         }
         return try connection.reserveIDs(Int64(count))..<(first + Int64(count))
     }
@@ -76,13 +79,16 @@ public final class MigrationDatabase {
 
     private func open() throws -> Connection {
         guard let connection else {
-            throw StrataError(.misuse, "The step that was given this database is over. Use it inside of the step only.")
+            throw StrataError(
+                .invalidState,
+                "The step that was given this database is over. Use it inside of the step only."
+            )
         }
         try cancellation.check()
         // Some errors end the transaction, such as a full disk, or a constraint whose statement requests a rollback.
         guard sqlite3_get_autocommit(connection.pointer) == 0 else {
             throw StrataError(
-                .misuse,
+                .invalidState,
                 "An error has ended the transaction of the migration, and what follows it would stay. Let the step throw it."
             )
         }
@@ -97,7 +103,7 @@ public final class MigrationDatabase {
         let connection = try open()
         guard try naming(sql, { try connection.isOneStatement(sql) }), !SQLText.isTransactionControl(sql) else {
             throw StrataError(
-                .misuse,
+                .invalidState,
                 "A step runs one statement at a time, which must not end the transaction: \(sql)"
             )
         }
@@ -105,7 +111,7 @@ public final class MigrationDatabase {
         let parameters = Int(sqlite3_bind_parameter_count(statement.pointer))
         guard parameters == values.count else {
             throw StrataError(
-                .misuse,
+                .invalidState,
                 "A statement has \(parameters) question marks, and \(values.count) values were given for them: \(sql)"
             )
         }

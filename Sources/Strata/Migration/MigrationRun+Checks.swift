@@ -71,7 +71,7 @@ extension MigrationRun {
     ) -> StrataError.Detail {
         StrataError.Detail(
             model: table.subject,
-            number: number,
+            id: number,
             column: column.new.name,
             message: "\(message): \(value)",
             mine: value
@@ -106,7 +106,7 @@ extension ColumnSchema {
     /// Whether a value is valid for the attribute.
     func holds(_ value: StoredValue) -> Bool {
         switch (type, value) {
-        case (.integer, .integer(let number)) where destination != nil: ObjectIDNumbers.all.contains(number)
+        case (.integer, .integer(let number)) where destination != nil: ObjectIDRawValues.all.contains(number)
         case (.integer, .integer), (.real, .real), (.text, .text), (.blob, .blob): accepts?(value) ?? true
         case (.integer, .blob): isUnsigned && accepts?(value) ?? true
         default: false

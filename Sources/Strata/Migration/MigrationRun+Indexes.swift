@@ -41,7 +41,7 @@ extension MigrationRun {
             details.append(
                 StrataError.Detail(
                     model: table.subject,
-                    number: try row.read(Int64.self, at: 0),
+                    id: try row.read(Int64.self, at: 0),
                     column: columns.joined(separator: ", "),
                     message: "has the same value as \(table.subject) \(try row.read(Int64.self, at: 1)): \(text)",
                     mine: values.first

@@ -103,13 +103,13 @@ struct MigrationRun {
             }
             try cancellation.check()
             guard sqlite3_get_autocommit(connection.pointer) == 0 else {
-                throw StrataError(.misuse, "The step '\(step.name)' has ended the transaction of the migration.")
+                throw StrataError(.invalidState, "The step '\(step.name)' has ended the transaction of the migration.")
             }
             let changed = Set(try connection.schemaEntries().own(description)).symmetricDifference(layout)
             guard changed.isEmpty else {
                 let names = Set(changed.map { "'\($0.name)'" }).sorted().joined(separator: ", ")
                 throw StrataError(
-                    .misuse,
+                    .invalidState,
                     "The step '\(step.name)' (\(moment) the tables are changed) changes \(names), which are Strata's. Steps "
                         + "change rows; tables follow the models."
                 )

@@ -14,8 +14,8 @@ struct TemporaryTables {
         tables = Set((pending.old.tables + pending.new.tables).map { $0.name.lowercased() })
     }
 
-    /// - Throws: ``StrataError`` with `misuse` if a temporary table hides a table of a model or an internal table of
-    ///   Strata.
+    /// - Throws: ``StrataError`` with `invalidState` if a temporary table hides a table of a model or an internal table
+    ///   of Strata.
     func check(after step: String) throws {
         let entries = try Self.entries(on: connection).filter { !others.contains($0.name) && $0.type != "trigger" }
         let hiding = entries.first {
@@ -23,7 +23,7 @@ struct TemporaryTables {
         }
         guard let hiding else { return }
         throw StrataError(
-            .misuse,
+            .invalidState,
             "The step '\(step)' makes a temporary '\(hiding.name)', which would be taken for the table of that name. Call it otherwise."
         )
     }

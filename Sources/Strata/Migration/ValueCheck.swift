@@ -151,7 +151,7 @@ extension MigrationRun {
                     details.append(
                         StrataError.Detail(
                             model: check.model,
-                            number: number,
+                            id: number,
                             column: check.declared.name,
                             message: "\(fault): \(value)",
                             mine: value

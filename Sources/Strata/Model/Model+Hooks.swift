@@ -53,9 +53,9 @@ extension Model {
     /// `func validate(in context: ObjectContext, _ failures: inout Validation<Article>) throws`. Each `save()` and
     /// `commit()` calls it after the hooks, for every object whose insert or change it carries. The method sees the
     /// state that the context shows: the store, the parents' published edits, and the context's own edits. The method
-    /// must only read. If it edits anything, the save throws ``StrataError/Code/misuse``. The method cannot see commits
-    /// that others make at the same moment. Use unique constraints, delete rules and ``validate(_:_:)`` for conditions
-    /// that must always hold.
+    /// must only read. If it edits anything, the save throws ``StrataError/Code/invalidState``. The method cannot see
+    /// commits that others make at the same moment. Use unique constraints, delete rules and ``validate(_:_:)`` for
+    /// conditions that must always hold.
     ///
     /// Isolation: the context's executor.
     @_disfavoredOverload

@@ -77,7 +77,7 @@ extension Model {
     /// The ``Base`` of an imminent change to a row that the object shows as it is in the store.
     @inlinable
     public static func _$base(_ object: Self, sequence: Int64) -> AnyObject {
-        Base(seenInStore: object._$row, sequence: sequence)
+        Base(inStore: object._$row, sequence: sequence)
     }
 
     /// Initialises memory with a ``Change`` of the object's row, and starts a new edit.
@@ -101,7 +101,7 @@ extension Model {
                 base: base.map { unsafeDowncast($0, to: Base<Row>.self) }
             )
         )
-        return object._$row._$number
+        return object._$row._$id
     }
 }
 
@@ -115,13 +115,13 @@ public protocol ModelRow: StoredRow {
 }
 
 extension ModelRow {
-    @inlinable public var _$number: Int64 { id.number }
+    @inlinable public var _$id: Int64 { id.rawValue }
 }
 
 /// A row of a table in memory: the values of an object, or a member of a to-many relationship.
 public protocol StoredRow: Sendable {
     /// The row's id in the store.
-    var _$number: Int64 { get }
+    var _$id: Int64 { get }
 
     /// Reads all columns in the order of the schema, the id first.
     init(_$from reader: RowReader) throws
@@ -131,7 +131,7 @@ public protocol StoredRow: Sendable {
     // read only the columns that they need.
 
     /// The row's id in the store.
-    static func _$number(_ row: UnsafePointer<Self>) -> Int64
+    static func _$id(_ row: UnsafePointer<Self>) -> Int64
 
     /// Binds all columns in the order of the schema, the id first.
     static func _$bind(_ row: UnsafePointer<Self>, to binder: inout RowBinder) throws
@@ -157,7 +157,7 @@ public protocol StoredRow: Sendable {
 
 extension StoredRow {
     @inlinable
-    public static func _$number(_ row: UnsafePointer<Self>) -> Int64 { row.pointee._$number }
+    public static func _$id(_ row: UnsafePointer<Self>) -> Int64 { row.pointee._$id }
 
     public func _$external(at column: Int) -> ExternalData? { nil }
 

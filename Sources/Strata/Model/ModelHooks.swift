@@ -114,7 +114,7 @@ public struct ObjectValidation: Sendable {
         ObjectValidation {
             // Called only with objects of this model, whose schema contains this validation.
             let object = unsafeDowncast($0, to: Object.self)
-            var validation = Validation<Object>(number: object.id.number)
+            var validation = Validation<Object>(number: object.id.rawValue)
             try method(object)($1, &validation)
             return validation.details
         }

@@ -1,48 +1,48 @@
 /// The permanent identity of an object: the same in every context and never given to another object.
 ///
 /// Isolation: a value, usable anywhere. An id belongs to the store that issued it. Its string and `Codable` forms carry
-/// the fingerprint of this store, and any other store refuses the id with ``StrataError/Code/foreignID``. An object
-/// that is not yet inserted has the id ``unassigned``.
+/// the fingerprint of this store, and any other store refuses the id with ``StrataError/Code/idOfOtherStore``. An
+/// object that is not yet inserted has the id ``unassigned``.
 public struct ObjectID<Object: Model>: Sendable, Hashable {
-    /// The store's fingerprint in the upper sixteen bits, the number in the lower 48.
+    /// The store's fingerprint in the upper sixteen bits, the raw value in the lower 48.
     @usableFromInline let packed: Int64
 
     @usableFromInline init(packed: Int64) { self.packed = packed }
 
-    init(number: Int64, fingerprint: UInt16) {
-        packed = Int64(bitPattern: UInt64(fingerprint) << 48 | UInt64(number))
+    init(rawValue: Int64, fingerprint: UInt16) {
+        packed = Int64(bitPattern: UInt64(fingerprint) << 48 | UInt64(rawValue))
     }
 
-    /// The range of the numbers of ids, which leaves room for the fingerprint.
-    static var numbers: Range<Int64> { ObjectIDNumbers.all }
+    /// The range of the raw values of ids, which leaves room for the fingerprint.
+    static var rawValues: Range<Int64> { ObjectIDRawValues.all }
 
     /// The id of an object that is not inserted yet.
     @inlinable public static var unassigned: ObjectID { ObjectID(packed: 0) }
 
     /// Whether this is the id of an inserted object.
-    public var isAssigned: Bool { number != 0 }
+    public var isAssigned: Bool { rawValue != 0 }
 
-    /// The number under which the store keeps the row, 1 or more; 0 for ``unassigned``.
-    @inlinable public var number: Int64 { packed & 0xFFFF_FFFF_FFFF }
+    /// The integer under which the store keeps the row, 1 or more; 0 for ``unassigned``.
+    @inlinable public var rawValue: Int64 { packed & 0xFFFF_FFFF_FFFF }
 
     var fingerprint: UInt16 { UInt16(truncatingIfNeeded: packed >> 48) }
 }
 
-/// The range of the numbers of ids, for all models.
-enum ObjectIDNumbers {
+/// The range of the raw values of ids, for all models.
+enum ObjectIDRawValues {
     static var all: Range<Int64> { 1..<(1 << 48) }
 }
 
 extension ObjectID: Comparable {
-    /// Compares the numbers: the order in which one stack has issued the ids. Other stacks, batches and imports use
+    /// Compares the raw values: the order in which one stack has issued the ids. Other stacks, batches and imports use
     /// other ranges.
-    public static func < (left: ObjectID, right: ObjectID) -> Bool { left.number < right.number }
+    public static func < (left: ObjectID, right: ObjectID) -> Bool { left.rawValue < right.rawValue }
 }
 
 extension ObjectID: LosslessStringConvertible {
-    /// `Article-42-9f3c`: model, number, fingerprint of the store in hexadecimal digits.
+    /// `Article-42-9f3c`: model, raw value, fingerprint of the store in hexadecimal digits.
     public var description: String {
-        "\(Object._$schema.name)-\(number)-\(String(fingerprint, radix: 16))"
+        "\(Object._$schema.name)-\(rawValue)-\(String(fingerprint, radix: 16))"
     }
 
     /// Parses the text of ``description``, also under the model's original name. Nil if the text has another form or
@@ -51,10 +51,10 @@ extension ObjectID: LosslessStringConvertible {
         let parts = description.split(atBytes: "-", omitsEmpty: false)
         let schema = Object._$schema
         guard parts.count == 3, parts[0] == schema.name || parts[0] == schema.originalName ?? schema.name,
-            let number = Int64(parts[1]),
-            (0..<(1 << 48)).contains(number), let fingerprint = UInt16(parts[2], radix: 16)
+            let rawValue = Int64(parts[1]),
+            (0..<(1 << 48)).contains(rawValue), let fingerprint = UInt16(parts[2], radix: 16)
         else { return nil }
-        self.init(number: number, fingerprint: fingerprint)
+        self.init(rawValue: rawValue, fingerprint: fingerprint)
         // Each id has one text: leading zeros, plus signs and capitals are not accepted.
         guard self.description == "\(schema.name)-\(parts[1])-\(parts[2])" else { return nil }
     }

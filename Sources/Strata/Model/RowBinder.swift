@@ -80,7 +80,7 @@ public struct RowBinder {
     /// Binds the number of an id.
     public func bind<Object: Model>(_ id: ObjectID<Object>, at index: Int32) throws {
         if buffer.checkedIdentity != nil { try check(id) }
-        sqlite3_bind_int64(statement, index, id.number)
+        sqlite3_bind_int64(statement, index, id.rawValue)
     }
 
     /// Refuses an id that the store does not know. The id of an object that is not inserted counts as missing, not as
@@ -88,10 +88,10 @@ public struct RowBinder {
     @inline(never)
     private func check<Object: Model>(_ id: ObjectID<Object>) throws {
         guard let identity = buffer.checkedIdentity, id.isAssigned,
-            !identity.knows(fingerprint: id.fingerprint, number: id.number)
+            !identity.knows(fingerprint: id.fingerprint, number: id.rawValue)
         else { return }
         throw StrataError(
-            .foreignID,
+            .idOfOtherStore,
             "Nothing was changed: a row leads to \(id), which another store handed out. Relate it to an object of this one."
         )
     }

@@ -139,7 +139,7 @@ public struct RowReader {
     /// - Throws: ``StrataError/Code/undecodable`` if the column does not hold an id.
     public func read<Object: Model>(_ type: Object?.Type, at column: Int32) throws -> ObjectID<Object>? {
         guard let number = try read(Int64?.self, at: column) else { return nil }
-        guard ObjectID<Object>.numbers.contains(number) else { throw undecodable("id", at: column) }
+        guard ObjectID<Object>.rawValues.contains(number) else { throw undecodable("id", at: column) }
         return ObjectID(packed: fingerprint | number)
     }
 
@@ -152,7 +152,7 @@ public struct RowReader {
     /// column is the id.
     public func _$locate<Object: Model>(_ error: any Error, in model: Object.Type) -> any Error {
         guard let found = (error as? StrataError)?.underlying as? UndecodableValue else { return error }
-        return found.error(of: Object._$schema, number: read(ObjectID<Object>.self, at: 0).number)
+        return found.error(of: Object._$schema, number: read(ObjectID<Object>.self, at: 0).rawValue)
     }
 
     func isNull(at column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }

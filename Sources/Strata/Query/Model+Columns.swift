@@ -61,8 +61,8 @@ extension Model {
     public static func _$expression<Destination: Model>(
         _ name: String,
         _ type: Many<Destination>.Type
-    ) -> ToMany<Self, Destination> {
-        ToMany(
+    ) -> RelationshipExpression<Self, Destination> {
+        RelationshipExpression(
             MembersNode(path: RelationshipPath(), relationship: name, destination: ModelReference(Destination.self))
         )
     }

@@ -1,6 +1,6 @@
 /// Relationships that are read together with the objects of a query.
 ///
-/// ``ToMany/with(_:)-((Member.Columns)->ToOne<Member,_>)`` creates such a value.
+/// ``RelationshipExpression/including(_:)-((Member.Columns)->ToOne<Member,_>)`` creates such a value.
 public struct Prefetch<Root: Model>: Sendable {
     let node: PrefetchNode
 }
@@ -68,23 +68,23 @@ extension Query {
     /// The destinations are then read from memory:
     ///
     /// ```swift
-    /// for article in try context.fetch(Article.published.with { $0.author.publisher }) {
+    /// for article in try context.fetch(Article.published.including { $0.author.publisher }) {
     ///     print(article.title, article.author?.publisher?.name ?? "-")    // no further query
     /// }
     /// ```
     ///
     /// Each relationship costs one query for all objects, including the relationships on the way. If the result
     /// consists of anything other than objects, the relationship is not read.
-    public func with<Destination: Model>(
+    public func including<Destination: Model>(
         _ relationship: (Object.Columns) -> ToOne<Object, Destination>
     ) -> Query {
-        with(PrefetchNode(relationship(Object.columns)._$path))
+        including(PrefetchNode(relationship(Object.columns)._$path))
     }
 
     /// Reads the objects together with the members of a to-many relationship.
     ///
     /// ```swift
-    /// for author in try context.fetch(Author.all.with { $0.articles }) {
+    /// for author in try context.fetch(Author.all.including { $0.articles }) {
     ///     print(author.name, try author.articles.fetch().count)    // no further query
     /// }
     /// ```
@@ -93,56 +93,62 @@ extension Query {
     /// prefetched members as long as they are certain to be current. They are current within the block, until members
     /// are added, removed or moved, or until the context sees changes by others. After that, and for other queries
     /// about the members, the context queries the store.
-    public func with<Member: Model>(_ relationship: (Object.Columns) -> ToMany<Object, Member>) -> Query {
-        with(PrefetchNode(relationship(Object.columns).members))
+    public func including<Member: Model>(_ relationship: (Object.Columns) -> RelationshipExpression<Object, Member>)
+        -> Query
+    {
+        including(PrefetchNode(relationship(Object.columns).members))
     }
 
     /// Reads the objects together with the members of a to-many relationship and the members' relationships.
     ///
-    /// For example: `Author.all.with { $0.articles.with { $0.comments } }`.
-    public func with(_ relationships: (Object.Columns) -> Prefetch<Object>) -> Query {
-        with(relationships(Object.columns).node)
+    /// For example: `Author.all.including { $0.articles.including { $0.comments } }`.
+    public func including(_ relationships: (Object.Columns) -> Prefetch<Object>) -> Query {
+        including(relationships(Object.columns).node)
     }
 
-    private func with(_ node: PrefetchNode) -> Query { changed { $0.prefetches.add([node]) } }
+    private func including(_ node: PrefetchNode) -> Query { changed { $0.prefetches.add([node]) } }
 }
 
-extension ToMany {
-    /// The members together with the destination of their to-one relationship, for `with` of a query.
-    public func with<Destination: Model>(
+extension RelationshipExpression {
+    /// The members together with the destination of their to-one relationship, for `including` of a query.
+    public func including<Destination: Model>(
         _ relationship: (Member.Columns) -> ToOne<Member, Destination>
     ) -> Prefetch<Root> {
-        with(PrefetchNode(relationship(Member.columns)._$path))
+        including(PrefetchNode(relationship(Member.columns)._$path))
     }
 
-    /// The members together with the members of their to-many relationship, for `with` of a query.
-    public func with<Next: Model>(
-        _ relationship: (Member.Columns) -> ToMany<Member, Next>
+    /// The members together with the members of their to-many relationship, for `including` of a query.
+    public func including<Next: Model>(
+        _ relationship: (Member.Columns) -> RelationshipExpression<Member, Next>
     ) -> Prefetch<Root> {
-        with(PrefetchNode(relationship(Member.columns).members))
+        including(PrefetchNode(relationship(Member.columns).members))
     }
 
-    /// The members together with nested relationships, for `with` of a query.
-    public func with(_ relationships: (Member.Columns) -> Prefetch<Member>) -> Prefetch<Root> {
-        with(relationships(Member.columns).node)
+    /// The members together with nested relationships, for `including` of a query.
+    public func including(_ relationships: (Member.Columns) -> Prefetch<Member>) -> Prefetch<Root> {
+        including(relationships(Member.columns).node)
     }
 
-    private func with(_ node: PrefetchNode) -> Prefetch<Root> {
+    private func including(_ node: PrefetchNode) -> Prefetch<Root> {
         Prefetch(node: PrefetchNode(members, children: [node]))
     }
 }
 
 extension Model {
     /// All objects together with the destinations of a to-one relationship.
-    public static func with<Destination: Model>(
+    public static func including<Destination: Model>(
         _ relationship: (Columns) -> ToOne<Self, Destination>
-    ) -> Query<Self> { all.with(relationship) }
+    ) -> Query<Self> { all.including(relationship) }
 
     /// All objects together with the members of a to-many relationship.
-    public static func with<Member: Model>(_ relationship: (Columns) -> ToMany<Self, Member>) -> Query<Self> {
-        all.with(relationship)
+    public static func including<Member: Model>(_ relationship: (Columns) -> RelationshipExpression<Self, Member>)
+        -> Query<Self>
+    {
+        all.including(relationship)
     }
 
     /// All objects together with the members of a to-many relationship and the members' relationships.
-    public static func with(_ relationships: (Columns) -> Prefetch<Self>) -> Query<Self> { all.with(relationships) }
+    public static func including(_ relationships: (Columns) -> Prefetch<Self>) -> Query<Self> {
+        all.including(relationships)
+    }
 }

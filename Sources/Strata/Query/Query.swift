@@ -14,7 +14,7 @@
 /// - **Sorting**: ``sorted(_:)-((Object.Columns)->SortKey<Object>)``,
 ///   ``reordered(_:)-((Object.Columns)->SortKey<Object>)``
 /// - **Limiting**: ``limit(_:)``, ``offset(_:)``, ``distinct()``
-/// - **Prefetching relationships**: ``with(_:)-((Object.Columns)->ToOne<Object,_>)``
+/// - **Prefetching relationships**: ``including(_:)-((Object.Columns)->ToOne<Object,_>)``
 /// - **Grouping**: ``grouped(by:)-((Object.Columns)->_)``
 ///
 /// Named scopes are static members of the model that hold a query. They chain on every query of that model:

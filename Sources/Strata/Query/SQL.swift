@@ -120,7 +120,9 @@ extension SQL {
         /// The pairs of owners and members of a to-many relationship, including unsaved changes.
         ///
         /// The result is a subquery with the columns `owner` and `member` that needs an alias.
-        public mutating func appendInterpolation<Root: Model, Member>(_ relationship: ToMany<Root, Member>) {
+        public mutating func appendInterpolation<Root: Model, Member>(
+            _ relationship: RelationshipExpression<Root, Member>
+        ) {
             fragments.append(.members(relationship.members, of: ModelReference(Root.self)))
         }
 

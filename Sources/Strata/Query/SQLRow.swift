@@ -50,10 +50,10 @@ public struct SQLRow: Sendable {
     /// - Throws: as ``value(_:_:)``.
     public func id<Object: Model>(of model: Object.Type, _ name: String = "id") throws -> ObjectID<Object>? {
         try value(Int64?.self, name).map { number in
-            guard ObjectID<Object>.numbers.contains(number) else {
+            guard ObjectID<Object>.rawValues.contains(number) else {
                 throw UndecodableValue(value: .integer(number), type: "\(ObjectID<Object>.self)", column: name).error
             }
-            return ObjectID(number: number, fingerprint: fingerprint)
+            return ObjectID(rawValue: number, fingerprint: fingerprint)
         }
     }
 

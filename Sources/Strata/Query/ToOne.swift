@@ -50,9 +50,9 @@ public struct ToOne<Root: Model, Destination: Model>: Sendable {
 
     /// A to-many relationship of the destination.
     public subscript<Next: Model>(
-        dynamicMember member: KeyPath<Destination.Columns, ToMany<Destination, Next>>
-    ) -> ToMany<Root, Next> {
-        ToMany<Root, Next>(Destination.columns[keyPath: member].members.prefixed(by: _$path))
+        dynamicMember member: KeyPath<Destination.Columns, RelationshipExpression<Destination, Next>>
+    ) -> RelationshipExpression<Root, Next> {
+        RelationshipExpression<Root, Next>(Destination.columns[keyPath: member].members.prefixed(by: _$path))
     }
 
     /// A condition defined in an extension of the destination's `Columns`.

@@ -11,9 +11,9 @@ extension Many {
             } else if let context = object._$link.context {
                 context.insert(owner)
             } else {
-                guard !drafts(owner, contain: object) else { return }
-                owner.draft.many[relationship, default: []].append(object)
-                object.draft.leadingHere.append(Draft.WeakModel(object: owner))
+                guard !hasPending(owner, member: object) else { return }
+                owner.pendingRelationships.many[relationship, default: []].append(object)
+                object.pendingRelationships.referrers.append(PendingRelationships.WeakModel(object: owner))
                 return
             }
             guard let context = owner._$link.context, object._$link.context === context else { return }
@@ -27,15 +27,15 @@ extension Many {
         open(owner)
     }
 
-    private func drafts(_ owner: some Model, contain object: Object) -> Bool {
-        owner.draft.many[relationship]?.contains { $0 === object } ?? false
+    private func hasPending(_ owner: some Model, member object: Object) -> Bool {
+        owner.pendingRelationships.many[relationship]?.contains { $0 === object } ?? false
     }
 
     /// Removes an object from the relationship. The object is not deleted.
     public func remove(_ object: Object) {
         guard let context = owner._$link.context else {
-            guard drafts(owner, contain: object) else { return }
-            owner.draft.many[relationship]?.removeAll { $0 === object }
+            guard hasPending(owner, member: object) else { return }
+            owner.pendingRelationships.many[relationship]?.removeAll { $0 === object }
             object.forget(owner)
             return
         }
@@ -62,11 +62,11 @@ extension Many {
     /// Members that were added by setting their to-one side do not have a stored place, and come last. Those of them
     /// that precede the moved member receive a place.
     ///
-    /// - Throws: ``StrataError`` with `misuse` if the relationship is not ordered or one of the objects is not a
+    /// - Throws: ``StrataError`` with `invalidState` if the relationship is not ordered or one of the objects is not a
     ///   member.
     public func move(_ object: Object, before next: Object?) throws {
         guard let context = owner._$link.context else {
-            throw StrataError(.misuse, "Insert the owner before you order its members.")
+            throw StrataError(.invalidState, "Insert the owner before you order its members.")
         }
         func open<Owner: Model>(_ owner: Owner) throws {
             try context.move(object, before: next, in: owner, relationship)
@@ -85,13 +85,13 @@ extension ObjectContext {
         }
         // The most common case, answered by one prepared statement.
         publish()
-        let connection = try currentView().reader.connection
+        let connection = try currentSnapshot().reader.connection
         let info = store.schema.entities[resolved.destination].info
         let isPending = connection.overlay.parts[resolved.destination] != nil
         var objects: [Object] = []
         defer { if hasFetchHooks { runHooksAfterFetch() } }
         try connection.statement(info.selectReferring(column, isPending: isPending))
-            .run([.integer(owner.id.number)]) { objects.append(try object(from: $0, entity: info.index)) }
+            .run([.integer(owner.id.rawValue)]) { objects.append(try object(from: $0, entity: info.index)) }
         return objects
     }
 
@@ -101,13 +101,13 @@ extension ObjectContext {
         case .foreignKey(let column, let order):
             if !resolved.isToMany {
                 let info = store.schema.entities[resolved.destination].info
-                for number in try info.numbers(in: self, column: column, leadingTo: owner.id.number)
-                where number != object.id.number {
+                for number in try info.numbers(in: self, column: column, leadingTo: owner.id.rawValue)
+                where number != object.id.rawValue {
                     try anyObject(number, entity: info.index)?.setReference(nil, at: column)
                 }
             }
-            let isMember = try object._$row._$value(at: column) == .integer(owner.id.number)
-            object.setReference(owner.id.number, at: column)
+            let isMember = try object._$row._$value(at: column) == .integer(owner.id.rawValue)
+            object.setReference(owner.id.rawValue, at: column)
             if let order { try addPair(order, 0, owner, object, isMember: isMember) }
         case .join(let join, let own, _, _):
             try addPair(join, own, owner, object, isMember: true)
@@ -125,7 +125,7 @@ extension ObjectContext {
         _ object: some Model,
         isMember: Bool
     ) throws {
-        let (ownNumber, otherNumber) = (owner.id.number, object.id.number)
+        let (ownNumber, otherNumber) = (owner.id.rawValue, object.id.rawValue)
         let members = try joinRows(join, own, ownNumber)
         if members.contains(where: { $0.end(1 - own) == otherNumber }) {
             if isMember { return }
@@ -149,26 +149,26 @@ extension ObjectContext {
         row.setPlace(facing + 1, 1 - own)
         noteTurn()
         guard let removed else { return joinTracker(join).insert(row) }
-        if try bringBack(removed, as: row, join) { recordBroughtBack(removed, join) }
+        if try reinsert(removed, as: row, join) { recordUndelete(removed, join) }
     }
 
     /// Restores a member, at its new places, that was removed in this context and whose removal is not yet saved.
     ///
     /// - Returns: whether the removal is gone without a trace; if false, an edit reverts the removal.
-    private func bringBack(_ removed: JoinRow, as row: JoinRow, _ join: Int) throws -> Bool {
-        let isGone = try takeBackDelete(of: removed, join)
+    private func reinsert(_ removed: JoinRow, as row: JoinRow, _ join: Int) throws -> Bool {
+        let isGone = try cancelDelete(of: removed, join)
         if isGone {
             joinTracker(join).update(removed, to: row, self)
         } else {
-            joinTracker(join).restore(removed, as: row, self)
+            joinTracker(join).undelete(removed, as: row, self)
         }
         return isGone
     }
 
     /// Records in the undo history that a member is restored without an edit.
-    func recordBroughtBack(_ row: JoinRow, _ join: Int) {
+    func recordUndelete(_ row: JoinRow, _ join: Int) {
         guard undoHistory.isOn, !isSaving else { return }
-        undoHistory.record([join: Part(numbers: [row._$number], changes: [.insert(row)])])
+        undoHistory.record([join: RowChanges(ids: [row._$id], changes: [.insert(row)])])
     }
 
     /// Reverts the removal of a member, unless it is a member again.
@@ -180,8 +180,8 @@ extension ObjectContext {
             return false
         }
         noteTurn()
-        if let removed = try removedPair(join, row.left, row.right, like: row._$number) {
-            return try bringBack(removed, as: row, join)
+        if let removed = try removedPair(join, row.left, row.right, like: row._$id) {
+            return try reinsert(removed, as: row, join)
         }
         var added = JoinRow(number: try store.ids.take(), left: row.left, right: row.right)
         (added.leftPlace, added.rightPlace) = (row.leftPlace, row.rightPlace)
@@ -193,8 +193,8 @@ extension ObjectContext {
     func restoreDuplicate(_ row: JoinRow, _ join: Int) throws {
         publish()
         let layers = store.layers.state.withLock { $0.layers }
-        guard layers.topKind(of: row._$number, entity: join, in: [id]) == .delete else { return }
-        if try takeBackDelete(of: row, join) { recordBroughtBack(row, join) }
+        guard layers.topKind(of: row._$id, entity: join, in: [id]) == .delete else { return }
+        if try cancelDelete(of: row, join) { recordUndelete(row, join) }
     }
 
     /// The row of a member that was removed in this context and whose removal is not yet saved. Adding the member again
@@ -203,16 +203,17 @@ extension ObjectContext {
     /// - Parameter number: the preferred row if there are several.
     private func removedPair(_ join: Int, _ left: Int64, _ right: Int64, like number: Int64? = nil) throws -> JoinRow? {
         var found: JoinRow?
-        for part in try currentView().layers.parts(of: join, in: [id]).reversed() where part.kinds.contains(.delete) {
+        for part in try currentSnapshot().layers.parts(of: join, in: [id]).reversed() where part.kinds.contains(.delete)
+        {
             for index in part.places(ofRowsLike: [.integer(left), .integer(right)], in: JoinRow.Column.ends) {
                 let change = part.typed(JoinRow.self).changes[index]
                 guard change.kind == .delete, change.row.left == left, change.row.right == right else { continue }
                 var row = change.lastSeen
-                if let beneath = change.beneathRow {
+                if let beneath = change.rowBelow {
                     row = beneath
                     row._$copy(change.columns, from: change.row)
                 }
-                if number == nil || row._$number == number { return row }
+                if number == nil || row._$id == number { return row }
                 found = found ?? row
             }
         }
@@ -223,8 +224,8 @@ extension ObjectContext {
     ///
     /// - Returns: whether the member exists again; false if others have removed it too, or if a commit is writing the
     ///   removal at this moment.
-    private func takeBackDelete(of row: JoinRow, _ join: Int) throws -> Bool {
-        try !takeBackDeletes(of: Part(numbers: [row._$number], changes: [.insert(row)]), entity: join).isEmpty
+    private func cancelDelete(of row: JoinRow, _ join: Int) throws -> Bool {
+        try !cancelDeletes(of: RowChanges(ids: [row._$id], changes: [.insert(row)]), entity: join).isEmpty
     }
 
     func remove<Owner: Model>(_ object: some Model, from owner: Owner, _ relationship: Int) throws {
@@ -232,7 +233,7 @@ extension ObjectContext {
         noteTurn()
         switch resolved.storage {
         case .foreignKey(let column, let order):
-            if try object._$row._$value(at: column) == .integer(owner.id.number) {
+            if try object._$row._$value(at: column) == .integer(owner.id.rawValue) {
                 object.setReference(nil, at: column)
             }
             if let order { try removePair(order, 0, owner, object) }
@@ -242,7 +243,7 @@ extension ObjectContext {
     }
 
     private func removePair(_ join: Int, _ own: Int, _ owner: some Model, _ object: some Model) throws {
-        for row in try joinRows(join, own, owner.id.number) where row.end(1 - own) == object.id.number {
+        for row in try joinRows(join, own, owner.id.rawValue) where row.end(1 - own) == object.id.rawValue {
             joinTracker(join).delete(row, self)
         }
     }
@@ -260,7 +261,7 @@ extension ObjectContext {
         moving moved: Int64,
         before next: Int64?
     ) throws -> Bool {
-        let placed = Set(try joinRows(order, 0, owner.id.number).map { $0.end(1) })
+        let placed = Set(try joinRows(order, 0, owner.id.rawValue).map { $0.end(1) })
         let isLast = next.map { !placed.contains($0) } ?? true
         for member in members where !placed.contains(member) {
             guard member == moved || (isLast && member < next ?? .max),
@@ -280,14 +281,14 @@ extension ObjectContext {
         _ relationship: Int
     ) throws {
         let resolved = store.schema.entities[Int(owner._$state.entity)].info.relationships[relationship]
-        let moved = object.id.number
-        var next = next?.id.number
+        let moved = object.id.rawValue
+        var next = next?.id.rawValue
         let pair: (join: Int, own: Int)
         switch resolved.storage {
         case .foreignKey(let column, let order?):
             pair = (order, 0)
             let info = store.schema.entities[resolved.destination].info
-            let members = try info.numbers(in: self, column: column, leadingTo: owner.id.number)
+            let members = try info.numbers(in: self, column: column, leadingTo: owner.id.rawValue)
             for member in [moved, next].compactMap(\.self) where !members.contains(member) {
                 throw Self.noMember(of: resolved)
             }
@@ -296,7 +297,7 @@ extension ObjectContext {
         case .join(let join, let own, _, .some): pair = (join, own)
         default:
             throw StrataError(
-                .misuse,
+                .invalidState,
                 "The relationship '\(resolved.name)' has no order. Declare it with ordered: true."
             )
         }
@@ -306,7 +307,7 @@ extension ObjectContext {
             let ends = (left.end(1 - pair.own), right.end(1 - pair.own))
             return places.0 == places.1 ? ends.0 < ends.1 : places.0 < places.1
         }
-        var rows = try joinRows(pair.join, pair.own, owner.id.number, hidingDuplicates: true).sorted(by: isLess)
+        var rows = try joinRows(pair.join, pair.own, owner.id.rawValue, hidingDuplicates: true).sorted(by: isLess)
         guard let from = rows.firstIndex(where: { $0.end(1 - pair.own) == moved }) else {
             throw Self.noMember(of: resolved)
         }
@@ -340,7 +341,7 @@ extension ObjectContext {
 
     private static func noMember(of relationship: ResolvedRelationship) -> StrataError {
         StrataError(
-            .misuse,
+            .invalidState,
             "The object to move, or the one to move it before, is no member of '\(relationship.name)'. Insert it first."
         )
     }

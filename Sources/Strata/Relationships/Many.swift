@@ -40,7 +40,7 @@ public struct Many<Object: Model>: DerivableQuery {
         func open<Owner: Model>(_ owner: Owner) -> Query<Object> {
             Query(
                 membersOf: Owner.self,
-                numbers: [owner.id.number],
+                numbers: [owner.id.rawValue],
                 relationship: Owner._$schema.relationships[relationship].name
             )
         }
@@ -88,21 +88,21 @@ public struct Many<Object: Model>: DerivableQuery {
     ///
     /// - Throws: ``StrataError`` if the store cannot be read.
     public func fetch() throws -> [Object] {
-        guard let context else { return drafted }
+        guard let context else { return pendingMembers }
         func open<Owner: Model>(_ owner: Owner) throws -> [Object] { try context.members(of: owner, relationship) }
         return try open(owner)
     }
 
     /// The members that are known without a query: those of an owner that is not inserted, and prefetched members.
     private var known: [Object]? {
-        guard let context else { return drafted }
+        guard let context else { return pendingMembers }
         func open<Owner: Model>(_ owner: Owner) -> [Object]? { context.prefetchedMembers(of: owner, relationship) }
         return open(owner)
     }
 
-    private var drafted: [Object] {
-        guard case .draft(let draft) = owner._$link.owner else { return [] }
-        return (draft.many[relationship] ?? []).compactMap { $0 as? Object }
+    private var pendingMembers: [Object] {
+        guard case .pending(let pending) = owner._$link.owner else { return [] }
+        return (pending.many[relationship] ?? []).compactMap { $0 as? Object }
     }
 
     /// The number of members.
@@ -127,12 +127,12 @@ public struct Many<Object: Model>: DerivableQuery {
 
     /// The first `count` members.
     public func first(_ count: Int) throws -> [Object] {
-        try context.map { try $0.first(count, of: query) } ?? Array(drafted.prefix(count))
+        try context.map { try $0.first(count, of: query) } ?? Array(pendingMembers.prefix(count))
     }
 
     /// The last `count` members, in their order.
     public func last(_ count: Int) throws -> [Object] {
-        try context.map { try $0.last(count, of: query) } ?? Array(drafted.suffix(count))
+        try context.map { try $0.last(count, of: query) } ?? Array(pendingMembers.suffix(count))
     }
 
     /// The ids of the members.
@@ -142,7 +142,7 @@ public struct Many<Object: Model>: DerivableQuery {
 
     /// Whether the object is a member.
     public func contains(_ object: Object) throws -> Bool {
-        guard let context else { return drafted.contains { $0 === object } }
+        guard let context else { return pendingMembers.contains { $0 === object } }
         guard object.id.isAssigned else { return false }
         return try context.exists(query.where { _ in Object._$expression(id: ()) == object.id })
     }
@@ -192,7 +192,7 @@ public struct Members<Object: Model>: DerivableQuery {
 
     /// The objects, in their order.
     ///
-    /// - Throws: ``StrataError`` if the store cannot be read, or `misuse` if the owner is not inserted.
+    /// - Throws: ``StrataError`` if the store cannot be read, or `invalidState` if the owner is not inserted.
     public func fetch() throws -> [Object] { try context.fetch(query) }
 
     /// The number of these members.
@@ -212,7 +212,7 @@ public struct Members<Object: Model>: DerivableQuery {
             owner.observeMembers()
             guard let context = owner._$link.context else {
                 throw StrataError(
-                    .misuse,
+                    .invalidState,
                     "The object was not inserted, so its members cannot be queried. Insert it first."
                 )
             }

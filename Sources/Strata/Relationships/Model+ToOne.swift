@@ -6,7 +6,7 @@ extension Model {
     public static func _$loadOptional(_ stored: ObjectID<Self>?, of owner: some Model, at column: Int) -> Self? {
         switch owner._$link.owner {
         case .none: return nil
-        case .draft(let draft): return draft.one[column] as? Self
+        case .pending(let pending): return pending.one[column] as? Self
         case .context(let context):
             guard let stored else { return nil }
             do {
@@ -26,10 +26,10 @@ extension Model {
     /// Relates two objects. If one of the objects is inserted into a context, the other one is inserted too.
     public static func _$storeOptional(_ value: Self?, in owner: some Model, at column: Int) -> ObjectID<Self>? {
         guard let value else {
-            owner.undraft(column)
+            owner.clearPendingReference(column)
             return nil
         }
-        owner.undraft(column)
+        owner.clearPendingReference(column)
         var context = owner._$link.context
         let other = value._$link.context
         if context == nil || context !== other {
@@ -42,10 +42,12 @@ extension Model {
                 other.insert(owner)
                 context = owner._$link.context
             } else {
-                owner.draft.one[column] = value
+                owner.pendingRelationships.one[column] = value
                 // An object of an ended context is not linked here. The context that its owner is inserted into later
                 // refuses it.
-                if other == nil { value.draft.leadingHere.append(Draft.WeakModel(object: owner)) }
+                if other == nil {
+                    value.pendingRelationships.referrers.append(PendingRelationships.WeakModel(object: owner))
+                }
                 return nil
             }
         }
@@ -60,7 +62,7 @@ extension Model {
     /// The id that a to-one column holds.
     private func reference<Destination: Model>(at column: Int) -> ObjectID<Destination>? {
         guard case .integer(let number)? = try? _$row._$value(at: column) else { return nil }
-        return ObjectID(number: number, fingerprint: id.fingerprint)
+        return ObjectID(rawValue: number, fingerprint: id.fingerprint)
     }
 
     public static func _$isSame(_ left: Never, _ right: Never) -> Bool {}
@@ -72,8 +74,8 @@ extension Model {
     public func _$derived<Destination: Model>(_ relationship: Int) -> Destination? {
         observeMembers()
         guard let context = _$link.context else {
-            guard case .draft(let draft) = _$link.owner else { return nil }
-            return draft.many[relationship]?.first as? Destination
+            guard case .pending(let pending) = _$link.owner else { return nil }
+            return pending.many[relationship]?.first as? Destination
         }
         do {
             let members: [Destination] = try context.members(of: self, relationship)
@@ -101,8 +103,8 @@ extension ObjectContext {
         guard store.schema.oneToOne[entity].contains(column), destination.id.isAssigned else { return }
         let info = store.schema.entities[entity].info
         do {
-            for number in try info.numbers(in: self, column: column, leadingTo: destination.id.number)
-            where number != owner.id.number {
+            for number in try info.numbers(in: self, column: column, leadingTo: destination.id.rawValue)
+            where number != owner.id.rawValue {
                 if let holder = try anyObject(number, entity: info.index) { holder.setReference(nil, at: column) }
             }
         } catch {

@@ -8,10 +8,10 @@ import CStrataSQLite
 ///
 /// Isolation: that of its connection.
 final class Overlay {
-    private(set) var parts: [Int: [any AnyPart]] = [:]
+    private(set) var parts: [Int: [any AnyRowChanges]] = [:]
 
     /// Replaces the visible parts. The parts are ordered from the oldest to the newest.
-    func show(_ parts: [Int: [any AnyPart]]) {
+    func show(_ parts: [Int: [any AnyRowChanges]]) {
         if parts.isEmpty && self.parts.isEmpty { return }
         self.parts = parts
         rows.removeAll()

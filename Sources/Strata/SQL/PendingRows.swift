@@ -13,16 +13,16 @@ final class PendingRows {
     }
 
     /// The parts, from the oldest to the newest.
-    let parts: [any AnyPart]
+    let parts: [any AnyRowChanges]
 
-    init(_ parts: [any AnyPart]) { self.parts = parts }
+    init(_ parts: [any AnyRowChanges]) { self.parts = parts }
 
     /// An upper bound of the number of rows.
-    var limit: Int { parts.reduce(0) { $0 + $1.numbers.count } }
+    var limit: Int { parts.reduce(0) { $0 + $1.ids.count } }
 
     /// The visible rows, in the order of their ids. Complexity: O(rows · parts) at first access.
     private(set) lazy var visible: [Place] = {
-        let numbers = parts.map { $0.numbers }
+        let numbers = parts.map { $0.ids }
         var positions = Array(repeating: 0, count: parts.count)
         var visible: [Place] = []
         while true {
@@ -42,7 +42,7 @@ final class PendingRows {
         return visible
     }()
 
-    private lazy var sets = parts.map { $0.numberSet }
+    private lazy var sets = parts.map { $0.idSet }
 
     /// Whether the stored row with this id is hidden. Complexity: O(parts).
     func isHidden(_ number: Int64) -> Bool {
@@ -67,7 +67,7 @@ final class PendingRows {
         var places: [Place] = []
         for part in parts.indices {
             for index in parts[part].places(ofRowsLike: values, in: columns) {
-                let place = Place(number: parts[part].numbers[index], part: Int32(part), index: Int32(index))
+                let place = Place(number: parts[part].ids[index], part: Int32(part), index: Int32(index))
                 guard isVisible(place), isNewest(place),
                     try zip(columns, values).allSatisfy({ try value(of: place, $0) == $1 })
                 else { continue }
@@ -108,7 +108,7 @@ final class PendingRows {
 }
 
 /// An immutable set of ids. It uses open addressing with linear probing, like ``IdentityMap``.
-struct NumberSet {
+struct IDSet {
     /// The slots; 0 marks a free slot, because no row has the id 0.
     private let slots: [Int64]
     private let shift: UInt64
@@ -150,7 +150,7 @@ final class PendingCursor {
     private var position = 0
     /// The cursor's current row, and the part that contains it.
     private(set) var place = PendingRows.Place(number: 0, part: 0, index: 0)
-    private var part: (any AnyPart)?
+    private var part: (any AnyRowChanges)?
 
     init(_ rows: PendingRows) { self.rows = rows }
 

@@ -1,8 +1,8 @@
 extension Query {
     /// Compiles this query to SQL that returns the given result shape.
     ///
-    /// - Throws: ``StrataError/Code/invalidQuery`` for a query that no store can answer, ``StrataError/Code/foreignID``
-    ///   for an id of another store, and the errors of the resolver.
+    /// - Throws: ``StrataError/Code/invalidQuery`` for a query that no store can answer,
+    ///   ``StrataError/Code/idOfOtherStore`` for an id of another store, and the errors of the resolver.
     func compile(_ shape: ResultShape, using sources: SQLSources) throws -> CompiledQuery {
         var select = try SelectBuilder(_$parts, model: Object._$schema, sources: sources, shape.ranking(_$parts))
         let sql = try select.sql(shape)

@@ -90,7 +90,7 @@ struct SQLWriter {
         let fingerprint = UInt16(truncatingIfNeeded: packed >> 48)
         if let identity = sources.identity, !identity.knows(fingerprint: fingerprint, number: number) {
             throw StrataError(
-                .foreignID,
+                .idOfOtherStore,
                 "The query compares with an id of \(model) that another store handed out. Ask that store."
             )
         }

@@ -94,7 +94,7 @@ extension SQLWriter {
 extension SQL {
     /// Compiles the statement with its bindings.
     ///
-    /// - Throws: ``StrataError/Code/invalidQuery``, ``StrataError/Code/foreignID``.
+    /// - Throws: ``StrataError/Code/invalidQuery``, ``StrataError/Code/idOfOtherStore``.
     func compile(using sources: SQLSources) throws -> CompiledQuery {
         var writer = SQLWriter(sources: sources)
         let text = try writer.statement(self)

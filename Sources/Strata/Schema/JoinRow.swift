@@ -3,7 +3,7 @@
 /// `left` is the object whose side of the relationship names the inverse. Members are ordered by fractional keys, and
 /// members with equal keys by id. A member can therefore be moved without changes to the other members.
 struct JoinRow: StoredRow {
-    let _$number: Int64
+    let _$id: Int64
     var left: Int64
     var right: Int64
     /// The member's place among the members of `left`.
@@ -28,7 +28,7 @@ struct JoinRow: StoredRow {
     }
 
     init(number: Int64, left: Int64, right: Int64, leftPlace: Double? = nil, rightPlace: Double? = nil) {
-        _$number = number
+        _$id = number
         self.left = left
         self.right = right
         self.leftPlace = leftPlace
@@ -36,7 +36,7 @@ struct JoinRow: StoredRow {
     }
 
     init(_$from reader: RowReader) throws {
-        _$number = try reader.read(Int64.self, at: 0)
+        _$id = try reader.read(Int64.self, at: 0)
         left = try reader.read(Int64.self, at: 1)
         right = try reader.read(Int64.self, at: 2)
         leftPlace = try reader.read(Double?.self, at: 3)
@@ -44,7 +44,7 @@ struct JoinRow: StoredRow {
     }
 
     static func _$bind(_ row: UnsafePointer<JoinRow>, to binder: inout RowBinder) throws {
-        try binder.bind(row.pointee._$number, at: 1)
+        try binder.bind(row.pointee._$id, at: 1)
         try binder.bind(row.pointee.left, at: 2)
         try binder.bind(row.pointee.right, at: 3)
         try binder.bind(row.pointee.leftPlace, at: 4)

@@ -33,7 +33,7 @@ enum RowCheck {
             failures.append(
                 StrataError.Detail(
                     model: info.name,
-                    number: Row._$number(row),
+                    id: Row._$id(row),
                     column: declared.name,
                     message: message,
                     mine: value

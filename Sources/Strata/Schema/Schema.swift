@@ -14,9 +14,9 @@ final class Schema: Sendable {
     /// Whether any model has hooks of this kind. If not, the engine skips the search for them.
     let hasSaveHooks, hasDeleteHooks, hasFetchHooks, hasValidations: Bool
     /// The models with a commit hook, and the index of their entity.
-    let followers: [(entity: Int, type: any CommitFollower.Type)]
+    let commitHooks: [(entity: Int, type: any CommitHook.Type)]
     /// The models whose rows each belong to an object of another model.
-    let companions: [CompanionInfo]
+    let ownedModels: [OwnedModelInfo]
     let infosByName: [String: EntityInfo]
     let infosByTable: [String: EntityInfo]
     /// The relationships that members belong to, by the entity of the members.
@@ -43,11 +43,11 @@ final class Schema: Sendable {
         hasFetchHooks = hooks.contains { $0.didFetch.run != nil }
         hasValidations = hooks.contains(where: \.validateBeforeSave)
         self.models = models
-        followers = models.enumerated().compactMap { index, model in
-            (model as? any CommitFollower.Type).map { (index, $0) }
+        commitHooks = models.enumerated().compactMap { index, model in
+            (model as? any CommitHook.Type).map { (index, $0) }
         }
-        companions = zip(models, entities).enumerated().compactMap { index, model in
-            CompanionInfo(model.0, index, among: models, model.1.info)
+        ownedModels = zip(models, entities).enumerated().compactMap { index, model in
+            OwnedModelInfo(model.0, index, among: models, model.1.info)
         }
         memberships = Self.memberships(of: entities.map(\.info))
         infosByName = Dictionary(entities.map { ($0.info.name, $0.info) }, uniquingKeysWith: { first, _ in first })
@@ -182,66 +182,67 @@ final class Entity<Row: StoredRow>: AnyEntity {
 protocol AnyEntity: AnyObject, Sendable {
     var info: EntityInfo { get }
     func readChanged(
-        _ parts: [any AnyPart],
+        _ parts: [any AnyRowChanges],
         since sequence: Int64,
-        among known: NumberRuns?,
+        among known: IDRanges?,
         on connection: Connection
-    ) throws -> (any AnyPart)?
+    ) throws -> (any AnyRowChanges)?
 
     // Saving
-    func setBack(in level: [Segment], fixed: Set<Int>) -> SetBack?
-    func validate(_ parts: [any AnyPart], _ failures: inout [StrataError.Detail])
-    func stamps(_ parts: [any AnyPart], layers: Layers, context: Int, now: Date) -> (any AnyPart)?
-    func settleConflicts(
-        _ layers: Layers,
+    func noOpChanges(in level: [ChangeSegment], fixed: Set<Int>) -> NoOpChanges?
+    func validate(_ parts: [any AnyRowChanges], _ failures: inout [StrataError.Detail])
+    func stamps(_ parts: [any AnyRowChanges], layers: LayerSnapshot, context: Int, now: Date) -> (any AnyRowChanges)?
+    func resolveConflicts(
+        _ layers: LayerSnapshot,
         context: Int,
         _ policy: MergePolicy,
         _ conflicts: inout [StrataError.Detail]
     ) -> (any LayerEdits)?
     func findDuplicates(
-        _ layers: Layers,
+        _ layers: LayerSnapshot,
         path: [Int],
         _ connection: Connection,
         _ found: inout [StrataError.Detail]
     ) throws
 
     func findDangling(
-        in level: [Segment],
+        in level: [ChangeSegment],
         _ schema: Schema,
         isThere: (_ entity: Int, _ number: Int64) throws -> Bool,
         _ found: inout [StrataError.Detail]
     ) throws
 
     // Rolling back
-    func keepBytes(of part: any AnyPart, _ connection: Connection) throws
-    func hasOnlyEmptied(_ column: Int, of number: Int64, from target: Int64, in layers: Layers, context: Int) -> Bool
+    func keepBytes(of part: any AnyRowChanges, _ connection: Connection) throws
+    func hasOnlyEmptied(_ column: Int, of number: Int64, from target: Int64, in layers: LayerSnapshot, context: Int)
+        -> Bool
 
     // Committing
-    func gather(_ job: CommitJob) -> (any AnyPart)?
+    func gather(_ job: CommitJob) -> (any AnyRowChanges)?
     func neededRows(_ job: CommitJob, only: Int64?) -> [(entity: Int, number: Int64)]
-    func takeAlong(_ number: Int64, _ job: CommitJob) throws -> Bool
+    func include(_ number: Int64, _ job: CommitJob) throws -> Bool
     func findHolders(_ job: CommitJob) throws -> [Int64: Int64]
     func moveReferences(_ job: CommitJob) throws
-    func restateAbsorbing(_ holders: [Int64: Int64], _ job: CommitJob) throws
+    func restateMergeTargets(_ holders: [Int64: Int64], _ job: CommitJob) throws
     func expandDeletes(_ job: CommitJob) throws
-    func follow(
+    func applyDeleteRule(
         _ reference: IncomingReference,
         deleted numbers: [Int64],
         of deletedInfo: EntityInfo,
         _ job: CommitJob
     ) throws -> [Int64]
-    func takeConsequences(_ job: CommitJob)
+    func applyConsequences(_ job: CommitJob)
     func checkReferences(_ job: CommitJob) throws
     func write(_ job: CommitJob) throws
-    func followKept(_ number: Int64, _ job: CommitJob) throws -> Bool
-    func keepReferring(_ reference: IncomingReference, to number: Int64, _ job: CommitJob) throws
-    func noteShadowed(_ job: CommitJob)
+    func applyDeleteRules(toRetained number: Int64, _ job: CommitJob) throws -> Bool
+    func retainReferring(_ reference: IncomingReference, to number: Int64, _ job: CommitJob) throws
+    func recordConflictLosses(_ job: CommitJob)
 
     // Migration
     func writeDerived(on connection: Connection, _ report: (_ rows: Int) throws -> Void) throws
 
     // Batches
-    func runBatch(_ sql: String, _ values: [StoredValue], edited: ColumnSet, _ job: BatchJob) throws -> NumberRuns
+    func runBatch(_ sql: String, _ values: [StoredValue], edited: ColumnSet, _ job: BatchJob) throws -> IDRanges
     func insertRow(_ values: [StoredValue], _ job: BatchJob) throws
     func updateRow(
         _ number: Int64,
@@ -250,7 +251,7 @@ protocol AnyEntity: AnyObject, Sendable {
     ) throws -> ColumnSet
 
     // History
-    func changes(of part: any AnyPart) -> TableChanges
+    func changes(of part: any AnyRowChanges) -> TableChanges
 }
 
 extension AnyEntity {

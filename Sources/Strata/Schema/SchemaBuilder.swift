@@ -360,7 +360,7 @@ struct SchemaBuilder {
 
     private static func makeEntity<Object: Model>(_ model: Object.Type, _ info: EntityInfo) -> any AnyEntity {
         Entity<Object.Row>(info: info) { row, edited in
-            var validation = Validation<Object>(number: Object.Row._$number(row))
+            var validation = Validation<Object>(number: Object.Row._$id(row))
             RowCheck.check(row, edited, info, &validation.details)
             Object._$validate(row, &validation)
             return validation.details

@@ -38,12 +38,12 @@ extension ObjectContext {
     ) throws -> SearchExcerpt? {
         publish()
         let info = try store.schema.entity(Object.self).info
-        let connection = try currentView().reader.connection
+        let connection = try currentSnapshot().reader.connection
         let source = try connection.searchSource(info)
         guard let place = source.index.description.columns.firstIndex(of: column) else {
             throw SearchNode.notSearchable(column, of: info.name)
         }
-        let number = object.storedNumber
+        let number = object.storedID
         let isPending = connection.overlay.rows(of: info.index).isHidden(number)
         guard let found = (isPending ? source.parts.last : source.parts.first)?.table else { return nil }
         let match = try source.match(pattern)

@@ -14,11 +14,11 @@ public struct SearchMatch<Object: Model> {
     /// nil.
     ///
     /// ```swift
-    /// let title = try match.highlights { $0.title }?.marked("<b>", "</b>")
+    /// let title = try match.highlights { $0.title }?.highlighted("<b>", "</b>")
     /// ```
     ///
-    /// - Throws: ``StrataError`` with `invalidQuery` for an attribute that is not searchable, `contextEnded`, or if the
-    ///   store cannot be read.
+    /// - Throws: ``StrataError`` with `invalidQuery` for an attribute that is not searchable, `contextInvalidated`, or
+    ///   if the store cannot be read.
     public func highlights<Value: TextColumnValue>(
         _ column: (Object.Columns) -> Column<Object, Value>
     ) throws -> SearchExcerpt? {
@@ -62,37 +62,37 @@ public struct SearchExcerpt: Sendable, Hashable {
     /// The ranges that match, in the order of the text.
     public let matches: [Range<String.Index>]
     /// Whether the attribute's text continues before this part.
-    public let isCutAtStart: Bool
+    public let isTruncatedAtStart: Bool
     /// Whether the attribute's text continues after this part.
-    public let isCutAtEnd: Bool
+    public let isTruncatedAtEnd: Bool
 
-    /// A piece of the text that matches entirely, or not at all.
-    public struct Piece: Sendable, Hashable {
+    /// A fragment of the text that matches entirely, or not at all.
+    public struct Fragment: Sendable, Hashable {
         /// A part of the excerpt's text.
         public let text: Substring
-        /// Whether the piece matches.
+        /// Whether the fragment matches.
         public let isMatch: Bool
     }
 
-    /// The text, split into matching pieces and the pieces between them. None of the pieces is empty.
-    public var pieces: [Piece] {
-        var pieces: [Piece] = []
+    /// The text, split into matching fragments and the fragments between them. None of the fragments is empty.
+    public var fragments: [Fragment] {
+        var fragments: [Fragment] = []
         var end = text.startIndex
         for match in matches {
-            if end < match.lowerBound { pieces.append(Piece(text: text[end..<match.lowerBound], isMatch: false)) }
-            if !match.isEmpty { pieces.append(Piece(text: text[match], isMatch: true)) }
+            if end < match.lowerBound { fragments.append(Fragment(text: text[end..<match.lowerBound], isMatch: false)) }
+            if !match.isEmpty { fragments.append(Fragment(text: text[match], isMatch: true)) }
             end = match.upperBound
         }
-        if end < text.endIndex { pieces.append(Piece(text: text[end...], isMatch: false)) }
-        return pieces
+        if end < text.endIndex { fragments.append(Fragment(text: text[end...], isMatch: false)) }
+        return fragments
     }
 
-    /// The text with markers around matches, and with an ellipsis at each end that is cut.
+    /// The text with markers around matches, and with an ellipsis at each end that is truncated.
     ///
-    /// Nothing is escaped. For HTML, for example, escape the text of each of the ``pieces`` instead.
-    public func marked(_ start: String, _ end: String, ellipsis: String = "…") -> String {
-        let text = pieces.map { $0.isMatch ? start + $0.text + end : String($0.text) }.joined()
-        return (isCutAtStart ? ellipsis : "") + text + (isCutAtEnd ? ellipsis : "")
+    /// Nothing is escaped. For HTML, for example, escape the text of each of the ``fragments`` instead.
+    public func highlighted(_ start: String, _ end: String, ellipsis: String = "…") -> String {
+        let text = fragments.map { $0.isMatch ? start + $0.text + end : String($0.text) }.joined()
+        return (isTruncatedAtStart ? ellipsis : "") + text + (isTruncatedAtEnd ? ellipsis : "")
     }
 }
 
@@ -124,11 +124,11 @@ extension SearchExcerpt {
         let hits = hits.filter { $0.first >= 0 && $0.count > 0 && $0.first + $0.count <= words.count }
             .sorted { ($0.first, $0.count) < ($1.first, $1.count) }
         let shown = Self.window(hits, of: words.count, limit: limit)
-        isCutAtStart = shown.lowerBound > 0
-        isCutAtEnd = shown.upperBound < words.count
+        isTruncatedAtStart = shown.lowerBound > 0
+        isTruncatedAtEnd = shown.upperBound < words.count
         let utf8 = text.utf8
-        let start = isCutAtStart ? words[shown.lowerBound].lowerBound : 0
-        let end = isCutAtEnd ? words[shown.upperBound - 1].upperBound : utf8.count
+        let start = isTruncatedAtStart ? words[shown.lowerBound].lowerBound : 0
+        let end = isTruncatedAtEnd ? words[shown.upperBound - 1].upperBound : utf8.count
         let cut = utf8.index(utf8.startIndex, offsetBy: start)..<utf8.index(utf8.startIndex, offsetBy: end)
         self.text = String(text[cut])
         var ranges: [Range<Int>] = []

@@ -5,7 +5,7 @@
 ///
 /// ```swift
 /// Article.search("swift concurrency")
-/// Article.search(.typed(text))
+/// Article.search(.autocomplete(text))
 /// Article.search(.phrase("data race").or("actor").excluding("draft"))
 /// ```
 ///
@@ -49,9 +49,9 @@ public struct SearchPattern: Sendable, Hashable, ExpressibleByStringLiteral {
     ///
     /// With ``SearchTokenizer/stems``, some beginnings find nothing, because their endings are also removed
     /// (`universi`).
-    public static func typed(_ text: String) -> SearchPattern { SearchPattern(.all(text, .last)) }
+    public static func autocomplete(_ text: String) -> SearchPattern { SearchPattern(.all(text, .last)) }
 
-    /// Words that begin with the words of a text. All of them must occur. For stems, see ``typed(_:)``.
+    /// Words that begin with the words of a text. All of them must occur. For stems, see ``autocomplete(_:)``.
     public static func prefixes(_ text: String) -> SearchPattern { SearchPattern(.all(text, .all)) }
 
     /// The words of a text in direct succession.

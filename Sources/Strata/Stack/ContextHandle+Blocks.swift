@@ -6,8 +6,8 @@ extension ContextHandle {
     /// waits for a place in the reader pool, see ``StoreConfiguration/maximumReaderCount``.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: errors of the block; `StrataError` with `closed`, `contextEnded` or `waitingRing`; `CancellationError`
-    ///   if the task is cancelled while the block waits to start.
+    /// - Throws: errors of the block; `StrataError` with `closed`, `contextInvalidated` or `deadlock`;
+    ///   `CancellationError` if the task is cancelled while the block waits to start.
     /// - Complexity: one hop to the executor and back.
     public nonisolated(nonsending) func perform<T: Sendable>(
         _ body: sending (ObjectContext) throws -> T

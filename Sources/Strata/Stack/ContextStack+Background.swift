@@ -9,8 +9,9 @@ extension ContextStack {
     /// blocks. Further blocks wait for a place, in the order of the calls.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: errors of the block; `unknownName`, `foreignContext`, `blockEnded`, `closed`, `contextEnded`,
-    ///   `waitingRing`; `CancellationError` if the task is cancelled while the block waits to start.
+    /// - Throws: errors of the block; `unknownName`, `contextOfOtherStack`, `blockFinished`, `closed`,
+    ///   `contextInvalidated`,
+    ///   `deadlock`; `CancellationError` if the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func background<T: Sendable>(
         parent: ContextChoice = .current,
         _ body: sending (ObjectContext) throws -> T
@@ -31,8 +32,9 @@ extension ContextStack {
     /// blocks. Further blocks wait for a place, in the order of the calls.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: errors of the block; `unknownName`, `foreignContext`, `blockEnded`, `closed`, `contextEnded`,
-    ///   `waitingRing`; `CancellationError` if the task is cancelled while the block waits to start.
+    /// - Throws: errors of the block; `unknownName`, `contextOfOtherStack`, `blockFinished`, `closed`,
+    ///   `contextInvalidated`,
+    ///   `deadlock`; `CancellationError` if the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func background<T>(
         parent: ContextChoice = .current,
         _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T

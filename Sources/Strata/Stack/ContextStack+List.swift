@@ -4,7 +4,7 @@ extension ContextStack {
     /// Without a current context, the new context is based on the store, as the root always is. A named context lives
     /// until ``reset()``. Inside a block, this call changes the stack of the block only.
     ///
-    /// - Throws: `nameTaken`, also for a second root or main; `invalidName`, `blockEnded`, `closed`.
+    /// - Throws: `nameTaken`, also for a second root or main; `invalidName`, `blockFinished`, `closed`.
     @discardableResult
     public func push(_ kind: ContextKind, named name: ContextName? = nil) throws -> ContextHandle {
         core.publishCaller()
@@ -17,7 +17,7 @@ extension ContextStack {
     ///
     /// A context may be on the stack more than once. Each ``pop()`` then removes one of its entries.
     ///
-    /// - Throws: `foreignContext` for a context of another stack; `blockEnded`, `closed`.
+    /// - Throws: `contextOfOtherStack` for a context of another stack; `blockFinished`, `closed`.
     public func push(_ handle: ContextHandle) throws {
         core.publishCaller()
         try core.check(handle)
@@ -28,7 +28,7 @@ extension ContextStack {
     ///
     /// A named context lives on. An unnamed context ends with its last handle.
     ///
-    /// - Throws: `blockEnded`, `closed`.
+    /// - Throws: `blockFinished`, `closed`.
     @discardableResult
     public func pop() throws -> ContextHandle? {
         try core.withList { $0.popLast() }
@@ -44,7 +44,7 @@ extension ContextStack {
     ///   - merging: when the context shows changes by other contexts. The main context always merges immediately.
     ///   - observable: whether the objects of the context take part in Swift's `Observation`. Those of the main context
     ///     always do.
-    /// - Throws: the errors of ``push(_:named:)-(_,_)``; `unknownName` or `foreignContext` for the parent.
+    /// - Throws: the errors of ``push(_:named:)-(_,_)``; `unknownName` or `contextOfOtherStack` for the parent.
     @discardableResult
     public func create(
         _ kind: ContextKind,

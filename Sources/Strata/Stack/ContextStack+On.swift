@@ -4,7 +4,7 @@ extension ContextStack {
     /// Inside the block, the stack contains this context only.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: errors of the block; `unknownName`, `closed`, `contextEnded`, `waitingRing`; `CancellationError` if
+    /// - Throws: errors of the block; `unknownName`, `closed`, `contextInvalidated`, `deadlock`; `CancellationError` if
     ///   the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func on<T: Sendable>(
         _ name: ContextName,
@@ -19,7 +19,7 @@ extension ContextStack {
     /// ended, even while this block awaits.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: errors of the block; `unknownName`, `closed`, `contextEnded`, `waitingRing`; `CancellationError` if
+    /// - Throws: errors of the block; `unknownName`, `closed`, `contextInvalidated`, `deadlock`; `CancellationError` if
     ///   the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func on<T>(
         _ name: ContextName,
@@ -33,8 +33,8 @@ extension ContextStack {
     /// Inside the block, the stack contains this context only.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: errors of the block; `foreignContext`, `closed`, `contextEnded`, `waitingRing`; `CancellationError` if
-    ///   the task is cancelled while the block waits to start.
+    /// - Throws: errors of the block; `contextOfOtherStack`, `closed`, `contextInvalidated`, `deadlock`;
+    ///   `CancellationError` if the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func on<T: Sendable>(
         _ handle: ContextHandle,
         _ body: sending (ObjectContext) throws -> T
@@ -49,8 +49,8 @@ extension ContextStack {
     /// ended, even while this block awaits.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: errors of the block; `foreignContext`, `closed`, `contextEnded`, `waitingRing`; `CancellationError` if
-    ///   the task is cancelled while the block waits to start.
+    /// - Throws: errors of the block; `contextOfOtherStack`, `closed`, `contextInvalidated`, `deadlock`;
+    ///   `CancellationError` if the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func on<T>(
         _ handle: ContextHandle,
         _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T

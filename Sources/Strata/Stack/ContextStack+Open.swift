@@ -60,6 +60,6 @@ extension ContextStack {
     public func newID<Object: Model>(for model: Object.Type) throws -> ObjectID<Object> {
         try core.engine.checkOpen()
         _ = try core.engine.schema.index(of: model)
-        return ObjectID(number: try core.engine.ids.take(), fingerprint: core.engine.ids.fingerprint)
+        return ObjectID(rawValue: try core.engine.ids.take(), fingerprint: core.engine.ids.fingerprint)
     }
 }

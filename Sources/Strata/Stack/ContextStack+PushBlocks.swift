@@ -6,8 +6,8 @@ extension ContextStack {
     /// ends with its last handle and logs the number of lost unsaved changes.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: errors of the block; `nameTaken`, `invalidName`, `blockEnded`, `closed`, `contextEnded`,
-    ///   `waitingRing`; `CancellationError` if the task is cancelled while the block waits to start.
+    /// - Throws: errors of the block; `nameTaken`, `invalidName`, `blockFinished`, `closed`, `contextInvalidated`,
+    ///   `deadlock`; `CancellationError` if the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func push<T: Sendable>(
         _ kind: ContextKind,
         named name: ContextName? = nil,
@@ -28,8 +28,8 @@ extension ContextStack {
     /// No other block enters the context until this block has ended, even while this block awaits.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: errors of the block; `nameTaken`, `invalidName`, `blockEnded`, `closed`, `contextEnded`,
-    ///   `waitingRing`; `CancellationError` if the task is cancelled while the block waits to start.
+    /// - Throws: errors of the block; `nameTaken`, `invalidName`, `blockFinished`, `closed`, `contextInvalidated`,
+    ///   `deadlock`; `CancellationError` if the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func push<T>(
         _ kind: ContextKind,
         named name: ContextName? = nil,
@@ -46,7 +46,8 @@ extension ContextStack {
     /// The parent of the context does not change. After the block the stack is as before, even if the block throws.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: errors of the block; `foreignContext`, `blockEnded`, `closed`, `contextEnded`, `waitingRing`;
+    /// - Throws: errors of the block; `contextOfOtherStack`, `blockFinished`, `closed`, `contextInvalidated`,
+    ///   `deadlock`;
     ///   `CancellationError` if the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func push<T: Sendable>(
         _ handle: ContextHandle,
@@ -63,7 +64,8 @@ extension ContextStack {
     /// No other block enters the context until this block has ended, even while this block awaits.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: errors of the block; `foreignContext`, `blockEnded`, `closed`, `contextEnded`, `waitingRing`;
+    /// - Throws: errors of the block; `contextOfOtherStack`, `blockFinished`, `closed`, `contextInvalidated`,
+    ///   `deadlock`;
     ///   `CancellationError` if the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func push<T>(
         _ handle: ContextHandle,

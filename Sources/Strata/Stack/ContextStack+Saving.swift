@@ -15,10 +15,10 @@ extension ContextStack {
     /// as in a save. If the contexts do not form a chain, the saves stop at the first failure.
     ///
     /// - Isolation: callable from anywhere.
-    /// - Throws: `noContext` if the stack is empty, `blockEnded`, and the errors of ``ContextHandle/save()``.
+    /// - Throws: `contextNotFound` if the stack is empty, `blockFinished`, and the errors of ``ContextHandle/save()``.
     public nonisolated(nonsending) func save() async throws {
         let list = try all
-        if list.isEmpty { throw StackCore.noContextError }
+        if list.isEmpty { throw StackCore.contextNotFoundError }
         try await core.save(list)
     }
 
@@ -33,9 +33,10 @@ extension ContextStack {
     /// Moves the changes of the current context through every parent to the store, in one transaction.
     ///
     /// - Isolation: callable from anywhere.
-    /// - Throws: `noContext` if the stack is empty, `blockEnded`, and the errors of ``ContextHandle/commit()``.
+    /// - Throws: `contextNotFound` if the stack is empty, `blockFinished`, and the errors of
+    ///   ``ContextHandle/commit()``.
     public nonisolated(nonsending) func commit() async throws {
-        guard let current = try current else { throw StackCore.noContextError }
+        guard let current = try current else { throw StackCore.contextNotFoundError }
         try await current.commit()
     }
 

@@ -40,14 +40,14 @@ public final class ContextStack: Sendable {
     /// The context of the running block or, outside of blocks, the last context of the base stack; nil if there is
     /// none.
     ///
-    /// - Throws: `blockEnded` in a task that has outlived its block; `closed`.
+    /// - Throws: `blockFinished` in a task that has outlived its block; `closed`.
     public var current: ContextHandle? {
         get throws { try core.withList { $0.last } }
     }
 
     /// The stack of the running block or, outside of blocks, the base stack; the current context comes last.
     ///
-    /// - Throws: `blockEnded` in a task that has outlived its block; `closed`.
+    /// - Throws: `blockFinished` in a task that has outlived its block; `closed`.
     public var all: [ContextHandle] {
         get throws { try core.withList { $0 } }
     }
@@ -63,12 +63,12 @@ public final class ContextStack: Sendable {
     /// The main context's `ObjectContext`, for synchronous code of the main actor.
     ///
     /// - Isolation: the main actor. An asynchronous block on the main context may be suspended at the same time.
-    /// - Throws: `noContext` if the stack has no main context; `closed`.
+    /// - Throws: `contextNotFound` if the stack has no main context; `closed`.
     @MainActor public var main: ObjectContext {
         get throws {
             let handle = try core.mainHandle()
             // The owner of a main context runs on the executor of the main actor, and the caller runs there too.
-            return try handle.owner.assumeIsolated { SendingBox(try $0.object(for: handle)) }.open()
+            return try handle.owner.assumeIsolated { UnsafeTransfer(try $0.object(for: handle)) }.open()
         }
     }
 
@@ -87,7 +87,7 @@ public final class ContextStack: Sendable {
     /// Drops every context except root and main, including unsaved changes, and frees the names.
     ///
     /// Afterwards the base stack is root and main again. Blocks that run or wait on a dropped context end first. Later
-    /// uses of its handle throw `contextEnded`. The number of lost changes is logged.
+    /// uses of its handle throw `contextInvalidated`. The number of lost changes is logged.
     ///
     /// - Throws: `insideBlock` when called from a block of this stack; `closed`.
     public func reset() async throws {

@@ -1,7 +1,7 @@
 /// A weak reference from a context to its handle.
 ///
 /// The reference is weak because the handle keeps the context alive. While a block runs, the handle exists. An object
-/// that has outlived its context gets a substitute handle, on which every use throws `contextEnded` or `closed`.
+/// that has outlived its context gets a substitute handle, on which every use throws `contextInvalidated` or `closed`.
 struct HandleReference: Sendable {
     private weak var handle: ContextHandle?
     private let id: Int

@@ -2,7 +2,7 @@
 /// ``ContextHandle/rows(_:)`` create it.
 ///
 /// Each iterator takes a snapshot of its context when the first row is requested, and returns the rows of this
-/// snapshot. Later changes do not affect the iterator. A separate queue reads the rows on demand, in portions. Memory
+/// snapshot. Later changes do not affect the iterator. A separate queue reads the rows on demand, in chunks. Memory
 /// therefore stays bounded, and a slow reader delays no other code.
 ///
 /// For a pinned context, the snapshot is the newest committed state, with the edits that the context and its parents
@@ -17,14 +17,14 @@ public struct RowSequence<Object: Model>: AsyncSequence, Sendable {
     let query: Query<Object>
     let handle: ContextHandle
 
-    /// The iterator throws ``StrataError`` with `invalidQuery`, `contextEnded` or `closed`, or if the store cannot be
-    /// read.
-    public func makeAsyncIterator() -> PortionIterator<Object.Row> { PortionIterator(source: source) }
+    /// The iterator throws ``StrataError`` with `invalidQuery`, `contextInvalidated` or `closed`, or if the store
+    /// cannot be read.
+    public func makeAsyncIterator() -> ChunkedIterator<Object.Row> { ChunkedIterator(source: source) }
 
-    var source: PortionSource<Object.Row> {
+    var source: ChunkedSource<Object.Row> {
         let (query, handle) = (query, handle)
         let store = handle.core.engine
-        return PortionSource("strata.rows", store) {
+        return ChunkedSource("strata.rows", store) {
             guard !handle.owner.isRetired else { throw ObjectContext.endedError }
             let stream = try RowStream(query, store.snapshot(of: handle.id), store: store)
             return { try stream.next().map { (try stream.row(from: $0), $0.size) } }
@@ -53,9 +53,9 @@ extension ContextStack {
     ///
     /// Isolation: callable from anywhere.
     ///
-    /// - Throws: `noContext` if the stack is empty, `blockEnded`, `closed`.
+    /// - Throws: `contextNotFound` if the stack is empty, `blockFinished`, `closed`.
     public func rows<Object: Model>(_ query: Query<Object>) throws -> RowSequence<Object> {
-        guard let current = try current else { throw StackCore.noContextError }
+        guard let current = try current else { throw StackCore.contextNotFoundError }
         return current.rows(query)
     }
 }

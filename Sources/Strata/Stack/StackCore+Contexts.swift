@@ -19,12 +19,15 @@ extension StackCore {
 
     /// The main context.
     ///
-    /// - Throws: `noContext`, `closed`.
+    /// - Throws: `contextNotFound`, `closed`.
     func mainHandle() throws -> ContextHandle {
         try state.withLock { state in
             if state.phase == .closed { throw Self.closedError }
             if let handle = state.names[.main] { return handle }
-            throw StrataError(.noContext, "This stack has no main context. Push one with `push(.main)`, or use `on`.")
+            throw StrataError(
+                .contextNotFound,
+                "This stack has no main context. Push one with `push(.main)`, or use `on`."
+            )
         }
     }
 
@@ -87,14 +90,14 @@ extension StackCore {
 
     /// Creates the context of a background block.
     ///
-    /// - Throws: `unknownName`, `foreignContext`, `blockEnded`, `closed`.
+    /// - Throws: `unknownName`, `contextOfOtherStack`, `blockFinished`, `closed`.
     func makeWorker(over choice: ContextChoice) throws -> ContextHandle {
         try make(.private, named: nil, parent: handle(of: choice))
     }
 
     /// The context that the choice refers to; nil for the store.
     ///
-    /// - Throws: `unknownName`, `foreignContext`, `blockEnded`, `closed`.
+    /// - Throws: `unknownName`, `contextOfOtherStack`, `blockFinished`, `closed`.
     func handle(of choice: ContextChoice) throws -> ContextHandle? {
         switch choice {
         case .current: return try withList { $0.last }
@@ -134,11 +137,11 @@ extension StackCore {
 
     /// Checks that the context belongs to this stack.
     ///
-    /// - Throws: `foreignContext`.
+    /// - Throws: `contextOfOtherStack`.
     func check(_ handle: ContextHandle) throws {
         if handle.core !== self {
             throw StrataError(
-                .foreignContext,
+                .contextOfOtherStack,
                 "The context \(handle) belongs to another stack. Use it through that stack."
             )
         }
@@ -146,7 +149,7 @@ extension StackCore {
 
     /// Reads or changes the stack of the running block or, outside of blocks, the base stack.
     ///
-    /// - Throws: `blockEnded`, `closed`.
+    /// - Throws: `blockFinished`, `closed`.
     func withList<R: Sendable>(_ body: (inout [ContextHandle]) throws -> R) throws -> R {
         if let scope = BlockScope.current(of: self) { return try scope.withList(body) }
         return try state.withLock { state in

@@ -21,8 +21,8 @@ extension StackCore {
         list[0].parent == nil && zip(list, list.dropFirst()).allSatisfy { $1.parent == $0 }
     }
 
-    static var noContextError: StrataError {
-        StrataError(.noContext, "The stack is empty. Push a context first, or name the one you mean.")
+    static var contextNotFoundError: StrataError {
+        StrataError(.contextNotFound, "The stack is empty. Push a context first, or name the one you mean.")
     }
 
     /// Schedules the end of the main context's turn for when the running job of the main actor is over, once per turn.

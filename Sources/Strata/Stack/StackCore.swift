@@ -124,7 +124,7 @@ final class StackCore: Sendable {
             return
         }
         guard isMainInUse.load(ordering: .acquiring), MainExecutor.isCurrent,
-            let main = state.withLock({ $0.names[.main] }), main.owner.isCreated, main.owner.gate.holder == nil
+            let main = state.withLock({ $0.names[.main] }), main.owner.isCreated, main.owner.mutex.holder == nil
         else { return }
         main.owner.assumeIsolated { $0.lookAgain() }
     }

@@ -14,11 +14,11 @@ final class ReadRecord {
     /// snapshots, its earlier reads are also valid in the new one.
     ///
     /// - Parameter cursor: the last event of the layers before the snapshot that the context has read until now.
-    func begin(_ pair: LayerStore.Pair, after cursor: Int, _ layers: LayerStore) {
-        defer { since = pair.sequence }
-        guard let reads = reads(cursor), pair.sequence != reads.since else { return }
+    func begin(_ matched: LayerRegistry.MatchedLayers, after cursor: Int, _ layers: LayerRegistry) {
+        defer { since = matched.sequence }
+        guard let reads = reads(cursor), matched.sequence != reads.since else { return }
         // A commit in flight has not produced an event yet.
-        isStale = isStale || pair.inFlight != nil || layers.state.withLock { $0.areStale(reads) }
+        isStale = isStale || matched.inFlight != nil || layers.state.withLock { $0.areStale(reads) }
     }
 
     /// The reads so far; nil if the context has read nothing.
@@ -45,7 +45,7 @@ package struct StaleReads: Error {
     package init() {}
 }
 
-extension LayerStore.State {
+extension LayerRegistry.State {
     /// Whether commits have changed any table that a context has read, since it read that table.
     ///
     /// Complexity: O(commits since).

@@ -18,7 +18,7 @@ final class ReaderPool: Sendable {
         var places = 0
         /// The number of readers that other users have.
         var others = 0
-        var waiters: Deque<Waiter> = []
+        var waiters: Deque<MutexWaiter> = []
         /// The number of blocks that have left their place. It shows whether blocks end.
         var leaveCount = 0
         /// Whether ``watch()`` has a timer.
@@ -150,7 +150,7 @@ final class ReaderPool: Sendable {
             return true
         }
         if isIn { return }
-        let waiter = Waiter(scope)
+        let waiter = MutexWaiter(scope)
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 guard waiter.arm(continuation) else { return continuation.resume(throwing: CancellationError()) }

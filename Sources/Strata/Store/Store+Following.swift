@@ -6,14 +6,14 @@ extension Store {
     ///
     /// - Returns: false if the file must be looked at again.
     @discardableResult
-    func following(_ takeIn: (Store) throws -> Void) -> Bool {
+    func following(_ absorb: (Store) throws -> Void) -> Bool {
         do {
-            try takeIn(self)
+            try absorb(self)
             layers.note(failure: nil)
         } catch {
             let error = StrataError(grdb: error)
             if error.code == .closed { return true }
-            if error.isOfAccess {
+            if error.isAccessFailure {
                 telemetry.logger?.warning("new commits cannot be read from the store at this moment: \(error)")
                 return false
             }

@@ -8,7 +8,7 @@ import Synchronization
 final class Store: Sendable {
     let schema: Schema
     let identity: StoreIdentity
-    let layers: LayerStore
+    let layers: LayerRegistry
     let ids: IDSource
     let retention: HistoryRetention
     let telemetry: Telemetry
@@ -56,7 +56,7 @@ final class Store: Sendable {
             cancellation.finish()
             writer = opened.writer
             identity = opened.identity
-            layers = LayerStore(sequence: opened.sequence)
+            layers = LayerRegistry(sequence: opened.sequence)
             readers = ReaderPool(
                 writer,
                 limit: max(1, configuration.maximumReaderCount),
@@ -129,7 +129,7 @@ final class Store: Sendable {
     /// Reads a state of the store that is not older than the state that the layers know, on a separate connection.
     ///
     /// The read must not reset the layers to a state before a commit that they have applied meanwhile. `body` checks
-    /// this while it holds the layers, with ``LayerStore/standing(on:_:_:)``. If `body` returns nil, it is called again
+    /// this while it holds the layers, with ``LayerRegistry/rebasing(onto:_:_:)``. If `body` returns nil, it is called again
     /// with a newer state.
     ///
     /// - Parameter context: the name of the context that reads, for the log.
@@ -143,7 +143,7 @@ final class Store: Sendable {
             while true {
                 let reading = LayerReading(connection: reader.connection, sequence: try reader.begin())
                 if let result = try body(reading) { return result }
-                LayerStore.waitForCommit()
+                LayerRegistry.waitForCommit()
             }
         } catch {
             throw StrataError(grdb: error)
@@ -208,12 +208,12 @@ final class Store: Sendable {
         afterCommit: (_ isCommitted: Bool) -> Void = { _ in }
     ) throws {
         try checkOpen()
-        if !isAhead { writer.turnstile.pass() }
+        if !isAhead { writer.backpressure.waitWhileHeld() }
         try writer.write(for: context(), body, beforeCommit: beforeCommit, afterCommit: afterCommit)
     }
 
     /// Blocks other writers of this process while it is held.
-    var turnstile: WriterTurnstile { writer.turnstile }
+    var backpressure: WriterBackpressure { writer.backpressure }
 
     // MARK: Closing
 

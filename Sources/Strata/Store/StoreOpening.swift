@@ -122,8 +122,8 @@ struct StoreOpening {
         }
         guard let found else { throw StoreIdentity.damaged }
         try setUp(connection)
-        for (_, follower) in schema.followers {
-            for statement in follower.guards { try connection.execute(statement) }
+        for (_, hook) in schema.commitHooks {
+            for statement in hook.guards { try connection.execute(statement) }
         }
         let writing = Connection(pointer, found.identity)
         // A connection has room for one trace. On a connection of the user, this is the user's trace.

@@ -25,7 +25,7 @@ final class StoreWriter: Sendable {
     /// The snapshots of the readers of this store.
     let snapshots: OpenSnapshots
     let journal: Journal
-    let turnstile = WriterTurnstile()
+    let backpressure = WriterBackpressure()
 
     /// Creates the writer of a database.
     ///
@@ -220,7 +220,7 @@ final class OwedIDs {
 /// Makes other writers of this process wait for a block whose reads their commits have made stale again and again.
 ///
 /// Isolation: any.
-final class WriterTurnstile: Sendable {
+final class WriterBackpressure: Sendable {
     private let holders = DispatchGroup()
     private let isHeld = Atomic(false)
     private let state = Mutex((count: 0, isForced: false))
@@ -229,14 +229,14 @@ final class WriterTurnstile: Sendable {
     /// waiting for that writer.
     private static let patience = DispatchTimeInterval.seconds(2)
 
-    /// Waits until no block holds the turnstile. Blocks the thread.
-    func pass() {
+    /// Waits until no block holds other writers back. Blocks the thread.
+    func waitWhileHeld() {
         guard isHeld.load(ordering: .acquiring), !state.withLock({ $0.isForced }) else { return }
         guard holders.wait(timeout: .now() + Self.patience) == .timedOut else { return }
         state.withLock { $0.isForced = $0.count > 0 }
     }
 
-    func hold() {
+    func acquire() {
         holders.enter()
         state.withLock { state in
             state.count += 1
@@ -244,7 +244,7 @@ final class WriterTurnstile: Sendable {
         }
     }
 
-    func letGo() {
+    func release() {
         state.withLock { state in
             state.count -= 1
             guard state.count == 0 else { return }

@@ -34,9 +34,9 @@ extension ObjectContext {
     /// block. Values in ``state`` and your own variables are not restored.
     ///
     /// - Returns: the result of the block.
-    /// - Throws: errors thrown by the block. A commit or batch in the block throws `misuse`, because changes on disk
-    ///   cannot be taken back. If the store cannot be read during the restore, ``ContextStack/failures`` reports the
-    ///   error.
+    /// - Throws: errors thrown by the block. A commit or batch in the block throws `invalidState`, because changes on
+    ///   disk cannot be taken back. If the store cannot be read during the restore, ``ContextStack/failures`` reports
+    ///   the error.
     /// - Complexity: O(restored rows). A block that returns adds O(log changes) to its own cost.
     public func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isEnded else { throw Self.endedError }
@@ -92,11 +92,11 @@ extension ObjectContext {
 
     /// Refuses a commit inside a savepoint.
     ///
-    /// - Throws: `misuse` inside a savepoint.
+    /// - Throws: `invalidState` inside a savepoint.
     func checkNoSavepoint() throws {
         guard !savepoints.isEmpty else { return }
         throw StrataError(
-            .misuse,
+            .invalidState,
             "Inside of a savepoint nothing can be committed, since what is on disk cannot be taken back. Commit after it."
         )
     }

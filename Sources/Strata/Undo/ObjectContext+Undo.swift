@@ -80,11 +80,11 @@ extension ObjectContext {
 
     /// Reads the externally stored bytes that these changes replace or delete. After the commit, the store no longer
     /// has these bytes.
-    func keepBytes(of parts: [Int: any AnyPart]) {
+    func keepBytes(of parts: [Int: any AnyRowChanges]) {
         for (entity, part) in parts where store.schema.keepsBytes[entity] && part.kinds != .insert {
             let entity = store.schema.entities[entity]
             do {
-                if let connection = view?.reader.connection {
+                if let connection = snapshot?.reader.connection {
                     try entity.keepBytes(of: part, connection)
                 } else {
                     try store.reading(for: reference.label) { connection, _ in
@@ -118,9 +118,9 @@ extension ObjectContext {
 }
 
 extension Entity {
-    func keepBytes(of part: any AnyPart, _ connection: Connection) throws {
+    func keepBytes(of part: any AnyRowChanges, _ connection: Connection) throws {
         for change in part.typed(Row.self).changes where change.kind != .insert {
-            let before = change.kind == .delete ? change.lastSeen : change.base?.seen
+            let before = change.kind == .delete ? change.lastSeen : change.base?.original
             let columns = change.kind == .delete ? info.externals : info.externals.intersection(change.columns)
             for column in columns {
                 guard let external = before?._$external(at: column), external.data == nil else { continue }
@@ -131,31 +131,31 @@ extension Entity {
 }
 
 extension ObjectTracker {
-    func undo(_ part: any AnyPart, of group: UndoHistory.Group, _ context: ObjectContext) throws {
+    func undo(_ part: any AnyRowChanges, of group: UndoHistory.Group, _ context: ObjectContext) throws {
         let part = part.typed(Object.Row.self)
         for change in part.changes {
             switch change.kind {
-            case .insert, .restore: try undoInsert(change, context)
-            case .update, .orphan: try undoUpdate(change, context)
+            case .insert, .undelete: try undoInsert(change, context)
+            case .update, .updateOfDeleted: try undoUpdate(change, context)
             // `undoDeletes` handles all deletes at once, below.
             case .delete: break
             // The object was inserted and deleted within the same publication.
-            case .withdrawn: break
+            case .cancelledInsert: break
             }
         }
         if part.kinds.contains(.delete) { try undoDeletes(part.changes.filter { $0.kind == .delete }, context) }
     }
 
     private func undoInsert(_ change: Change<Object.Row>, _ context: ObjectContext) throws {
-        guard let object = try context.object(change.row._$number, entity: entity, Object.self) else { return }
+        guard let object = try context.object(change.row._$id, entity: entity, Object.self) else { return }
         // The delete rules are not applied here. Undoing the edits that followed the insert has the same effect.
         noteDifferences(nil, object)
         delete(object, in: context)
     }
 
     private func undoUpdate(_ change: Change<Object.Row>, _ context: ObjectContext) throws {
-        guard let before = change.base?.seen,
-            let object = try context.object(change.row._$number, entity: entity, Object.self)
+        guard let before = change.base?.original,
+            let object = try context.object(change.row._$id, entity: entity, Object.self)
         else { return }
         let columns = change.columns.subtracting(object._$row._$differences(from: change.row))
         for column in columns.intersection(before._$differences(from: change.row)) {
@@ -171,15 +171,15 @@ extension ObjectTracker {
     /// deleted the row too.
     private func undoDeletes(_ deletes: [Change<Object.Row>], _ context: ObjectContext) throws {
         let index = entity.info.index
-        let gone = try deletes.filter { try context.object($0.row._$number, entity: entity, Object.self) == nil }
+        let gone = try deletes.filter { try context.object($0.row._$id, entity: entity, Object.self) == nil }
         context.publish()
         let layers = context.store.layers.state.withLock { $0.layers }
         var own: [Change<Object.Row>] = []
         var others: [Change<Object.Row>] = []
         for change in gone {
-            let number = change.row._$number
+            let number = change.row._$id
             if layers.isInserted(number, entity: index, by: context.id) {
-                bringBack(change.lastSeen, context)
+                reinsert(change.lastSeen, context)
             } else if layers.topKind(of: number, entity: index, in: [context.id]) == .delete {
                 own.append(change)
             } else {
@@ -187,25 +187,25 @@ extension ObjectTracker {
             }
         }
         if !own.isEmpty {
-            let back = try context.takeBackDeletes(of: Part(unsorted: own), entity: index)
-            others += own.filter { !back.contains($0.row._$number) }
-            let undone = own.filter { back.contains($0.row._$number) }
+            let back = try context.cancelDeletes(of: RowChanges(unsorted: own), entity: index)
+            others += own.filter { !back.contains($0.row._$id) }
+            let undone = own.filter { back.contains($0.row._$id) }
             // The removal is not an edit, but redo must know of it.
             if !undone.isEmpty {
-                context.undoHistory.record([index: Part(unsorted: undone.map { .insert($0.lastSeen) })])
+                context.undoHistory.record([index: RowChanges(unsorted: undone.map { .insert($0.lastSeen) })])
             }
         }
-        for change in others { restore(change.lastSeen, context) }
+        for change in others { undelete(change.lastSeen, context) }
     }
 }
 
 extension ObjectContext {
-    /// Removes deletes from this context's layer, so that their rows are visible again. Returns the numbers of the rows
+    /// Removes deletes from this context's layer, so that their rows are visible again. Returns the ids of the rows
     /// that are visible.
-    func takeBackDeletes<Row: StoredRow>(of part: Part<Row>, entity: Int) throws -> Set<Int64> {
+    func cancelDeletes<Row: StoredRow>(of part: RowChanges<Row>, entity: Int) throws -> Set<Int64> {
         var back: Set<Int64> = []
         try editLayer { reading in
-            guard let done = try store.layers.takeBackDeletes(of: part, entity: entity, in: id, store.schema, reading)
+            guard let done = try store.layers.cancelDeletes(of: part, entity: entity, in: id, store.schema, reading)
             else { return nil }
             back = done.back
             return !done.taken.isEmpty
@@ -215,25 +215,25 @@ extension ObjectContext {
 }
 
 extension JoinTracker {
-    func undo(_ part: any AnyPart, of group: UndoHistory.Group, _ context: ObjectContext) throws {
+    func undo(_ part: any AnyRowChanges, of group: UndoHistory.Group, _ context: ObjectContext) throws {
         // If several rows represented the same member, the row that queries showed is restored first.
         for change in part.typed(JoinRow.self).changes.sorted(by: comesFirst) {
             let rows = try context.joinRows(entity, JoinRow.Column.left, change.row.left)
                 .filter { $0.right == change.row.right }
             // A parent context may have added the same member with a different row.
-            let own = rows.first { $0._$number == change.row._$number }
+            let own = rows.first { $0._$id == change.row._$id }
             let current = own ?? rows.first
             switch change.kind {
-            case .insert, .restore: if let current { delete(current, context) }
-            case .update, .orphan: if let current { undoMove(change, current, context) }
+            case .insert, .undelete: if let current { delete(current, context) }
+            case .update, .updateOfDeleted: if let current { undoMove(change, current, context) }
             case .delete:
                 if current == nil {
                     try undoRemoval(of: change.lastSeen, context)
-                } else if own == nil, rows.contains(where: { group.hasDeleted($0._$number, of: entity) }) {
+                } else if own == nil, rows.contains(where: { group.hasDeleted($0._$id, of: entity) }) {
                     // Both rows are restored as they were.
                     try context.restoreDuplicate(change.lastSeen, entity)
                 }
-            case .withdrawn: break
+            case .cancelledInsert: break
             }
         }
     }
@@ -241,13 +241,13 @@ extension JoinTracker {
     /// Whether queries showed `first` rather than `second`, if both rows represent the same member (see
     /// ``Overlay/row(ofPair:_:entity:)``). For rows of different members the order does not matter.
     private func comesFirst(_ first: Change<JoinRow>, _ second: Change<JoinRow>) -> Bool {
-        func isPending(_ change: Change<JoinRow>) -> Bool { change.base.map { !$0.isStoredAsSeen } ?? true }
-        return isPending(first) == isPending(second) ? first.row._$number > second.row._$number : isPending(first)
+        func isPending(_ change: Change<JoinRow>) -> Bool { change.base.map { !$0.storeEqualsOriginal } ?? true }
+        return isPending(first) == isPending(second) ? first.row._$id > second.row._$id : isPending(first)
     }
 
     /// Moves a member back to its earlier position, unless it was moved again since.
     private func undoMove(_ change: Change<JoinRow>, _ current: JoinRow, _ context: ObjectContext) {
-        guard let before = change.base?.seen else { return }
+        guard let before = change.base?.original else { return }
         var row = current
         row._$copy(change.columns.subtracting(current._$differences(from: change.row)), from: before)
         update(current, to: row, context)
@@ -258,6 +258,6 @@ extension JoinTracker {
         for reference in context.store.schema.entities[entity].info.outgoing {
             guard try context.anyObject(row.end(reference.column), entity: reference.destination) != nil else { return }
         }
-        if try context.restoreMember(row, entity) { context.recordBroughtBack(row, entity) }
+        if try context.restoreMember(row, entity) { context.recordUndelete(row, entity) }
     }
 }

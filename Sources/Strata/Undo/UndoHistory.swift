@@ -7,11 +7,11 @@ struct UndoHistory {
     struct Group {
         var name: String?
         /// In the order in which they were made; each step by entity.
-        var steps: [[Int: any AnyPart]] = []
+        var steps: [[Int: any AnyRowChanges]] = []
 
-        func hasDeleted(_ number: Int64, of entity: Int) -> Bool {
+        func hasDeleted(_ id: Int64, of entity: Int) -> Bool {
             steps.contains { step in
-                guard let part = step[entity], let index = part.index(of: number) else { return false }
+                guard let part = step[entity], let index = part.index(of: id) else { return false }
                 return part.kind(at: index) == .delete
             }
         }
@@ -34,7 +34,7 @@ struct UndoHistory {
     var undoName: String? { open == nil ? undoable.last?.name : open?.name }
     var canUndo: Bool { open != nil || !undoable.isEmpty }
 
-    mutating func record(_ parts: [Int: any AnyPart]) {
+    mutating func record(_ parts: [Int: any AnyRowChanges]) {
         open = open ?? Group()
         open?.steps.append(parts)
         if mode == .editing { redoable.removeAll() }

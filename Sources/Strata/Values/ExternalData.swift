@@ -82,27 +82,27 @@ extension Model {
         guard let context = _$link.context else { return nil }
         do {
             // The order matters: acquiring the snapshot may refresh the object's row, which is read next.
-            let view = try context.currentView()
+            let snapshot = try context.currentSnapshot()
             guard let external = _$row._$external(at: column) else { return nil }
             if let content = external.data { return content }
-            if let content = try view.reader.connection.content(of: external) {
+            if let content = try snapshot.reader.connection.content(of: external) {
                 external.keep(content)
                 return content
             }
             // The bytes of a deleted object are deleted with the object, so missing bytes are an error only for other
             // objects.
             if !isDeleted {
-                let isBroughtBack = view.layers.contains(
-                    .restore,
-                    of: id.number,
+                let isUndeleted = snapshot.layers.contains(
+                    .undelete,
+                    of: id.rawValue,
                     entity: Int(_$state.entity),
                     in: context.path
                 )
                 throw ExternalData.lost(
                     Self._$schema.columns[column].name,
-                    of: id.number,
+                    of: id.rawValue,
                     Self._$schema.name,
-                    isBroughtBack: isBroughtBack
+                    isUndeleted: isUndeleted
                 )
             }
         } catch {
@@ -115,19 +115,19 @@ extension Model {
 extension ExternalData {
     /// The error for bytes that a row refers to but the store does not have.
     ///
-    /// - Parameter isBroughtBack: whether this context restored the object over a delete. Once another context has
+    /// - Parameter isUndeleted: whether this context restored the object over a delete. Once another context has
     ///   committed the delete, bytes that were not read before the commit are gone.
-    static func lost(_ column: String, of number: Int64, _ model: String, isBroughtBack: Bool = false)
+    static func lost(_ column: String, of number: Int64, _ model: String, isUndeleted: Bool = false)
         -> StrataError
     {
         StrataError(
-            isBroughtBack ? .conflict : .damagedStore,
-            isBroughtBack
+            isUndeleted ? .conflict : .damagedStore,
+            isUndeleted
                 ? "The bytes of \(model).\(column) are gone: the object was brought back here, and is deleted elsewhere. Set them anew, "
                     + "or roll the object back."
                 : "The bytes of \(model).\(column) are not in the store. Was it changed by another program?",
             details: [
-                StrataError.Detail(model: model, number: number, column: column, message: "has lost its bytes")
+                StrataError.Detail(model: model, id: number, column: column, message: "has lost its bytes")
             ]
         )
     }

@@ -28,7 +28,7 @@ public enum RowSupport {
     /// A reference in the form in which the store keeps it: the number of the id, or NULL for nil.
     @inlinable
     public static func stored<Object: Model>(_ id: ObjectID<Object>?) throws -> StoredValue {
-        id.map { .integer($0.number) } ?? .null
+        id.map { .integer($0.rawValue) } ?? .null
     }
 
     /// The attribute's value, converted from the form in which the store keeps it.
@@ -70,8 +70,8 @@ public enum RowSupport {
     ) throws -> ObjectID<Object>? {
         switch stored {
         case .null: return nil
-        case .integer(let number) where ObjectID<Object>.numbers.contains(number):
-            return ObjectID(number: number, fingerprint: owner.fingerprint)
+        case .integer(let number) where ObjectID<Object>.rawValues.contains(number):
+            return ObjectID(rawValue: number, fingerprint: owner.fingerprint)
         default: throw undecodable(stored, as: ObjectID<Object>.self, at: column, of: owner)
         }
     }
@@ -108,7 +108,7 @@ public enum RowSupport {
     /// The error for a column that the model does not have.
     public static func noColumn<Owner: Model>(_ column: Int, of owner: Owner.Type) -> StrataError {
         StrataError(
-            .misuse,
+            .invalidState,
             "\(Owner._$schema.name) has \(Owner._$schema.columns.count) columns, and \(column) is the index of none."
         )
     }
@@ -121,6 +121,6 @@ public enum RowSupport {
     ) -> StrataError {
         let schema = Owner._$schema
         return UndecodableValue(value: stored, type: "\(Value.self)", column: schema.columns[column].name)
-            .error(of: schema, number: owner.number)
+            .error(of: schema, number: owner.rawValue)
     }
 }

@@ -22,7 +22,7 @@ struct UndecodableValue: Error, CustomStringConvertible {
             .undecodable,
             "The value \(value) for \(model.name).\(column) is no \(type). Was the file changed by another program?",
             details: [
-                StrataError.Detail(model: model.name, number: number, column: column, message: "cannot be \(value)")
+                StrataError.Detail(model: model.name, id: number, column: column, message: "cannot be \(value)")
             ],
             underlying: self
         )

@@ -7,15 +7,15 @@ struct AccountSetup {
     private let account: String
     private let remote: any Remote
     private let names: NameRule?
-    private let isSealed: Bool
+    private let isEncrypted: Bool
 
-    init(_ stack: ContextStack, _ account: String, _ remote: any Remote, _ names: NameRule?, isSealed: Bool) {
+    init(_ stack: ContextStack, _ account: String, _ remote: any Remote, _ names: NameRule?, isEncrypted: Bool) {
         (self.stack, self.account, self.remote, self.names) = (stack, account, remote, names)
-        self.isSealed = isSealed
+        self.isEncrypted = isEncrypted
     }
 
-    func facts() async throws -> AccountFacts {
-        if let facts = try await find() { return facts }
+    func accountInfo() async throws -> AccountInfo {
+        if let info = try await find() { return info }
         // If the remote cannot be reached, the default capabilities apply, which fit most remotes.
         let capabilities = (try? await remote.capabilities()) ?? RemoteCapabilities()
         let rule = names ?? NameRule(isCaseSensitive: capabilities.isCaseSensitive)
@@ -23,13 +23,13 @@ struct AccountSetup {
             return try await make(rule, capabilities)
         } catch let error as StrataError where error.code == .notUnique {
             // Another process has created the account meanwhile.
-            guard let facts = try await find() else { throw error }
-            return facts
+            guard let info = try await find() else { throw error }
+            return info
         }
     }
 
-    private func find() async throws -> AccountFacts? {
-        let (account, name, isSealed) = (account, remote.name, isSealed)
+    private func find() async throws -> AccountInfo? {
+        let (account, name, isEncrypted) = (account, remote.name, isEncrypted)
         return try await stack.overStore { context in
             guard let record = try context.first(.account(account)) else { return nil }
             try record.checkWhole()
@@ -40,22 +40,22 @@ struct AccountSetup {
                 )
             }
             // An application that omits the keys must not upload content unencrypted that is encrypted so far.
-            guard isSealed || !record.isSealed else {
+            guard isEncrypted || !record.isSealed else {
                 throw CloudError(
-                    .sealingMissing,
-                    "The account '\(account)' seals its content. Open it with `sealing:`, or take another id for one that does not."
+                    .encryptionMissing,
+                    "The account '\(account)' encrypts its content. Open it with `encryption:`, or take another id for one that does not."
                 )
             }
-            if record.isSealed != isSealed {
-                record.isSealed = isSealed
+            if record.isSealed != isEncrypted {
+                record.isSealed = isEncrypted
                 try context.commit()
             }
-            return AccountFacts(record)
+            return AccountInfo(record)
         }
     }
 
-    private func make(_ rule: NameRule, _ capabilities: RemoteCapabilities) async throws -> AccountFacts {
-        let (account, name, isSealed) = (account, remote.name, isSealed)
+    private func make(_ rule: NameRule, _ capabilities: RemoteCapabilities) async throws -> AccountInfo {
+        let (account, name, isEncrypted) = (account, remote.name, isEncrypted)
         return try await stack.overStore { context in
             var numbers: [Trunk: Int64] = [:]
             for trunk in Trunk.allCases {
@@ -69,7 +69,7 @@ struct AccountSetup {
                         trunkKey: "\(account)/\(trunk.rawValue)"
                     )
                 )
-                numbers[trunk] = node.id.number
+                numbers[trunk] = node.id.rawValue
                 guard trunk != .detached else { continue }
                 let there = RemoteNode(account: account, segment: trunk.rawValue, isFolder: true, isCertain: false)
                 try context.insert(there, as: node.id.counterpart(RemoteNode.self))?.node = node
@@ -80,7 +80,7 @@ struct AccountSetup {
                     remote: name,
                     isCaseSensitive: rule.isCaseSensitive,
                     keepsRecords: capabilities.keepsRecords,
-                    isSealed: isSealed,
+                    isSealed: isEncrypted,
                     home: numbers[.home] ?? 0,
                     prefs: numbers[.prefs] ?? 0,
                     inbox: numbers[.inbox] ?? 0,
@@ -89,7 +89,7 @@ struct AccountSetup {
                 )
             )
             try context.commit()
-            return AccountFacts(record)
+            return AccountInfo(record)
         }
     }
 }

@@ -59,7 +59,7 @@ final class AfterCommits: Sendable {
                 } catch is CancellationError {
                     // The account is closed.
                 } catch {
-                    account.push.stack.log(
+                    account.uploads.stack.log(
                         .warning,
                         "an afterCommit body of the account '\(account.id)' has thrown: \(error)"
                     )

@@ -37,75 +37,75 @@ extension CloudAccount {
     /// - Complexity: O(failed and held operations) for each check. A long wait checks ten times a second.
     public func waitUntilIdle() async throws {
         var pause = Duration.milliseconds(1)
-        var last: Standing?
+        var last: RemainingWork?
         while true {
-            await settle()
-            let standing = try await standing()
+            await waitForCurrentWork()
+            let remaining = try await remainingWork()
             // Work that ended during the first check may have started other work, which the second check finds.
-            if let standing, let last, standing.isSame(as: last) {
-                guard let error = standing.error(of: self) else { return }
+            if let remaining, let last, remaining.isSame(as: last) {
+                guard let error = remaining.error(of: self) else { return }
                 throw error
             }
             let isFirst = last == nil
-            last = standing
-            if standing != nil, isFirst { continue }
+            last = remaining
+            if remaining != nil, isFirst { continue }
             try await Task.sleep(for: pause)
             pause = min(pause * 2, .milliseconds(100))
         }
     }
 
-    private func settle() async {
-        await push.settle()
-        await pusher.failed.settle()
-        await pusher.holders.settle()
-        await marked.settle()
+    private func waitForCurrentWork() async {
+        await uploads.waitForPasses()
+        await pusher.failed.waitUntilIdle()
+        await pusher.holders.waitUntilIdle()
+        await marked.waitUntilIdle()
     }
 
     /// The remaining work, if only an outside event can continue it; nil if any of the work continues without one.
-    private func standing() async throws -> Standing? {
-        if let standing = try await standingWhileAway() { return standing }
+    private func remainingWork() async throws -> RemainingWork? {
+        if let remaining = try await remainingWorkDuringOutage() { return remaining }
         do {
-            guard try await !push.isWorking() || isSuspended else { return nil }
+            guard try await !uploads.isWorking() || isSuspended else { return nil }
         } catch let error as PipelineError where error.code == .closed { throw CloudError.closedAccount }
-        var standing = Standing()
-        let pullStanding = pulls.standing
-        switch pullStanding {
+        var remaining = RemainingWork()
+        let pullStatus = pulls.status
+        switch pullStatus {
         case .busy: return nil
-        case .failed(let error) where pulls.isPeriodic: standing.add("the last pull has failed: \(error)", error)
+        case .failed(let error) where pulls.isPeriodic: remaining.add("the last pull has failed: \(error)", error)
         case .failed, .suspended, .idle: break
         }
-        let (facts, policy, isSuspended, isInboxAway) = (facts, downloads.policy, isSuspended, pusher.inboxes.isAnyAway)
-        let found = try await push.stack.overStore { context in
-            try IdleLook(CloudContext(context, facts), isSuspended: isSuspended, isInboxAway: isInboxAway)
-                .look(pullStanding, policy)
+        let (info, policy, isSuspended, isInboxAway) = (info, downloads.policy, isSuspended, pusher.inboxes.isAnyAway)
+        let found = try await uploads.stack.overStore { context in
+            try IdleLook(CloudContext(context, info), isSuspended: isSuspended, isInboxAway: isInboxAway)
+                .look(pullStatus, policy)
         }
-        guard let found, !facts.afterCommits.isBusy else { return nil }
-        standing.add(found)
-        return standing
+        guard let found, !info.afterCommits.isBusy else { return nil }
+        remaining.add(found)
+        return remaining
     }
 
     /// The operations that wait for an unreachable remote.
     ///
     /// The result is nil if the remote is not known to be unreachable, or if no operations are queued.
-    private func standingWhileAway() async throws -> Standing? {
+    private func remainingWorkDuringOutage() async throws -> RemainingWork? {
         guard let error = outage?.error, error.code == .unreachable else { return nil }
-        let facts = facts
-        let nodes = try await push.stack.overStore { context in
-            let pipeline = facts.pipeline
+        let info = info
+        let nodes = try await uploads.stack.overStore { context in
+            let pipeline = info.pipeline
             let operations = try context.fetch(QueuedOperation.where { $0.pipeline == pipeline }.limit(1_000))
             return try operations.map { try $0.payload(as: CloudWork.self).node }
         }
         if nodes.isEmpty { return nil }
-        var standing = Standing()
-        standing.add("the network (the remote cannot be reached: \(error.message))", error)
-        standing.add(nodes)
-        return standing
+        var remaining = RemainingWork()
+        remaining.add("the network (the remote cannot be reached: \(error.message))", error)
+        remaining.add(nodes)
+        return remaining
     }
 
-    private var isSuspended: Bool { push.suspensions > 0 || push.stack.pipelines.suspensions > 0 }
+    private var isSuspended: Bool { uploads.suspensions > 0 || uploads.stack.pipelines.suspensions > 0 }
 
     /// The remaining work that only an outside event can continue.
-    struct Standing: Sendable {
+    struct RemainingWork: Sendable {
         private(set) var reasons: [String] = []
         private(set) var nodes: [Int64] = []
         private(set) var underlying: (any Error)?
@@ -121,7 +121,7 @@ extension CloudAccount {
             }
         }
 
-        mutating func add(_ other: Standing) {
+        mutating func add(_ other: RemainingWork) {
             reasons += other.reasons
             add(other.nodes)
             underlying = underlying ?? other.underlying
@@ -130,7 +130,7 @@ extension CloudAccount {
         /// The maximum number of nodes in the error.
         private static let most = 1000
 
-        func isSame(as other: Standing) -> Bool { reasons == other.reasons && nodes == other.nodes }
+        func isSame(as other: RemainingWork) -> Bool { reasons == other.reasons && nodes == other.nodes }
 
         func error(of account: CloudAccount) -> CloudError? {
             guard !reasons.isEmpty else { return nil }

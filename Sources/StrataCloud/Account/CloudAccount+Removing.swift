@@ -19,9 +19,10 @@ extension CloudAccount {
     /// - Parameters:
     ///   - stack: the stack.
     ///   - id: the id of the account.
-    ///   - discardsUnsent: whether queued operations are discarded. If false, any queued operation throws `unsentWork`.
+    ///   - discardsUnsent: whether queued operations are discarded. If false, any queued operation throws
+    ///     `pendingUploads`.
     ///   - cacheFolder: the cache folder that the account was opened with.
-    /// - Throws: ``CloudError`` with `noSuchAccount`, or with `unsentWork`, after which nothing has changed;
+    /// - Throws: ``CloudError`` with `noSuchAccount`, or with `pendingUploads`, after which nothing has changed;
     ///   `PipelineError` with `alreadyOpen` if the account is open in this process; the errors of the store and of the
     ///   cache.
     /// - Complexity: O(nodes and operations of the account).
@@ -31,18 +32,18 @@ extension CloudAccount {
         discardsUnsent: Bool = false,
         cacheFolder: URL? = nil
     ) async throws {
-        let facts = try await stack.overStore { AccountFacts(try $0.accountRecord(id)) }
+        let info = try await stack.overStore { AccountInfo(try $0.accountRecord(id)) }
         // The open pipeline prevents other callers from opening the account meanwhile.
         let closed: Pipeline
         do {
-            closed = try await Pipeline.open(stack, named: facts.pipeline, isSuspended: true) {
+            closed = try await Pipeline.open(stack, named: info.pipeline, isSuspended: true) {
                 (_: Attempt<CloudWork>) in .skip
             }
         } catch let error as PipelineError where error.code == .alreadyOpen { throw openError(id) }
         do {
-            let removal = AccountRemoval(stack: stack, facts: facts)
+            let removal = AccountRemoval(stack: stack, info: info)
             try await removal.begin(discardsUnsent: discardsUnsent)
-            try await removal.leaveOutAll()
+            try await removal.skipAll()
             try await removeFiles(of: id, in: Downloads.folder(cacheFolder, of: stack))
             try await removal.finish()
         } catch {
@@ -69,18 +70,18 @@ extension CloudAccount {
 /// Removes an account from a store. The account's record is deleted last.
 private struct AccountRemoval {
     let stack: ContextStack
-    let facts: AccountFacts
+    let info: AccountInfo
 
     /// Records that the account must not be opened any more.
     func begin(discardsUnsent: Bool) async throws {
-        let (account, name) = (facts.account, facts.pipeline)
+        let (account, name) = (info.account, info.pipeline)
         try await stack.overStore { context in
             let record = try context.accountRecord(account)
             guard !record.isBeingRemoved else { return }
             let count = discardsUnsent ? 0 : try context.count(QueuedOperation.where { $0.pipeline == name })
             guard count == 0 else {
                 throw CloudError(
-                    .unsentWork,
+                    .pendingUploads,
                     "\(count) operations of the account '\(account)' are queued. Open it until they are done, or discard them."
                 )
             }
@@ -90,7 +91,7 @@ private struct AccountRemoval {
     }
 
     func finish() async throws {
-        let (account, name) = (facts.account, facts.pipeline)
+        let (account, name) = (info.account, info.pipeline)
         try await stack.overStore { context in
             try context.batchDelete(FinishedOperation.where { $0.pipeline == name })
             try context.batchDelete(CloudConflict.where { $0.account == account })
@@ -103,10 +104,10 @@ private struct AccountRemoval {
         }
     }
 
-    func leaveOutAll() async throws {
+    func skipAll() async throws {
         var before = Int.max
         while true {
-            let count = try await leaveOut()
+            let count = try await skipBatch()
             if count == 0 { return }
             // An operation that another process runs is skipped after that process notices the skip, or after its lease
             // has expired.
@@ -118,8 +119,8 @@ private struct AccountRemoval {
     /// Skips up to 500 queued operations, dependent ones first.
     ///
     /// - Returns: the number of queued operations before this commit.
-    private func leaveOut() async throws -> Int {
-        let name = facts.pipeline
+    private func skipBatch() async throws -> Int {
+        let name = info.pipeline
         return try await stack.overStore { context in
             let query = QueuedOperation.where { $0.pipeline == name }
             let operations = try context.fetch(query.sorted { $0.commit.descending }.limit(Self.portion))
@@ -132,7 +133,7 @@ private struct AccountRemoval {
 
     /// Deletes the nodes from the bottom up: each pass deletes the nodes without children.
     private func removeNodes(_ context: ObjectContext) throws {
-        let account = facts.account
+        let account = info.account
         while true {
             let deleted = try context.batchDelete(
                 CloudNode.where { $0.account == account && $0.children.isEmpty }

@@ -17,7 +17,7 @@ public final class CloudAccount: Sendable {
     /// The list includes the models of ``Pipeline``.
     public static let models: [any Model.Type] =
         Pipeline.models + [
-            AccountRecord.self, CloudNode.self, RemoteNode.self, CloudAccess.self, PartialUpload.self,
+            AccountRecord.self, CloudNode.self, RemoteNode.self, ResourceAccess.self, PartialUpload.self,
             DownloadMark.self,
             CloudTag.self,
             CloudConflict.self,
@@ -27,10 +27,10 @@ public final class CloudAccount: Sendable {
     /// The account's id.
     public let id: String
     /// The pipeline that runs the queued operations, such as uploads.
-    public let push: Pipeline
+    public let uploads: Pipeline
     /// The account's remote.
     public let remote: any Remote
-    let facts: AccountFacts
+    let info: AccountInfo
     /// The downloads of content.
     public let downloads: Downloads
     let pulls: PullLoop
@@ -43,15 +43,15 @@ public final class CloudAccount: Sendable {
     private init(
         _ remote: any Remote,
         _ pusher: Pusher,
-        _ push: Pipeline,
+        _ uploads: Pipeline,
         _ pulls: PullLoop,
         _ downloads: Downloads,
         _ marked: MarkedDownloads
     ) {
         (self.downloads, self.marked) = (downloads, marked)
-        (id, facts, self.remote) = (pusher.facts.account, pusher.facts, remote)
+        (id, info, self.remote) = (pusher.info.account, pusher.info, remote)
         availability = pusher.availability
-        (self.pusher, self.push, self.pulls) = (pusher, push, pulls)
+        (self.pusher, self.uploads, self.pulls) = (pusher, uploads, pulls)
     }
 
     /// Opens an account: sets it up, or resumes its earlier work, including operations that are still queued.
@@ -62,7 +62,7 @@ public final class CloudAccount: Sendable {
     ///   - remote: the remote that stores the account's tree. The remote may be unreachable.
     ///   - handler: provides content, and is notified about the results for nodes.
     ///   - options: settings that differ from the defaults.
-    /// - Throws: ``CloudError`` with `modelsMissing`, `otherRemote` or `sealingMissing`; ``PipelineError`` with
+    /// - Throws: ``CloudError`` with `modelsMissing`, `otherRemote` or `encryptionMissing`; ``PipelineError`` with
     ///   `alreadyOpen`; the errors of the store.
     public static func open(
         _ stack: ContextStack,
@@ -74,28 +74,38 @@ public final class CloudAccount: Sendable {
         guard stack.knows(AccountRecord.self), stack.knows(QueuedOperation.self) else {
             throw CloudError(.modelsMissing, "Open the stack with `CloudAccount.models` beside your own.")
         }
-        let facts = try await AccountSetup(stack, id, remote, options.names, isSealed: options.sealing != nil).facts()
+        let info = try await AccountSetup(stack, id, remote, options.names, isEncrypted: options.encryption != nil)
+            .accountInfo()
         try await stack.overStore { context in
-            if try CloudContext(context, facts).sendOrphansAnew() { try context.commit() }
+            if try CloudContext(context, info).requeueOrphans() { try context.commit() }
         }
         let reachability =
             options.reachability ?? ManualConstraint(Constraint(rawValue: "reachable.\(id)"), isSatisfied: true)
-        let transfers = TransferBook(options.clock, maxUploadRate: options.maxUploadRate)
+        let transfers = TransferTracker(options.clock, maxUploadRate: options.maxUploadRate)
         let availability = RemoteAvailability(remote, options.retry, reachability, options.clock)
         let watched = WatchedRemote(CheckedRemote(remote), availability)
-        let downloads = Downloads(stack, facts, watched, availability, options, transfers)
+        let downloads = Downloads(stack, info, watched, availability, options, transfers)
         let marked = MarkedDownloads(downloads, handler, options)
-        let isFirstPullAwaited = options.pull.isPushWaiting
-        let puller = Puller(stack: stack, facts: facts, remote: watched, handler: handler)
+        let isFirstPullAwaited = options.pull.waitsForInitialPull
+        let puller = Puller(stack: stack, info: info, remote: watched, handler: handler)
         let pulls = PullLoop(puller, availability, options)
-        let pusher = Pusher(stack, facts, watched, handler, options, reachability, availability, transfers) {
+        let pusher = Pusher(
+            stack,
+            info,
+            remote: watched,
+            handler: handler,
+            options: options,
+            reachability: reachability,
+            availability: availability,
+            transfers: transfers
+        ) {
             pulls.beAwaited()
         }
-        let push: Pipeline
+        let uploads: Pipeline
         do {
-            push = try await Pipeline.open(
+            uploads = try await Pipeline.open(
                 stack,
-                named: facts.pipeline,
+                named: info.pipeline,
                 maxConcurrent: options.maxConcurrent,
                 retry: options.retry,
                 constraints: [reachability, pulls.awaited, pusher.credentials],
@@ -103,33 +113,33 @@ public final class CloudAccount: Sendable {
                 // No operation runs before all observers of the pipeline are set up.
                 isSuspended: true,
                 clock: options.clock
-            ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
+            ) { (attempt: Attempt<CloudWork>) in try await pusher.run(attempt) }
         } catch let error as PipelineError where error.code == .alreadyOpen { throw Self.openError(id) }
         // The option and the wait for the first pull each suspend the uploads once, so uploads begin after both have
         // ended.
-        if options.isSuspended, isFirstPullAwaited { push.suspend() }
-        let account = CloudAccount(remote, pusher, push, pulls, downloads, marked)
-        facts.afterCommits.open(account)
-        push.listen {
+        if options.isSuspended, isFirstPullAwaited { uploads.suspend() }
+        let account = CloudAccount(remote, pusher, uploads, pulls, downloads, marked)
+        info.afterCommits.open(account)
+        uploads.listen {
             [
                 weak transfers, weak holders = pusher.holders, weak failed = pusher.failed, weak pauses = pusher.pauses,
                 weak folders = pusher.missingFolders
             ] event in
-            transfers?.note(event)
-            holders?.note(event)
-            failed?.note(event)
-            pauses?.note(event)
-            folders?.note(event)
+            transfers?.handle(event)
+            holders?.handle(event)
+            failed?.handle(event)
+            pauses?.handle(event)
+            folders?.handle(event)
         }
         do { try await pusher.holders.sweep() } catch {
             stack.log(.info, "what holds messages that are sent stays until the account is opened again: \(error)")
         }
-        account.follow(stack)
+        account.subscribe(to: stack)
         await account.removeOrphans()
-        if !options.isSuspended, !isFirstPullAwaited { push.resume() }
+        if !options.isSuspended, !isFirstPullAwaited { uploads.resume() }
         pusher.failed.look()
         pulls.start { isFirst in
-            if isFirst, isFirstPullAwaited { push.resume() }
+            if isFirst, isFirstPullAwaited { uploads.resume() }
             marked.look()
         }
         // The observed objects keep their observers forever, so these closures capture the account's parts weakly.
@@ -137,39 +147,39 @@ public final class CloudAccount: Sendable {
             guard let pusher, pusher.reachability.isSatisfied else { return }
             pulls?.hasten()
             marked?.look()
-            pusher.abandoned.lookAnew()
+            pusher.abandoned.retryAborts()
         }
         availability.observe { [weak pusher, weak pulls, weak marked] in
             pulls?.availabilityChanged()
             guard let pusher, pusher.availability.isSatisfied else { return }
             marked?.look()
-            pusher.abandoned.lookAnew()
+            pusher.abandoned.retryAborts()
         }
         marked.look()
-        pusher.abandoned.lookAnew()
+        pusher.abandoned.retryAborts()
         return account
     }
 
     /// Subscribes to the commits of the store until the account is closed.
-    private func follow(_ stack: ContextStack) {
+    private func subscribe(to stack: ContextStack) {
         let listening = stack.listen {
             [weak abandoned = pusher.abandoned, weak failed = pusher.failed, weak marked] news in
-            abandoned?.note(news)
-            failed?.note(news)
-            marked?.note(news)
+            abandoned?.handle(news)
+            failed?.handle(news)
+            marked?.handle(news)
         }
         self.listening.withLock { $0 = listening }
     }
 
     /// Removes tags and marks that earlier versions have left without a node or section.
     private func removeOrphans() async {
-        let (stack, facts) = (push.stack, facts)
+        let (stack, info) = (uploads.stack, info)
         do {
             try stack.transact(author: "strata.cloud") { transaction in
-                try CloudNode.deleteOrphanedTags(of: facts.account, in: transaction)
+                try CloudNode.deleteOrphanedTags(of: info.account, in: transaction)
             }
             try await stack.overStore { context in
-                if try CloudContext(context, facts).removeMarksInVain() { try context.commit() }
+                if try CloudContext(context, info).removeMarksInVain() { try context.commit() }
             }
         } catch {
             stack.log(.info, "tags and marks without a node stay until the account is opened again: \(error)")
@@ -181,13 +191,13 @@ public final class CloudAccount: Sendable {
     /// - Parameter grace: how long running transfers may continue.
     public func close(grace: Duration = .zero) async {
         listening.withLock { $0 = nil }
-        facts.afterCommits.close()
+        info.afterCommits.close()
         await pulls.stop()
         await marked.stop()
         await pusher.abandoned.stop()
         await pusher.failed.stop()
-        await push.close(grace: grace)
-        await pusher.holders.settle()
+        await uploads.close(grace: grace)
+        await pusher.holders.waitUntilIdle()
         await downloads.close()
         downloads.transfers.close()
         availability.close()
@@ -223,8 +233,8 @@ public final class CloudAccount: Sendable {
     ///   ``PullPolicy/removalLimit``. Pass true after a person has confirmed the removals.
     /// - Returns: a summary of the changes found.
     /// - Throws: ``RemoteError``, with `inconsistentListing` if the remote does not list objects that it has;
-    ///   ``CloudError`` with `remoteUnfit` if the remote has lost everything, and with `tooManyRemovals`; errors of the
-    ///   store and of the handler. Earlier commits of the pull stay, and the next pull finds the rest.
+    ///   ``CloudError`` with `incompatibleRemote` if the remote has lost everything, and with `tooManyRemovals`; errors
+    ///   of the store and of the handler. Earlier commits of the pull stay, and the next pull finds the rest.
     /// - Complexity: O(nodes of the account), in memory as well.
     @discardableResult
     public func pull(ignoringRemovalLimit: Bool = false) async throws -> PullSummary {
@@ -255,8 +265,8 @@ public final class CloudAccount: Sendable {
     /// - Throws: the errors of the store.
     public func credentialsChanged() async throws {
         pusher.credentialsChanged()
-        let name = facts.pipeline
-        try await push.stack.overStore { context in
+        let name = info.pipeline
+        try await uploads.stack.overStore { context in
             let constraint = Self.credentials.rawValue
             for operation in try context.fetch(
                 QueuedOperation.where { $0.pipeline == name && $0.constraint == constraint }

@@ -17,7 +17,7 @@ public protocol CloudHandler: Sendable {
     /// An interrupted upload resumes only if the header is the same again, so do not include the current time.
     ///
     /// - Throws: any error. The upload is retried by the rules of the account's pipeline.
-    func header(for request: ContentRequest) async throws -> SealedHeader
+    func header(for request: ContentRequest) async throws -> EncryptedHeader
 
     /// Provides the remote of another account.
     ///
@@ -56,7 +56,7 @@ public protocol CloudHandler: Sendable {
     /// escaped form is `50%25 off`. See ``RemoteKey``.
     ///
     /// - Parameter keys: the keys of the ignored objects, starting with the trunk, such as `home/50% off`; in order.
-    func didLeaveOut(_ keys: [String])
+    func didIgnore(_ keys: [String])
 
     /// Called inside the commit that removes the mark of a section that was downloaded automatically, by the account's
     /// policy.
@@ -75,7 +75,7 @@ public protocol CloudHandler: Sendable {
 
 extension CloudHandler {
     /// Returns a header without dates and without application data.
-    public func header(for request: ContentRequest) async throws -> SealedHeader { SealedHeader() }
+    public func header(for request: ContentRequest) async throws -> EncryptedHeader { EncryptedHeader() }
 
     /// Returns nil.
     public func remote(of recipient: String, for account: String) async throws -> (any Remote)? { nil }
@@ -87,7 +87,7 @@ extension CloudHandler {
     public func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws {}
 
     /// Does nothing.
-    public func didLeaveOut(_ keys: [String]) {}
+    public func didIgnore(_ keys: [String]) {}
 
     /// Does nothing.
     public func didPull(_ change: PulledChange, in cloud: CloudContext) throws {}

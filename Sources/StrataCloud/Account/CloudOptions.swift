@@ -11,7 +11,7 @@ public struct CloudOptions: Sendable {
     ///
     /// With nil, content is uploaded unencrypted. An account that was once opened with keys must always be opened with
     /// keys.
-    public var sealing: ContentSealing?
+    public var encryption: ContentEncryption?
     /// The maximum number of concurrent operations; nil for any number.
     public var maxConcurrent: Int?
     /// When and how often failed operations are retried.
@@ -23,7 +23,7 @@ public struct CloudOptions: Sendable {
     ///
     /// Without a network, the account does not ask whether the remote is back. When the network returns, the account
     /// asks at once.
-    public var reachability: (any ConstraintObserver)?
+    public var reachability: (any ConstraintSource)?
     /// The size of a part in bytes.
     ///
     /// Files of two or more parts are uploaded in parts, and resumed, if the remote supports this. The remote may
@@ -46,7 +46,7 @@ public struct CloudOptions: Sendable {
     public var cacheFolder: URL?
     /// The maximum size of the cache in bytes.
     public var cacheLimit: Int64
-    /// Whether the account starts with suspended uploads, until `push.resume()`.
+    /// Whether the account starts with suspended uploads, until `uploads.resume()`.
     public var isSuspended: Bool
     /// The clock.
     public var clock: any PipelineClock
@@ -57,10 +57,10 @@ public struct CloudOptions: Sendable {
     /// Content is not encrypted, and nothing is pulled or downloaded automatically.
     public init(
         names: NameRule? = nil,
-        sealing: ContentSealing? = nil,
+        encryption: ContentEncryption? = nil,
         maxConcurrent: Int? = 8,
         retry: RetryPolicy = .standard,
-        reachability: (any ConstraintObserver)? = nil,
+        reachability: (any ConstraintSource)? = nil,
         partSize: Int64 = 16 << 20,
         maxConcurrentParts: Int = 4,
         maxUploadRate: Int? = nil,
@@ -72,7 +72,7 @@ public struct CloudOptions: Sendable {
         clock: any PipelineClock = .system
     ) {
         self.names = names
-        self.sealing = sealing
+        self.encryption = encryption
         self.maxConcurrent = maxConcurrent
         self.retry = retry
         self.reachability = reachability

@@ -13,9 +13,9 @@ struct IdleLook {
     }
 
     /// - Returns: the work that waits for an outside event; nil if any work continues without one.
-    func look(_ pulls: PullLoop.Standing, _ policy: DownloadPolicy) throws -> CloudAccount.Standing? {
-        var standing = CloudAccount.Standing()
-        let all = cloud.facts.pipeline
+    func look(_ pulls: PullLoop.Status, _ policy: DownloadPolicy) throws -> CloudAccount.RemainingWork? {
+        var remaining = CloudAccount.RemainingWork()
+        let all = cloud.info.pipeline
         let queued = QueuedOperation.where { $0.pipeline == all }
         let count = try cloud.context.count(queued)
         if count > 0 {
@@ -23,20 +23,20 @@ struct IdleLook {
             let ready = try cloud.context.count(queued.where { $0.status == .pending })
             if ready > 0 {
                 guard isSuspended else { return nil }
-                standing.add("\(ready) operations are ready, and the uploads are suspended")
+                remaining.add("\(ready) operations are ready, and the uploads are suspended")
             }
-            guard try lookAtHeld(queued, pulls, &standing), try lookAtFailed(queued, &standing) else { return nil }
-            if standing.reasons.isEmpty { standing.add("\(count) operations depend on some of another pipeline") }
+            guard try lookAtHeld(queued, pulls, &remaining), try lookAtFailed(queued, &remaining) else { return nil }
+            if remaining.reasons.isEmpty { remaining.add("\(count) operations depend on some of another pipeline") }
         }
-        try lookAtMarks(policy, &standing)
-        return standing
+        try lookAtMarks(policy, &remaining)
+        return remaining
     }
 
     /// - Returns: false if any of these operations continues without an outside event.
     private func lookAtHeld(
         _ queued: Query<QueuedOperation>,
-        _ pulls: PullLoop.Standing,
-        _ standing: inout CloudAccount.Standing
+        _ pulls: PullLoop.Status,
+        _ remaining: inout CloudAccount.RemainingWork
     ) throws -> Bool {
         var waiting: [UTF8Text: (count: Int, nodes: [Int64])] = [:]
         for row in try cloud.context.rows(queued.where { $0.status == .held }) {
@@ -48,14 +48,14 @@ struct IdleLook {
             if let node = Int64(row.lane) { waiting[reason]?.nodes.append(node) }
         }
         for (reason, found) in waiting.sorted(by: { $0.key < $1.key }) {
-            standing.add("\(found.count) operations wait for \(reason)")
-            standing.add(found.nodes)
+            remaining.add("\(found.count) operations wait for \(reason)")
+            remaining.add(found.nodes)
         }
         return true
     }
 
     /// The outside event that an operation waits for; nil if the operation continues without one.
-    private func reason(_ row: QueuedOperation.Row, _ pulls: PullLoop.Standing) throws -> String? {
+    private func reason(_ row: QueuedOperation.Row, _ pulls: PullLoop.Status) throws -> String? {
         switch row.constraint.map({ Constraint(rawValue: $0) }) {
         case CloudAccount.credentials: return "other credentials, or a key (`credentialsChanged()`)"
         case CloudAccount.conflict: return "a decision about a conflict (`resolve(_:_:)`)"
@@ -65,11 +65,11 @@ struct IdleLook {
             case .failed(let error): return "a pull, and the last one has failed (\(error))"
             case .busy, .idle: return nil
             }
-        case .person: return "a person (`retry()`)"
+        case .manual: return "a person (`retry()`)"
         case let constraint?: return "the network ('\(constraint.rawValue)')"
         case nil: break
         }
-        let number = row.id.number
+        let number = row.id.rawValue
         let holds = try cloud.context.fetch(OperationHold.where { $0.operation == number })
         let hold = holds.filter { $0.name != Self.retry }.max { $0.until < $1.until }
         if let hold { return "a moment (the hold '\(hold.name)')" }
@@ -83,27 +83,28 @@ struct IdleLook {
     private static let retry = "retry"
 
     /// - Returns: false if any of these operations continues without an outside event.
-    private func lookAtFailed(_ queued: Query<QueuedOperation>, _ standing: inout CloudAccount.Standing) throws -> Bool
+    private func lookAtFailed(_ queued: Query<QueuedOperation>, _ remaining: inout CloudAccount.RemainingWork) throws
+        -> Bool
     {
         let failed = queued.where { $0.status == .failed }
         guard let first = try cloud.context.first(failed.sorted { $0.id.ascending }) else { return true }
         let count = try cloud.context.count(failed)
         let name = try cloud.node(for: first).map { " (\($0.path))" } ?? ""
-        standing.add("\(count) operations have failed, the first\(name): \(first.failures.list.last?.message ?? "")")
-        standing.add(try cloud.context.column(failed, \.lane).compactMap { Int64($0) })
+        remaining.add("\(count) operations have failed, the first\(name): \(first.failures.list.last?.message ?? "")")
+        remaining.add(try cloud.context.column(failed, \.lane).compactMap { Int64($0) })
         return true
     }
 
-    private func lookAtMarks(_ policy: DownloadPolicy, _ standing: inout CloudAccount.Standing) throws {
+    private func lookAtMarks(_ policy: DownloadPolicy, _ remaining: inout CloudAccount.RemainingWork) throws {
         guard policy.isAutomatic else { return }
         let wanted = try cloud.nodesMarkedForDownload().filter { node in
             let sections = try cloud.markedSections(of: node)
             return sections.elements.contains { policy.wants(node.snapshot, $0) && cloud.mayDownload($0, of: node) }
         }
         guard let first = wanted.first else { return }
-        standing.add(
+        remaining.add(
             "\(wanted.count) marked nodes could not be downloaded, the first \(first.path) (`downloadMarked()` says why)"
         )
-        standing.add(wanted.map(\.id.number))
+        remaining.add(wanted.map(\.id.rawValue))
     }
 }

@@ -19,11 +19,11 @@ final class RepeatedTask: Sendable {
             guard !state.isStopped else { return }
             state.isDue = true
             guard state.task == nil else { return }
-            state.task = Task { while self.takeDue() { await body() } }
+            state.task = Task { while self.beginDueRun() { await body() } }
         }
     }
 
-    private func takeDue() -> Bool {
+    private func beginDueRun() -> Bool {
         state.withLock { state in
             defer { state.isDue = false }
             if !state.isDue { state.task = nil }
@@ -32,7 +32,7 @@ final class RepeatedTask: Sendable {
     }
 
     /// Waits until no run is active or requested.
-    func settle() async { while let task = state.withLock({ $0.task }) { await task.value } }
+    func waitUntilIdle() async { while let task = state.withLock({ $0.task }) { await task.value } }
 
     /// Cancels the current run, and waits for its end. No run begins after that.
     func stop() async {

@@ -83,7 +83,7 @@ struct CircuitBreaker: Sendable {
     ///   - isProgress: whether the request has advanced the work. An answer to a question does not prove that the
     ///     remote accepts content.
     ///   - round: the value of ``round`` when the request began.
-    mutating func noteAnswer(isProgress: Bool, round: Int, at now: Date) {
+    mutating func recordAnswer(isProgress: Bool, round: Int, at now: Date) {
         if isProgress { failures = 0 }
         switch phase {
         case .available: break
@@ -99,7 +99,7 @@ struct CircuitBreaker: Sendable {
     ///   - pause: the minimum pause that the server asks for.
     ///   - round: the value of ``round`` when the request began.
     ///   - random: a number from 0 to 1.
-    mutating func noteFailure(
+    mutating func recordFailure(
         isRefusal: Bool,
         pause: Duration?,
         round: Int,

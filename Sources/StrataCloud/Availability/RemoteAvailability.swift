@@ -10,7 +10,7 @@ import Synchronization
 /// This object is also the constraint of the gate of the account's pipeline.
 ///
 /// Isolation: any.
-final class RemoteAvailability: ConstraintObserver {
+final class RemoteAvailability: ConstraintSource {
     private struct State {
         var breaker: CircuitBreaker
         /// Grows with every change that a waiter may wait for.
@@ -35,7 +35,7 @@ final class RemoteAvailability: ConstraintObserver {
     let constraint: Constraint = "remote"
     private let remote: any Remote
     private let clock: any PipelineClock
-    private let reachability: any ConstraintObserver
+    private let reachability: any ConstraintSource
     private let longestProbe: Double
     private let state: Mutex<State>
 
@@ -51,7 +51,7 @@ final class RemoteAvailability: ConstraintObserver {
     init(
         _ remote: any Remote,
         _ retry: RetryPolicy,
-        _ reachability: any ConstraintObserver,
+        _ reachability: any ConstraintSource,
         _ clock: any PipelineClock
     ) {
         (self.remote, self.reachability, self.clock) = (remote, reachability, clock)
@@ -159,22 +159,22 @@ final class RemoteAvailability: ConstraintObserver {
 
     // MARK: What requests find
 
-    /// The round that a request records when it begins, and passes to `noteAnswer` or `noteFailure` later.
+    /// The round that a request records when it begins, and passes to `recordAnswer` or `recordFailure` later.
     var round: Int { state.withLock { $0.breaker.round } }
 
-    func noteAnswer(isProgress: Bool, round: Int) {
+    func recordAnswer(isProgress: Bool, round: Int) {
         // Most answers do not change the state.
         let isKnown = state.withLock { $0.breaker.phase == .available && (!isProgress || $0.breaker.failures == 0) }
         if isKnown { return }
         let now = clock.now
-        update { $0.breaker.noteAnswer(isProgress: isProgress, round: round, at: now) }
+        update { $0.breaker.recordAnswer(isProgress: isProgress, round: round, at: now) }
     }
 
-    func noteFailure(_ error: RemoteError, round: Int) {
+    func recordFailure(_ error: RemoteError, round: Int) {
         let now = clock.now
         update { state in
             let isResting = state.breaker.isResting
-            state.breaker.noteFailure(isRefusal: error.isRefusalOfAll, pause: error.retryAfter, round: round, at: now)
+            state.breaker.recordFailure(isRefusal: error.isRefusalOfAll, pause: error.retryAfter, round: round, at: now)
             guard state.breaker.isResting else { return }
             state.outage = (isResting ? state.outage?.since ?? now : now, error)
         }
@@ -345,7 +345,7 @@ final class RemoteAvailability: ConstraintObserver {
             // Other requests may have found meanwhile that the remote is still away.
             guard state.breaker.round == round, state.breaker.isResting else { return }
             if let failure {
-                state.breaker.noteFailure(
+                state.breaker.recordFailure(
                     isRefusal: failure.isRefusalOfAll,
                     pause: failure.retryAfter,
                     round: round,

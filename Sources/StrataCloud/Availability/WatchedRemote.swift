@@ -28,21 +28,21 @@ struct WatchedRemote: Remote {
         let round = availability.round
         do {
             let value = try await body()
-            availability.noteAnswer(isProgress: isProgress, round: round)
+            availability.recordAnswer(isProgress: isProgress, round: round)
             if isProgress { Self.progress?() }
             return value
         } catch let error as RemoteError {
             if source?.isFound ?? false { throw error }
-            note(error, round)
+            report(error, round: round)
             throw error
         }
     }
 
-    private func note(_ error: RemoteError, _ round: Int) {
+    private func report(_ error: RemoteError, round: Int) {
         if error.isOfRemote {
-            availability.noteFailure(error, round: round)
+            availability.recordFailure(error, round: round)
         } else if error.isAnswer {
-            availability.noteAnswer(isProgress: false, round: round)
+            availability.recordAnswer(isProgress: false, round: round)
         }
     }
 
@@ -50,7 +50,7 @@ struct WatchedRemote: Remote {
         let round = availability.round
         // The capabilities may come from a cache. So success does not prove that the remote has answered.
         do { return try await remote.capabilities() } catch let error as RemoteError {
-            if error.isOfRemote { availability.noteFailure(error, round: round) }
+            if error.isOfRemote { availability.recordFailure(error, round: round) }
             throw error
         }
     }
@@ -163,12 +163,12 @@ private actor WatchedChunks {
         do {
             let data = try await iterator.next(isolation: self)
             if let data, !data.isEmpty {
-                availability.noteAnswer(isProgress: true, round: round)
+                availability.recordAnswer(isProgress: true, round: round)
                 WatchedRemote.progress?()
             }
             return data
         } catch let error as RemoteError {
-            if error.isOfRemote { availability.noteFailure(error, round: round) }
+            if error.isOfRemote { availability.recordFailure(error, round: round) }
             throw error
         }
     }

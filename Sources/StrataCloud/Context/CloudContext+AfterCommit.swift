@@ -29,7 +29,7 @@ extension CloudContext {
     /// - Throws: ``CloudError`` with `closed` if the account is not open, as in a context from
     ///   ``Strata/ObjectContext/cloud(accountID:)``.
     public func afterCommit(_ body: @escaping @Sendable (CloudAccount) async throws -> Void) throws {
-        let work = facts.afterCommits
+        let work = info.afterCommits
         guard work.isOpen else {
             throw CloudError(
                 .closed,

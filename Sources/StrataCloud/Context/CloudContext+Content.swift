@@ -8,8 +8,8 @@ extension CloudContext {
     ///
     /// - Parameters:
     ///   - sections: the sections that have changed.
-    ///   - isLatestEnough: whether one upload serves all uploads that are queued before it begins, because each of them
-    ///     sends the newest content. Pass false if each version matters: then all versions are sent, one after the
+    ///   - coalescesUploads: whether one upload serves all uploads that are queued before it begins, because each of
+    ///     them sends the newest content. Pass false if each version matters: then all versions are sent, one after the
     ///     other.
     ///   - size: the number of bytes, if it is known. ``CloudAccount/progress()`` uses it.
     /// - Returns: the operation. It is nil for a detached node, which is never uploaded.
@@ -18,17 +18,17 @@ extension CloudContext {
     public func upload(
         _ node: CloudNode,
         _ sections: ContentSections = .data,
-        isLatestEnough: Bool = true,
+        coalescesUploads: Bool = true,
         size: Int64? = nil,
         priority: Int = 0
     ) throws -> QueuedOperation? {
         try check(node)
         guard !node.isTrunk || !sections.contains(.data) else {
-            throw CloudError(.isTrunk, "\(node.path) is a trunk, which has no content.", nodes: [node.id.number])
+            throw CloudError(.isTrunk, "\(node.path) is a trunk, which has no content.", nodes: [node.id.rawValue])
         }
         guard node.trunk != .detached, let parent = node.parent else { return nil }
         return queue(
-            .content(of: node, in: parent, sections, isLatestEnough: isLatestEnough, size: size),
+            .content(of: node, in: parent, sections, coalescesUploads: coalescesUploads, size: size),
             reads: Set(([node] + node.ancestors).map { .node($0.id) }),
             writes: [.content(node.id)],
             priority: priority
@@ -79,7 +79,7 @@ extension CloudContext {
         throw CloudError(
             .alreadyLinked,
             "\(other.path)\(owner) stands for \(link) already. An object has one node in a store.",
-            nodes: [other.id.number]
+            nodes: [other.id.rawValue]
         )
     }
 
@@ -96,7 +96,7 @@ extension CloudContext {
     }
 
     private func uploadRecord(of node: CloudNode) throws {
-        guard facts.keepsRecords, node.trunk != .detached, let parent = node.parent else { return }
+        guard info.keepsRecords, node.trunk != .detached, let parent = node.parent else { return }
         queue(
             .record(of: node, in: parent),
             reads: Set(([node] + node.ancestors).map { .node($0.id) }),

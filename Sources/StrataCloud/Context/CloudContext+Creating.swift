@@ -7,8 +7,8 @@ extension CloudContext {
     /// A file along the path becomes a folder and keeps its content: see ``CloudNode/hasContent``.
     ///
     /// - Parameter priority: the priority of the operations that create this folder and those above it. See
-    ///   ``upload(_:_:isLatestEnough:size:priority:)``.
-    /// - Throws: ``CloudError`` with `placeTaken` if a node exists at the path, `invalidName`, `invalidPath`; the
+    ///   ``upload(_:_:coalescesUploads:size:priority:)``.
+    /// - Throws: ``CloudError`` with `pathOccupied` if a node exists at the path, `invalidName`, `invalidPath`; the
     ///   errors of the store.
     @discardableResult
     public func createFolder(at path: TreePath, priority: Int = 0) throws -> CloudNode {
@@ -19,7 +19,7 @@ extension CloudContext {
 
     /// Creates a file, and queues the upload of its content.
     ///
-    /// To give content to an existing folder, use ``upload(_:_:isLatestEnough:size:priority:)``.
+    /// To give content to an existing folder, use ``upload(_:_:coalescesUploads:size:priority:)``.
     ///
     /// - Parameters:
     ///   - path: the path of the file. Missing folders above it are created. A file along the path becomes a folder
@@ -96,7 +96,7 @@ extension CloudContext {
                 trunk: folder.trunk,
                 parent: folder,
                 name: name,
-                place: facts.rule.place(of: name),
+                place: info.rule.normalized(name),
                 isFolder: isFolder,
                 link: link
             )
@@ -115,7 +115,7 @@ extension CloudContext {
         guard node.trunk != .detached, let parent = node.parent else { return }
         let making: Set<CloudResource> = [.node(node.id), .place(node.place, in: parent.id)]
         let above = Set(node.ancestors.map { CloudResource.node($0.id) })
-        let hasRecord = node.isFolder || facts.keepsRecords
+        let hasRecord = node.isFolder || info.keepsRecords
         if hasRecord {
             queue(.record(of: node, in: parent), reads: above, writes: making, priority: priority)
         }
@@ -140,7 +140,7 @@ extension CloudContext {
     ) -> QueuedOperation {
         let operation = context.enqueue(
             work,
-            in: facts.pipeline,
+            in: info.pipeline,
             lane: String(work.node),
             priority: priority,
             key: key
@@ -163,8 +163,8 @@ extension CloudContext {
         let role = work?.kind.role ?? .other
         for resource in writes.union(reads) {
             context.insert(
-                CloudAccess(
-                    operation: operation.id.number,
+                ResourceAccess(
+                    operation: operation.id.rawValue,
                     resource: resource.text,
                     isWrite: writes.contains(resource),
                     role: role.rawValue,
@@ -179,7 +179,7 @@ extension CloudContext {
     func lastName(of path: TreePath) throws -> String {
         try path.check()
         guard let name = path.name else {
-            throw CloudError(.placeTaken, "\(path) is a trunk, which is there from the beginning.")
+            throw CloudError(.pathOccupied, "\(path) is a trunk, which is there from the beginning.")
         }
         for name in path.names { try check(name) }
         return name
@@ -231,9 +231,9 @@ extension CloudContext {
         try check(folder)
         if let other = try child(name, of: folder), other !== node {
             throw CloudError(
-                .placeTaken,
+                .pathOccupied,
                 "There is a node at \(folder.path.appending(name)) already. Take another name, as `freeName(for:in:)` gives it.",
-                nodes: [other.id.number]
+                nodes: [other.id.rawValue]
             )
         }
     }

@@ -16,7 +16,7 @@ extension CloudContext {
     public func delete(_ node: CloudNode) throws {
         try check(node)
         guard !node.isTrunk, let parent = node.parent else {
-            throw CloudError(.isTrunk, "\(node.path) is a trunk, which stays where it is.", nodes: [node.id.number])
+            throw CloudError(.isTrunk, "\(node.path) is a trunk, which stays where it is.", nodes: [node.id.rawValue])
         }
         if node.trunk != .detached {
             try queueDelete(of: node, place: .place(node.place, in: parent.id), node.ancestors)
@@ -26,7 +26,7 @@ extension CloudContext {
             below.append(child)
             return .proceed
         }
-        let numbers = Set(([node] + below).map(\.id.number))
+        let numbers = Set(([node] + below).map(\.id.rawValue))
         for conflict in try conflicts() where numbers.contains(conflict.nodeNumber) { context.delete(conflict) }
         for node in [node] + below { try removeAllTags(of: "\(node.id)") }
         for child in below.reversed() { context.delete(child) }
@@ -55,7 +55,7 @@ extension CloudContext {
         }
         if isUnknown { return }
         queue(
-            CloudWork(kind: .delete, node: node.id.number),
+            CloudWork(kind: .delete, node: node.id.rawValue),
             reads: Set(above.map { .node($0.id) }),
             writes: [.node(node.id), .content(node.id), place]
         )
@@ -65,11 +65,11 @@ extension CloudContext {
     ///
     /// A folder's record is still needed if a queued operation moves a node into the folder or out of it.
     private func isNeedless(_ operation: QueuedOperation, _ node: CloudNode) throws -> Bool {
-        let (resource, move) = (CloudResource.node(node.id).text, CloudAccess.Role.move.rawValue)
+        let (resource, move) = (CloudResource.node(node.id).text, ResourceAccess.Role.move.rawValue)
         switch try operation.payload(as: CloudWork.self).kind {
         case .content, .copy: return true
         case .move, .delete, .message: return false
-        case .record: return try !context.exists(CloudAccess.where { $0.resource == resource && $0.role == move })
+        case .record: return try !context.exists(ResourceAccess.where { $0.resource == resource && $0.role == move })
         }
     }
 }

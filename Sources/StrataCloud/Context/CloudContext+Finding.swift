@@ -5,7 +5,7 @@ extension CloudContext {
     ///
     /// - Throws: ``CloudError`` with `noSuchAccount` if the store does not have the trunk; the errors of the store.
     public func root(_ trunk: Trunk = .home) throws -> CloudNode {
-        guard let id = facts.trunks[trunk], let node = try context.find(id) else {
+        guard let id = info.trunks[trunk], let node = try context.find(id) else {
             throw CloudError(.noSuchAccount, "The account '\(account)' has no trunk '\(trunk.rawValue)' in this store.")
         }
         return node
@@ -39,7 +39,7 @@ extension CloudContext {
     }
 
     private func child(_ name: String, of folder: ObjectID<CloudNode>) throws -> CloudNode? {
-        let place = facts.rule.place(of: name)
+        let place = info.rule.normalized(name)
         return try context.first(CloudNode.where { $0.parent == folder && $0.place == place })
     }
 
@@ -47,7 +47,7 @@ extension CloudContext {
     ///
     /// The candidates are `name 2.ext`, then `name 3.ext`, and so on.
     ///
-    /// - Throws: ``CloudError`` with `invalidName`, with `placeTaken` if 1,000 numbers are taken; the errors of the
+    /// - Throws: ``CloudError`` with `invalidName`, with `pathOccupied` if 1,000 numbers are taken; the errors of the
     ///   store.
     /// - Complexity: one look-up for each taken name.
     public func freeName(for name: String, in folder: CloudNode) throws -> String {
@@ -68,10 +68,10 @@ extension CloudContext {
         isForNow: Bool = false
     ) throws -> String {
         func isFree(_ name: String) throws -> Bool {
-            let place = facts.rule.place(of: name)
+            let place = info.rule.normalized(name)
             guard try !taken.contains(UTF8Text(place)) && child(name, of: folder) == nil else { return false }
             let resource = CloudResource.place(place, in: folder).text
-            return try !isForNow || !context.exists(CloudAccess.where { $0.resource == resource })
+            return try !isForNow || !context.exists(ResourceAccess.where { $0.resource == resource })
         }
         try check(name)
         if try isFree(name) { return name }
@@ -81,7 +81,7 @@ extension CloudContext {
             if try isFree(candidate) { return candidate }
         }
         throw CloudError(
-            .placeTaken,
+            .pathOccupied,
             "No name is free for '\(name)': the numbers \(first) to \(first + Self.mostNumbers - 1) are taken. "
                 + "Choose another name."
         )
@@ -161,7 +161,7 @@ extension CloudContext {
             throw CloudError(
                 .foreignNode,
                 "The node is not one of the account '\(account)' in this context. Find it by its id in the context.",
-                nodes: [node.id.number]
+                nodes: [node.id.rawValue]
             )
         }
     }

@@ -11,7 +11,7 @@ extension CloudContext {
     public func markNeedsDownload(_ node: CloudNode, _ sections: ContentSections = .all) {
         for section in sections.elements where mayDownload(section, of: node) {
             let bit = section.rawValue
-            let eTag = node.remote?.snapshot.eTag(of: section, isSealed: facts.isSealed)?.stored
+            let eTag = node.remote?.snapshot.eTag(of: section, isEncrypted: info.isEncrypted)?.stored
             let isMarked = (try? context.exists(DownloadMark.of(node, bit).where { $0.eTag == eTag })) ?? false
             if !isMarked { context.insert(DownloadMark(node: node, section: bit, eTag: eTag)) }
         }
@@ -21,7 +21,7 @@ extension CloudContext {
     ///
     /// Each section of a file may; a section of a folder may if the remote is known to have it.
     func mayDownload(_ section: ContentSections, of node: CloudNode) -> Bool {
-        !node.isFolder || node.remote?.snapshot.mayHave(section, isSealed: facts.isSealed) ?? false
+        !node.isFolder || node.remote?.snapshot.mayHave(section, isEncrypted: info.isEncrypted) ?? false
     }
 
     /// Removes the marks of folders for sections that the remote does not have.
@@ -56,7 +56,7 @@ extension CloudContext {
         ifETagMatches eTag: ETag? = nil
     ) throws {
         for section in sections.elements {
-            let newest = node.remote?.snapshot.eTag(of: section, isSealed: facts.isSealed)
+            let newest = node.remote?.snapshot.eTag(of: section, isEncrypted: info.isEncrypted)
             let isNewest = eTag.map { ETag.isSame($0, newest?.stored) } ?? true
             for mark in try context.fetch(DownloadMark.of(node, section.rawValue)) {
                 if !isNewest, let eTag, !(mark.eTag.map { ETag.isSame(eTag, $0) } ?? false) { continue }

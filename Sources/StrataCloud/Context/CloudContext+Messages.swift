@@ -13,13 +13,13 @@ extension CloudContext {
     ///
     /// - Parameter recipients: the ids of the accounts. An account that is listed twice gets one copy.
     /// - Returns: the operations, in the order of the recipients.
-    /// - Throws: ``CloudError`` with `wrongKind` for a folder, `cannotSend` if the account encrypts its content,
+    /// - Throws: ``CloudError`` with `notAFile` for a folder, `cannotSend` if the account encrypts its content,
     ///   `foreignNode`.
     @discardableResult
     public func send(_ node: CloudNode, to recipients: [String]) throws -> [QueuedOperation] {
         try check(node)
         guard !node.isFolder else {
-            throw CloudError(.wrongKind, "\(node.path) is a folder: files are sent.", nodes: [node.id.number])
+            throw CloudError(.notAFile, "\(node.path) is a folder: files are sent.", nodes: [node.id.rawValue])
         }
         try checkSendable()
         return queueMessages(of: node, named: uniqueName(for: node.name), link: node.link, to: recipients)
@@ -64,7 +64,7 @@ extension CloudContext {
         return recipients.filter { seen.insert(UTF8Text($0)).inserted }.map { recipient in
             let work = CloudWork(
                 kind: .message,
-                node: node.id.number,
+                node: node.id.rawValue,
                 name: name,
                 sourceLink: link,
                 recipient: recipient
@@ -81,8 +81,8 @@ extension CloudContext {
     static let elsewhere = "elsewhere/"
 
     private func checkSendable() throws {
-        guard facts.isSealed else { return }
-        throw CloudError(.cannotSend, "The account '\(account)' seals its content: nobody else could read it.")
+        guard info.isEncrypted else { return }
+        throw CloudError(.cannotSend, "The account '\(account)' encrypts its content: nobody else could read it.")
     }
 
     /// A name that no other account generates. A file with this name at a remote is therefore the sent file.

@@ -4,7 +4,7 @@ extension CloudContext {
     /// Moves a node, with everything below it.
     ///
     /// - Parameter path: the destination, which ends with the new name. Missing folders above it are created.
-    /// - Throws: ``CloudError`` with `placeTaken`, `nodeBelowItself`, `isTrunk`, `foreignNode`, `invalidName`,
+    /// - Throws: ``CloudError`` with `pathOccupied`, `cyclicMove`, `isTrunk`, `foreignNode`, `invalidName`,
     ///   `invalidPath`; the errors of the store.
     /// - Complexity: O(depth); O(nodes below) if the trunk changes.
     public func move(_ node: CloudNode, to path: TreePath) throws {
@@ -13,9 +13,9 @@ extension CloudContext {
         // The check comes before the creation of any folder.
         guard try !(path.names.count > 0 && isAbove(node, path)) else {
             throw CloudError(
-                .nodeBelowItself,
+                .cyclicMove,
                 "\(node.path) cannot be moved to \(path), which lies below it.",
-                nodes: [node.id.number]
+                nodes: [node.id.rawValue]
             )
         }
         try move(node, into: folder(at: path.parent), as: name)
@@ -39,13 +39,13 @@ extension CloudContext {
         let name = name ?? node.name
         try checkPlace(name, in: folder, for: node)
         guard folder !== node, !folder.ancestors.contains(where: { $0 === node }) else {
-            throw CloudError(.nodeBelowItself, "\(node.path) cannot be moved below itself.", nodes: [node.id.number])
+            throw CloudError(.cyclicMove, "\(node.path) cannot be moved below itself.", nodes: [node.id.rawValue])
         }
         guard let parent = node.parent, parent !== folder || !name.hasSameBytes(as: node.name) else { return }
         try makeFolder(of: folder)
         let (place, above) = (CloudResource.place(node.place, in: parent.id), node.ancestors)
         let wasDetached = node.trunk == .detached
-        (node.parent, node.name, node.place) = (folder, name, facts.rule.place(of: name))
+        (node.parent, node.name, node.place) = (folder, name, info.rule.normalized(name))
         if node.trunk != folder.trunk { try setTrunk(folder.trunk, of: node) }
         if wasDetached || node.trunk == .detached {
             return try moveDetached(node, wasDetached, from: place, above)
@@ -70,9 +70,9 @@ extension CloudContext {
         let name = try lastName(of: path)
         guard try !isAbove(node, path) else {
             throw CloudError(
-                .nodeBelowItself,
+                .cyclicMove,
                 "\(node.path) cannot be copied to \(path), which lies below it.",
-                nodes: [node.id.number]
+                nodes: [node.id.rawValue]
             )
         }
         return try copy(node, into: folder(at: path.parent), as: name)
@@ -106,18 +106,18 @@ extension CloudContext {
             .filter { [.content, .copy].contains($0.kind) }
         let work = CloudWork(
             kind: .copy,
-            node: copy.id.number,
+            node: copy.id.rawValue,
             isFolder: copy.isFolder,
-            parent: folder.id.number,
+            parent: folder.id.rawValue,
             name: copy.name,
             sections: sections,
-            source: node.id.number,
+            source: node.id.rawValue,
             // The source may be a copy that is not uploaded yet.
             sourceLink: node.link ?? unsent.lazy.compactMap(\.sourceLink).first,
             isSourceUnsent: unsent.isEmpty ? nil : true
         )
         let making: Set<CloudResource> = [.node(copy.id), .place(copy.place, in: folder.id)]
-        let hasRecord = copy.isFolder || facts.keepsRecords
+        let hasRecord = copy.isFolder || info.keepsRecords
         queue(
             work,
             reads: above.union([.node(node.id), .content(node.id)]).union(hasRecord ? [.node(copy.id)] : []),
@@ -127,7 +127,7 @@ extension CloudContext {
 
     /// The sections that the remote has of a node, or will have after its queued operations.
     private func sections(of node: CloudNode) throws -> ContentSections {
-        let known = node.remote?.snapshot.sections(isSealed: facts.isSealed) ?? []
+        let known = node.remote?.snapshot.sections(isEncrypted: info.isEncrypted) ?? []
         return try operations(for: node).reduce(into: known) { sections, operation in
             let work = try operation.payload(as: CloudWork.self)
             if work.kind == .content || work.kind == .copy { sections.formUnion(work.sections ?? .data) }
@@ -149,7 +149,7 @@ extension CloudContext {
     private func checkMovable(_ node: CloudNode) throws {
         try check(node)
         guard !node.isTrunk else {
-            throw CloudError(.isTrunk, "\(node.path) is a trunk, which stays where it is.", nodes: [node.id.number])
+            throw CloudError(.isTrunk, "\(node.path) is a trunk, which stays where it is.", nodes: [node.id.rawValue])
         }
     }
 
@@ -192,7 +192,7 @@ extension CloudContext {
                 writes: [.place(node.place, in: parent.id), .node(node.id)]
             )
         }
-        let sections = remote?.snapshot.sections(isSealed: facts.isSealed)
+        let sections = remote?.snapshot.sections(isEncrypted: info.isEncrypted)
         try queueCreation(of: node, sections ?? (node.isFolder ? [] : .data))
     }
 }

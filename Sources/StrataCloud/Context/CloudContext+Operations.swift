@@ -6,7 +6,7 @@ extension CloudContext {
     ///
     /// - Complexity: O(operations of the node).
     public func operations(for node: CloudNode) throws -> [QueuedOperation] {
-        try context.fetch(queued(for: node.id.number))
+        try context.fetch(queued(for: node.id.rawValue))
     }
 
     /// The operations of this account that have failed permanently, in the order in which they were queued, as this
@@ -18,7 +18,7 @@ extension CloudContext {
     public func failedOperations() throws -> [QueuedOperation] { try context.fetch(failed).sorted { $0.id < $1.id } }
 
     var failed: Query<QueuedOperation> {
-        let pipeline = facts.pipeline
+        let pipeline = info.pipeline
         return QueuedOperation.where { $0.pipeline == pipeline && $0.status == .failed }
     }
 
@@ -29,7 +29,7 @@ extension CloudContext {
     /// - Throws: ``StrataError`` if the store or the operation's payload cannot be read.
     /// - Complexity: O(1).
     public func node(for operation: QueuedOperation) throws -> CloudNode? {
-        guard operation.pipeline == facts.pipeline else { return nil }
+        guard operation.pipeline == info.pipeline else { return nil }
         let number = try operation.payload(as: CloudWork.self).node
         return try context.find(nodeID(number))
     }
@@ -38,7 +38,7 @@ extension CloudContext {
     func hasOperations(_ number: Int64) throws -> Bool { try context.exists(queued(for: number)) }
 
     func queued(for number: Int64) -> Query<QueuedOperation> {
-        let (pipeline, lane) = (facts.pipeline, String(number))
+        let (pipeline, lane) = (info.pipeline, String(number))
         return QueuedOperation.where { $0.pipeline == pipeline && $0.lane == lane }
     }
 }

@@ -16,17 +16,17 @@ import StrataPipeline
 public struct CloudContext {
     /// The context.
     public let context: ObjectContext
-    let facts: AccountFacts
+    let info: AccountInfo
 
-    init(_ context: ObjectContext, _ facts: AccountFacts) { (self.context, self.facts) = (context, facts) }
+    init(_ context: ObjectContext, _ info: AccountInfo) { (self.context, self.info) = (context, info) }
 
     /// The id of the account.
-    public var account: String { facts.account }
+    public var account: String { info.account }
 }
 
 extension ObjectContext {
     /// The tree of an account.
-    public func cloud(_ account: CloudAccount) -> CloudContext { CloudContext(self, account.facts) }
+    public func cloud(_ account: CloudAccount) -> CloudContext { CloudContext(self, account.info) }
 
     /// The tree of an account that was set up in this store, whether the account is open or not.
     ///
@@ -34,7 +34,7 @@ extension ObjectContext {
     public func cloud(accountID account: String) throws -> CloudContext {
         let record = try accountRecord(account)
         try record.checkWhole()
-        return CloudContext(self, AccountFacts(record))
+        return CloudContext(self, AccountInfo(record))
     }
 
     func accountRecord(_ account: String) throws -> AccountRecord {
@@ -44,12 +44,12 @@ extension ObjectContext {
 }
 
 /// The facts about an account that every context knows.
-struct AccountFacts: Sendable {
+struct AccountInfo: Sendable {
     let account: String
     let rule: NameRule
     let keepsRecords: Bool
     /// Whether the content of files is encrypted.
-    let isSealed: Bool
+    let isEncrypted: Bool
     let pipeline: PipelineName
     let trunks: [Trunk: ObjectID<CloudNode>]
     /// The bodies that the account runs after commits, while it is open.
@@ -59,7 +59,7 @@ struct AccountFacts: Sendable {
         account = record.account
         rule = NameRule(isCaseSensitive: record.isCaseSensitive)
         keepsRecords = record.keepsRecords
-        isSealed = record.isSealed
+        isEncrypted = record.isSealed
         pipeline = Self.pipeline(of: record.account)
         let id = record.id.counterpart(CloudNode.self)
         trunks = [

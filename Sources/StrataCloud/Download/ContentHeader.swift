@@ -18,19 +18,19 @@ public struct ContentHeader: Hashable, Sendable {
     /// The decrypted size of each section in bytes, if it is known. Sections without bytes are omitted.
     public let sizes: [ContentSections: Int64]
     /// Whether the file is encrypted.
-    public let isSealed: Bool
+    public let isEncrypted: Bool
 
-    init(_ header: SealedHeader, _ eTag: ETag?) {
+    init(_ header: EncryptedHeader, _ eTag: ETag?) {
         self.eTag = eTag
         (createdAt, modifiedAt, application) = (header.createdAt, header.modifiedAt, header.application)
         let sizes = header.sizes.filter { $0.value > 0 }.map { (ContentSections($0.key), $0.value) }
         self.sizes = Dictionary(uniqueKeysWithValues: sizes)
-        isSealed = true
+        isEncrypted = true
     }
 
     init(size: Int64?, modifiedAt: Date?, _ eTag: ETag?) {
         (self.eTag, self.modifiedAt) = (eTag, modifiedAt)
-        (createdAt, application, isSealed) = (nil, [:], false)
+        (createdAt, application, isEncrypted) = (nil, [:], false)
         sizes = size.map { $0 > 0 ? [.data: $0] : [:] } ?? [:]
     }
 }

@@ -8,21 +8,21 @@ extension Downloads {
     /// The kind of file at the remote, when the account expects an encrypted file.
     private enum Content {
         /// - start: the first bytes of the file, if they were fetched.
-        case sealed(SealedFile, start: Data, ETag?)
+        case encrypted(EncryptedFile, start: Data, ETag?)
         case plain(ETag?)
     }
 
     /// Fetches and decrypts the chunks of a section, after the bytes that have already arrived.
     func fetchOpened(
         _ source: Source,
-        _ place: Place,
-        _ sealing: ContentSealing,
-        _ transfer: FollowedTransfer
+        _ place: SectionID,
+        _ encryption: ContentEncryption,
+        _ transfer: TrackedTransfer
     ) async throws -> Arrival {
-        switch try await look(source, place, sealing) {
+        switch try await look(source, place, encryption) {
         case .plain(let version): return try await fetchPlain(source, version, place, transfer)
-        case .sealed(let file, let start, let version):
-            guard let section = SealedSection(place.section) else { throw Self.missing(place, source.key) }
+        case .encrypted(let file, let start, let version):
+            guard let section = EncryptedSection(place.section) else { throw Self.missing(place, source.key) }
             let size = file.size(of: section)
             // The data section may be empty. An empty metadata or thumbnail section does not exist. The empty data
             // section of a folder exists only if the header has a digest for it.
@@ -32,8 +32,8 @@ extension Downloads {
                 mayBeEmpty = seal.digest(of: .data) != nil
             }
             guard size > 0 || mayBeEmpty else { throw Self.missing(place, source.key) }
-            let print = ContentPrint(sealed: file.preamble.bytes, size: file.size)
-            let partial = try partialFile(place.name + "-opened", print.text)
+            let hash = ContentHash(encrypted: file.preamble.bytes, size: file.size)
+            let partial = try partialFile(place.name + "-opened", hash.text)
             let begin = try partial.size()
             transfer.resume(at: begin, of: size)
             if begin < size {
@@ -60,21 +60,21 @@ extension Downloads {
     /// Fetches and decrypts the missing range of a section.
     private func opened(
         _ range: Range<Int64>,
-        of section: SealedSection,
-        _ file: SealedFile,
+        of section: EncryptedSection,
+        _ file: EncryptedFile,
         _ start: Data,
         _ key: RemoteKey,
         _ version: ETag?
     ) async throws -> AsyncThrowingStream<Data, any Error> {
-        let sealed = file.sealedRange(of: section, range)
-        if sealed.upperBound <= start.count {
-            let bytes = start[Int(sealed.lowerBound)..<Int(sealed.upperBound)]
+        let encrypted = file.encryptedRange(of: section, range)
+        if encrypted.upperBound <= start.count {
+            let bytes = start[Int(encrypted.lowerBound)..<Int(encrypted.upperBound)]
             return try await RemoteBody(file.open(section, range, in: bytes)).chunks()
         }
-        return try file.open(section, range, in: await get(key, sealed, of: file, version))
+        return try file.open(section, range, in: await get(key, encrypted, of: file, version))
     }
 
-    private func get(_ key: RemoteKey, _ range: Range<Int64>, of file: SealedFile, _ version: ETag?) async throws
+    private func get(_ key: RemoteKey, _ range: Range<Int64>, of file: EncryptedFile, _ version: ETag?) async throws
         -> RemoteDownload
     {
         do {
@@ -87,7 +87,7 @@ extension Downloads {
     /// Fetches a file that is not encrypted, if such files are allowed.
     ///
     /// The metadata and the thumbnail are in separate files beside the content.
-    private func fetchPlain(_ source: Source, _ version: ETag?, _ place: Place, _ transfer: FollowedTransfer)
+    private func fetchPlain(_ source: Source, _ version: ETag?, _ place: SectionID, _ transfer: TrackedTransfer)
         async throws
         -> Arrival
     {
@@ -96,7 +96,7 @@ extension Downloads {
             source.version = version
             return try await fetch(source, place, transfer)
         }
-        let key = Sidecar.key(source.place, place.section, isFolder: source.isFolder)
+        let key = Sidecar.key(of: source.place, section: place.section, isFolder: source.isFolder)
         guard let there = try await remote.head(key) else { throw Self.missing(place, key) }
         return try await fetch(
             Source(
@@ -112,7 +112,7 @@ extension Downloads {
         )
     }
 
-    private static func missing(_ place: Place, _ key: RemoteKey) -> RemoteError {
+    private static func missing(_ place: SectionID, _ key: RemoteKey) -> RemoteError {
         RemoteError(.notFound, "There is no \(place.section) in \(key).", key: key)
     }
 
@@ -121,53 +121,58 @@ extension Downloads {
     /// Decrypts the preamble of a file: the known one for this version, otherwise the one in the file.
     ///
     /// The latter is then stored as the known one.
-    private func look(_ source: Source, _ place: Place, _ sealing: ContentSealing, isHeaderWanted: Bool = false)
+    private func look(
+        _ source: Source,
+        _ place: SectionID,
+        _ encryption: ContentEncryption,
+        isHeaderWanted: Bool = false
+    )
         async throws -> Content
     {
         if let seal = source.seal, seal.isPlain {
-            return try plain(source.key, source.version, sealing)
+            return try plain(source.key, source.version, encryption)
         }
         let known = source.seal?.preamble
         if let known, !isHeaderWanted {
-            return .sealed(try await sealing.open(known), start: Data(), source.version)
+            return .encrypted(try await encryption.open(known), start: Data(), source.version)
         }
         let condition = source.version.map { RemoteCondition.matches($0) } ?? .none
-        let download = try await remote.get(source.key, range: 0..<SealedFile.firstRead, if: condition)
+        let download = try await remote.get(source.key, range: 0..<EncryptedFile.firstRead, if: condition)
         let (start, version) = (try await download.data(), download.object.eTag ?? source.version)
         do {
             // The keys of the known preamble cannot decrypt another file.
-            let file = try await sealing.open(known ?? start)
+            let file = try await encryption.open(known ?? start)
             if let size = download.object.size { try file.check(size: size) }
             if known == nil { try await learn(KnownSeal(file, version, start: start), of: place) }
-            return .sealed(file, start: start, version)
-        } catch let error as CloudError where known == nil && (error.code == .notSealed || start.isEmpty) {
-            let content = try plain(source.key, version, sealing)
+            return .encrypted(file, start: start, version)
+        } catch let error as CloudError where known == nil && (error.code == .notEncrypted || start.isEmpty) {
+            let content = try plain(source.key, version, encryption)
             try await learn(.plain(version), of: place)
             return content
         }
     }
 
-    private func plain(_ key: RemoteKey, _ version: ETag?, _ sealing: ContentSealing) throws -> Content {
-        guard sealing.readsPlainFiles else { throw CloudError.plainFile(key) }
+    private func plain(_ key: RemoteKey, _ version: ETag?, _ encryption: ContentEncryption) throws -> Content {
+        guard encryption.readsPlainFiles else { throw CloudError.plainFile(key) }
         return .plain(version)
     }
 
     /// Stores the encryption state of a version, if that version is the known one.
-    private func learn(_ seal: KnownSeal, of place: Place) async throws {
-        let facts = facts
+    private func learn(_ seal: KnownSeal, of place: SectionID) async throws {
+        let info = info
         let isNews = try await stack.overStore { context in
-            try CloudContext(context, facts).remote(place.node)?.lacks(seal) ?? false
+            try CloudContext(context, info).remote(place.node)?.lacks(seal) ?? false
         }
         guard isNews else { return }
         // Before the account used encryption, the cache may have stored the bytes of an encrypted file as content. So
         // these entries are removed.
         let cache = try await cache()
         for section in ContentSections.given.elements where !seal.isPlain {
-            try await cache.remove(CacheKey(account: facts.account, node: place.node, sections: section))
+            try await cache.remove(CacheKey(account: info.account, node: place.node, sections: section))
         }
         do {
             try await stack.overStore { context in
-                guard let remote = try CloudContext(context, facts).remote(place.node), remote.lacks(seal) else {
+                guard let remote = try CloudContext(context, info).remote(place.node), remote.lacks(seal) else {
                     return
                 }
                 remote.seal = seal
@@ -187,23 +192,23 @@ extension Downloads {
     ///
     /// - Throws: ``CloudError`` with `noSuchNode`, or for an encrypted file that cannot be decrypted; ``RemoteError``.
     public func header(of node: ObjectID<CloudNode>) async throws -> ContentHeader {
-        let place = Place(node: node.number, section: .header)
+        let place = SectionID(node: node.rawValue, section: .header)
         return try await persistently(place) { source in
             let plain = ContentHeader(size: source.size, modifiedAt: source.modifiedAt, source.version)
-            guard let sealing else { return plain }
+            guard let encryption else { return plain }
             guard
-                case .sealed(let file, let start, let version) = try await look(
+                case .encrypted(let file, let start, let version) = try await look(
                     source,
                     place,
-                    sealing,
+                    encryption,
                     isHeaderWanted: true
                 )
             else { return plain }
             if let header = try file.header(in: start) { return ContentHeader(header, version) }
             // The first bytes do not contain the whole header if the file has smaller chunks than this version writes.
-            let range = file.sealedRange(of: .header)
+            let range = file.encryptedRange(of: .header)
             let bytes = try await get(source.key, range, of: file, version).data()
-            return ContentHeader(try SealedHeader(decoding: file.open(.header, in: bytes)), version)
+            return ContentHeader(try EncryptedHeader(decoding: file.open(.header, in: bytes)), version)
         }
     }
 }

@@ -21,15 +21,15 @@ extension Downloads {
         /// Whether a cached file of this version is certainly the content.
         ///
         /// With encryption, the answer is certain only after the file's preamble has been read.
-        var isSettled = true
+        var isCacheTrusted = true
         /// The encryption state of the version, if the account encrypts and the state is known.
         var seal: KnownSeal?
     }
 
-    func source(of place: Place) async throws -> Source {
-        let facts = facts
+    func source(of place: SectionID) async throws -> Source {
+        let info = info
         return try await stack.overStore { context in
-            let cloud = CloudContext(context, facts)
+            let cloud = CloudContext(context, info)
             guard let remote = try cloud.remote(place.node), remote.isCertain, remote.has(place.section) else {
                 let node = try context.find(cloud.nodeID(place.node))
                 let message =
@@ -43,18 +43,18 @@ extension Downloads {
                 throw CloudError(.noSuchNode, message, nodes: [place.node])
             }
             let row = remote.snapshot
-            let file = facts.isSealed ? ContentSections.data : place.section
+            let file = info.isEncrypted ? ContentSections.data : place.section
             let version = row.eTag(of: file)
             let key = try remote.key
             return Source(
                 place: key,
                 isFolder: remote.isFolder,
-                key: Sidecar.key(key, file, isFolder: remote.isFolder),
-                eTag: row.eTag(of: place.section, isSealed: facts.isSealed),
+                key: Sidecar.key(of: key, section: file, isFolder: remote.isFolder),
+                eTag: row.eTag(of: place.section, isEncrypted: info.isEncrypted),
                 version: version,
                 size: file == .data || file == .header ? row.size : nil,
                 modifiedAt: row.modifiedAt,
-                isSettled: !facts.isSealed || row.knownSeal != nil,
+                isCacheTrusted: !info.isEncrypted || row.knownSeal != nil,
                 // A weak version may belong to different content.
                 seal: version?.isWeak ?? true ? nil : row.knownSeal
             )
@@ -62,32 +62,32 @@ extension Downloads {
     }
 
     /// Downloads a section. If the transfer breaks off, the bytes that have arrived stay for the next transfer.
-    func transfer(_ place: Place) async -> Result<Arrival, any Error> {
-        let result = await followedTransfer(place)
-        if transfers.hasManyPassed { await settleUnmarked() }
+    func transfer(_ place: SectionID) async -> Result<Arrival, any Error> {
+        let result = await trackedTransfer(place)
+        if transfers.hasManyPassed { await completeUnmarked() }
         return result
     }
 
     /// Counts downloads as done if they have arrived and are not marked any more.
     ///
     /// The more of them stay marked, the later the next check.
-    private func settleUnmarked() async {
-        let (facts, passed) = (facts, transfers.passedDownloads)
+    private func completeUnmarked() async {
+        let (info, passed) = (info, transfers.passedDownloads)
         let unmarked = try? await stack.overStore { context in
-            let cloud = CloudContext(context, facts)
+            let cloud = CloudContext(context, info)
             return try passed.filter { try !cloud.isMarked($0.number, $0.section) }
         }
-        transfers.settle(downloads: unmarked ?? [])
+        transfers.complete(downloads: unmarked ?? [])
     }
 
-    private func followedTransfer(_ place: Place) async -> Result<Arrival, any Error> {
+    private func trackedTransfer(_ place: SectionID) async -> Result<Arrival, any Error> {
         do {
-            let key = TransferBook.Key(direction: .download, number: place.node, section: place.section)
+            let key = TransferTracker.Key(direction: .download, number: place.node, section: place.section)
             let transfer = transfers.begin(key, of: place.node, size: nil)
             defer { transfer.end() }
             return .success(
                 try await persistently(place) { source in
-                    if let sealing { return try await self.fetchOpened(source, place, sealing, transfer) }
+                    if let encryption { return try await self.fetchOpened(source, place, encryption, transfer) }
                     transfer.resume(at: 0, of: source.size)
                     return try await self.fetch(source, place, transfer)
                 }
@@ -101,7 +101,8 @@ extension Downloads {
     ///
     /// While the remote rests, no request is sent. A transfer that gains bytes in each attempt continues, no matter how
     /// often its connection breaks.
-    func persistently<Value: Sendable>(_ place: Place, _ body: (Source) async throws -> Value) async throws -> Value {
+    func persistently<Value: Sendable>(_ place: SectionID, _ body: (Source) async throws -> Value) async throws -> Value
+    {
         var source = try await source(of: place)
         let gains = Mutex(0)
         var (attempt, known) = (1, 0)
@@ -139,7 +140,7 @@ extension Downloads {
     /// Adds the key of the file to errors of decryption.
     private func naming<Value>(
         _ source: Source,
-        _ place: Place,
+        _ place: SectionID,
         _ body: (Source) async throws -> Value
     ) async throws -> Value {
         do { return try await body(source) } catch let error as CloudError where error.nodes.isEmpty {
@@ -159,7 +160,7 @@ extension Downloads {
     }
 
     /// Fetches a file, and resumes after the bytes of this version that have already arrived.
-    func fetch(_ source: Source, _ place: Place, _ transfer: FollowedTransfer) async throws -> Arrival {
+    func fetch(_ source: Source, _ place: SectionID, _ transfer: TrackedTransfer) async throws -> Arrival {
         let (key, version) = (source.key, source.version)
         let partial = try partialFile(place.name, version?.stored ?? "")
         // A weak version may belong to different content, so its bytes are not resumed.
@@ -200,7 +201,7 @@ extension Downloads {
 
     /// - Parameter version: the text that distinguishes these bytes from the bytes of other versions.
     func partialFile(_ name: String, _ version: String) throws -> PartialFile {
-        try PartialFile(Self.partials(in: folder), facts.account, name, version, limit: limit)
+        try PartialFile(Self.partials(in: folder), info.account, name, version, limit: limit)
     }
 }
 

@@ -16,7 +16,7 @@ import Synchronization
 /// Isolation: any.
 public final class Downloads: Sendable {
     private struct State {
-        var transfers: [Place: Transfer] = [:]
+        var transfers: [SectionID: Transfer] = [:]
         var lastWaiter = 0
         var isClosed = false
         var cache: Task<DiskCache, any Error>?
@@ -32,7 +32,7 @@ public final class Downloads: Sendable {
     }
 
     /// The section of a node. Each has at most one transfer.
-    struct Place: Hashable, Sendable {
+    struct SectionID: Hashable, Sendable {
         let node: Int64
         let section: ContentSections
 
@@ -42,29 +42,29 @@ public final class Downloads: Sendable {
 
     private let state = Mutex(State())
     let stack: ContextStack
-    let facts: AccountFacts
+    let info: AccountInfo
     let remote: any Remote
     let availability: RemoteAvailability
     /// The keys for decrypting content; nil if the account does not encrypt.
-    let sealing: ContentSealing?
+    let encryption: ContentEncryption?
     /// Which marked sections are downloaded, and whether the account or the application downloads them.
     let policy: DownloadPolicy
     let folder: URL
     /// The records of transfer progress.
-    let transfers: TransferBook
+    let transfers: TransferTracker
     let limit: Int64
 
     init(
         _ stack: ContextStack,
-        _ facts: AccountFacts,
+        _ info: AccountInfo,
         _ remote: any Remote,
         _ availability: RemoteAvailability,
         _ options: CloudOptions,
-        _ transfers: TransferBook
+        _ transfers: TransferTracker
     ) {
         self.transfers = transfers
-        (self.stack, self.facts, self.remote, self.availability) = (stack, facts, remote, availability)
-        (sealing, limit, policy) = (options.sealing, options.cacheLimit, options.download)
+        (self.stack, self.info, self.remote, self.availability) = (stack, info, remote, availability)
+        (encryption, limit, policy) = (options.encryption, options.cacheLimit, options.download)
         folder = Self.folder(options.cacheFolder, of: stack)
     }
 
@@ -132,20 +132,20 @@ public final class Downloads: Sendable {
             throw CloudError(
                 .wrongSections,
                 "One of metadata, thumbnail and data is downloaded at a time, not \(section).",
-                nodes: [node.number]
+                nodes: [node.rawValue]
             )
         }
         guard !state.withLock({ $0.isClosed }) else { throw Self.closedError }
-        let place = Place(node: node.number, section: section)
+        let place = SectionID(node: node.rawValue, section: section)
         return DownloadTicket(task: Task { try await self.obtain(place, options) })
     }
 
-    private func obtain(_ place: Place, _ options: DownloadOptions) async throws -> DownloadedFile {
+    private func obtain(_ place: SectionID, _ options: DownloadOptions) async throws -> DownloadedFile {
         let cache = try await cache()
-        let key = CacheKey(account: facts.account, node: place.node, sections: place.section)
+        let key = CacheKey(account: info.account, node: place.node, sections: place.section)
         if options.cache {
             let source = try await source(of: place)
-            if source.isSettled, let known = source.eTag, let file = try await cache.file(key, eTag: known) {
+            if source.isCacheTrusted, let known = source.eTag, let file = try await cache.file(key, eTag: known) {
                 return file
             }
         }
@@ -177,7 +177,7 @@ public final class Downloads: Sendable {
     // MARK: Sharing transfers
 
     /// Waits for the transfer of a place, and begins the transfer if none is running.
-    private func join(_ place: Place) async throws -> Arrival {
+    private func join(_ place: SectionID) async throws -> Arrival {
         let id = state.withLock { state in
             state.lastWaiter += 1
             return state.lastWaiter
@@ -206,7 +206,7 @@ public final class Downloads: Sendable {
         }
     }
 
-    private func finish(_ place: Place, _ id: Int, _ result: Result<Arrival, any Error>) {
+    private func finish(_ place: SectionID, _ id: Int, _ result: Result<Arrival, any Error>) {
         let waiters = state.withLock { state -> [Int: CheckedContinuation<Arrival, any Error>] in
             // Another transfer may have replaced this one.
             guard state.transfers[place]?.id == id else { return [:] }
@@ -216,7 +216,7 @@ public final class Downloads: Sendable {
         for waiter in waiters.values { waiter.resume(with: result) }
     }
 
-    private func leave(_ place: Place, _ id: Int) {
+    private func leave(_ place: SectionID, _ id: Int) {
         let (waiter, task) = state.withLock { state in
             let waiter = state.transfers[place]?.waiters.removeValue(forKey: id)
             // The last waiter to leave cancels the transfer.

@@ -75,13 +75,13 @@ final class MarkedDownloads: Sendable {
     }
 
     /// Requests a pass after commits that may have marked a section.
-    func note(_ news: [ChangeSet]?) {
+    func handle(_ news: [ChangeSet]?) {
         let isDue = news?.contains { $0.contains(DownloadMark.self) && !$0.of(DownloadMark.self).inserted.isEmpty }
         if isDue ?? true { look() }
     }
 
     /// Waits for the end of all requested passes.
-    func settle() async { await looks.settle() }
+    func waitUntilIdle() async { await looks.waitUntilIdle() }
 
     func stop() async {
         state.withLock { $0.isStopped = true }
@@ -108,7 +108,7 @@ final class MarkedDownloads: Sendable {
     ///
     /// - Returns: the sections that have not arrived, and are still marked.
     private func fetchAll() async throws -> [Failure] {
-        let facts = downloads.facts
+        let info = downloads.info
         let wanted = try await wanted()
         let failures = await withTaskGroup(of: Failure?.self) { group in
             var failures: [Failure] = []
@@ -122,8 +122,8 @@ final class MarkedDownloads: Sendable {
         if failures.isEmpty { return [] }
         // The node may have been deleted meanwhile, or the mark removed.
         return try await downloads.stack.overStore { context in
-            let cloud = CloudContext(context, facts)
-            return try failures.filter { try cloud.isMarked($0.item.node.number, $0.item.section) }
+            let cloud = CloudContext(context, info)
+            return try failures.filter { try cloud.isMarked($0.item.node.rawValue, $0.item.section) }
         }
     }
 
@@ -131,14 +131,14 @@ final class MarkedDownloads: Sendable {
     ///
     /// Marks of folders for sections that the remote does not have are removed first.
     private func wanted() async throws -> [Wanted] {
-        let (facts, policy) = (downloads.facts, downloads.policy)
+        let (info, policy) = (downloads.info, downloads.policy)
         return try await downloads.stack.overStore { context in
-            let cloud = CloudContext(context, facts)
+            let cloud = CloudContext(context, info)
             if try cloud.removeMarksInVain() { try context.commit() }
             return try cloud.nodesMarkedForDownload().flatMap { node in
                 try cloud.markedSections(of: node).elements.filter { policy.wants(node.snapshot, $0) }
                     .map {
-                        let version = node.remote?.snapshot.eTag(of: $0, isSealed: facts.isSealed)
+                        let version = node.remote?.snapshot.eTag(of: $0, isEncrypted: info.isEncrypted)
                         return Wanted(
                             node: node.id,
                             path: node.path,
@@ -160,11 +160,12 @@ final class MarkedDownloads: Sendable {
             // The section stays marked.
             return Failure(item: item, reason: CancellationError())
         } catch let error as HandlerRefusal {
-            let text = "the handler has thrown for the \(item.section) of node \(item.node.number), which stays marked"
+            let text =
+                "the handler has thrown for the \(item.section) of node \(item.node.rawValue), which stays marked"
             downloads.stack.log(.warning, "\(text): \(error.reason)")
             return Failure(item: item, reason: error.reason)
         } catch {
-            downloads.stack.log(.info, "\(item.section) of node \(item.node.number) stays marked: \(error)")
+            downloads.stack.log(.info, "\(item.section) of node \(item.node.rawValue) stays marked: \(error)")
             return Failure(item: item, reason: error)
         }
     }
@@ -196,9 +197,9 @@ final class MarkedDownloads: Sendable {
         _ version: ETag?,
         _ tell: @escaping @Sendable (CloudNode, CloudContext) throws -> Void
     ) async throws {
-        let facts = downloads.facts
+        let info = downloads.info
         try await downloads.stack.overStore { context in
-            let cloud = CloudContext(context, facts)
+            let cloud = CloudContext(context, info)
             guard let node = try context.find(item.node) else { return }
             do { try tell(node, cloud) } catch { throw HandlerRefusal(reason: error) }
             try cloud.unmarkNeedsDownload(node, item.section, ifETagMatches: version)
@@ -211,12 +212,12 @@ final class MarkedDownloads: Sendable {
     /// - Returns: false for the data section of a folder that is known to have content. Another client may have moved
     ///   the folder, which a pull finds.
     private func forget(_ item: Wanted) async throws -> Bool {
-        let facts = downloads.facts
+        let info = downloads.info
         return try await downloads.stack.overStore { context in
-            let cloud = CloudContext(context, facts)
+            let cloud = CloudContext(context, info)
             guard let node = try context.find(item.node) else { return true }
             if item.section == .data, cloud.mayDownload(.data, of: node) { return false }
-            let version = node.remote?.snapshot.eTag(of: item.section, isSealed: facts.isSealed)
+            let version = node.remote?.snapshot.eTag(of: item.section, isEncrypted: info.isEncrypted)
             guard version == item.version else { return true }
             try cloud.unmarkNeedsDownload(node, item.section)
             try context.commit()
@@ -237,7 +238,7 @@ extension CloudError {
             .downloadsFailed,
             "Not everything that is marked has arrived, and it stays marked: \((reasons + rest).joined(separator: "; ")). "
                 + "Remove the cause, then call `downloadMarked()`.",
-            nodes: failures.map(\.item.node.number).filter { seen.insert($0).inserted },
+            nodes: failures.map(\.item.node.rawValue).filter { seen.insert($0).inserted },
             underlying: failures[0].reason
         )
     }

@@ -4,15 +4,15 @@ extension CloudError.Code {
     /// The parent folder at the remote is not known.
     public static let noSuchFolder = CloudError.Code("noSuchFolder")
     /// Another node already exists at this place.
-    public static let placeTaken = CloudError.Code("placeTaken")
+    public static let pathOccupied = CloudError.Code("pathOccupied")
     /// A name is empty or too long.
     public static let invalidName = CloudError.Code("invalidName")
     /// A path cannot be parsed.
     public static let invalidPath = CloudError.Code("invalidPath")
-    /// The operation needs a file and the node is a folder, or the other way round.
-    public static let wrongKind = CloudError.Code("wrongKind")
+    /// The operation needs a file, and the node is a folder.
+    public static let notAFile = CloudError.Code("notAFile")
     /// A move would place a node below itself.
-    public static let nodeBelowItself = CloudError.Code("nodeBelowItself")
+    public static let cyclicMove = CloudError.Code("cyclicMove")
     /// Trunks can be neither moved nor deleted.
     public static let isTrunk = CloudError.Code("isTrunk")
     /// The node belongs to another account or to another context.
@@ -28,7 +28,7 @@ extension CloudError.Code {
     /// The account was set up with another remote.
     public static let otherRemote = CloudError.Code("otherRemote")
     /// The remote does not support what the account needs.
-    public static let remoteUnfit = CloudError.Code("remoteUnfit")
+    public static let incompatibleRemote = CloudError.Code("incompatibleRemote")
     /// A pull would remove more local files than its policy allows without confirmation. Nothing was removed. After a
     /// person has confirmed the removals, call ``CloudAccount/pull(ignoringRemovalLimit:)``.
     public static let tooManyRemovals = CloudError.Code("tooManyRemovals")
@@ -39,7 +39,7 @@ extension CloudError.Code {
     /// The inbox of another account does not accept the message.
     public static let inboxRefused = CloudError.Code("inboxRefused")
     /// The account still has changes that were not uploaded.
-    public static let unsentWork = CloudError.Code("unsentWork")
+    public static let pendingUploads = CloudError.Code("pendingUploads")
     /// Marked sections were not downloaded. ``CloudError/nodes`` lists the nodes whose sections stay marked.
     public static let downloadsFailed = CloudError.Code("downloadsFailed")
     /// The remaining work waits for an external event, such as the network, a decision or other credentials.

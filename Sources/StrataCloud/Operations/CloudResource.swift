@@ -11,17 +11,17 @@ public struct CloudResource: Hashable, Sendable {
 
     /// The existence and place of a node. Operations that create, move or delete the node write it. All operations on
     /// the node and below it read it.
-    public static func node(_ id: ObjectID<CloudNode>) -> CloudResource { CloudResource(text: "@\(id.number)") }
+    public static func node(_ id: ObjectID<CloudNode>) -> CloudResource { CloudResource(text: "@\(id.rawValue)") }
 
     /// The content of a node. Uploads write it; copies read it.
-    public static func content(_ id: ObjectID<CloudNode>) -> CloudResource { CloudResource(text: "#\(id.number)") }
+    public static func content(_ id: ObjectID<CloudNode>) -> CloudResource { CloudResource(text: "#\(id.rawValue)") }
 
     /// The record of a node: permissions and share list.
-    static func record(_ id: ObjectID<CloudNode>) -> CloudResource { CloudResource(text: "%\(id.number)") }
+    static func record(_ id: ObjectID<CloudNode>) -> CloudResource { CloudResource(text: "%\(id.rawValue)") }
 
     /// A place in a folder, whether it is occupied or not. Operations that fill or free the place write it.
     static func place(_ place: String, in folder: ObjectID<CloudNode>) -> CloudResource {
-        CloudResource(text: "\(folder.number)/\(place)")
+        CloudResource(text: "\(folder.rawValue)/\(place)")
     }
 
     /// A resource that the application names, in one account.

@@ -17,7 +17,7 @@ struct CloudWork: OperationPayload {
         /// Puts a copy of a file into the inbox of another account.
         case message
 
-        var role: CloudAccess.Role {
+        var role: ResourceAccess.Role {
             switch self {
             case .content, .copy: .upload
             case .record: .record
@@ -40,7 +40,7 @@ struct CloudWork: OperationPayload {
     /// The sections to upload.
     var sections: ContentSections?
     /// Whether a later upload of the same sections replaces this one.
-    var isLatestEnough: Bool?
+    var coalescesUploads: Bool?
     /// The number of bytes to upload, if the application has given it. Only progress uses it.
     var size: Int64?
     /// For copies: the source node.
@@ -53,6 +53,13 @@ struct CloudWork: OperationPayload {
     var isSourceUnsent: Bool?
     /// For messages: the id of the recipient's account.
     var recipient: String?
+
+    /// The keys in stored payloads, which must not change.
+    private enum CodingKeys: String, CodingKey {
+        case kind, node, isFolder, parent, name, sections
+        case coalescesUploads = "isLatestEnough"
+        case size, source, sourceLink, isSourceUnsent, recipient
+    }
 }
 
 extension CloudWork {
@@ -60,9 +67,9 @@ extension CloudWork {
     static func record(of node: CloudNode, in parent: CloudNode) -> CloudWork {
         CloudWork(
             kind: .record,
-            node: node.id.number,
+            node: node.id.rawValue,
             isFolder: node.isFolder,
-            parent: parent.id.number,
+            parent: parent.id.rawValue,
             name: node.name
         )
     }
@@ -71,9 +78,9 @@ extension CloudWork {
     static func move(of node: CloudNode, in parent: CloudNode) -> CloudWork {
         CloudWork(
             kind: .move,
-            node: node.id.number,
+            node: node.id.rawValue,
             isFolder: node.isFolder,
-            parent: parent.id.number,
+            parent: parent.id.rawValue,
             name: node.name
         )
     }
@@ -83,17 +90,17 @@ extension CloudWork {
         of node: CloudNode,
         in parent: CloudNode,
         _ sections: ContentSections,
-        isLatestEnough: Bool = true,
+        coalescesUploads: Bool = true,
         size: Int64? = nil
     ) -> CloudWork {
         CloudWork(
             kind: .content,
-            node: node.id.number,
+            node: node.id.rawValue,
             isFolder: node.isFolder,
-            parent: parent.id.number,
+            parent: parent.id.rawValue,
             name: node.name,
             sections: sections,
-            isLatestEnough: isLatestEnough,
+            coalescesUploads: coalescesUploads,
             size: size
         )
     }

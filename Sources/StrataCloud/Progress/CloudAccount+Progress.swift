@@ -18,7 +18,7 @@ extension CloudAccount {
     ///
     /// - Complexity: O(operations and marks of the node).
     public func progress(of node: ObjectID<CloudNode>) async throws -> CloudProgress {
-        try await read(.node(node.number))
+        try await read(.node(node.rawValue))
     }
 
     /// The progress of a folder and everything below it. Completed transfers count for the last 4096 nodes with
@@ -26,7 +26,7 @@ extension CloudAccount {
     ///
     /// - Complexity: O((operations queued + sections marked) × depth).
     public func progress(below folder: ObjectID<CloudNode>) async throws -> CloudProgress {
-        try await read(.below(folder.number))
+        try await read(.below(folder.rawValue))
     }
 
     // MARK: Observing
@@ -53,7 +53,7 @@ extension CloudAccount {
         of node: ObjectID<CloudNode>,
         every interval: Duration = .milliseconds(500)
     ) -> CloudProgressChanges {
-        CloudProgressChanges(source: source, scope: .node(node.number), interval: interval)
+        CloudProgressChanges(source: source, scope: .node(node.rawValue), interval: interval)
     }
 
     /// A sequence of the progress of a folder and everything below it.
@@ -61,11 +61,11 @@ extension CloudAccount {
         below folder: ObjectID<CloudNode>,
         every interval: Duration = .milliseconds(500)
     ) -> CloudProgressChanges {
-        CloudProgressChanges(source: source, scope: .below(folder.number), interval: interval)
+        CloudProgressChanges(source: source, scope: .below(folder.rawValue), interval: interval)
     }
 
     private var source: ProgressSource {
-        ProgressSource(stack: downloads.stack, facts: facts, book: downloads.transfers, policy: downloads.policy)
+        ProgressSource(stack: downloads.stack, info: info, tracker: downloads.transfers, policy: downloads.policy)
     }
 
     private func read(_ scope: ProgressScope) async throws -> CloudProgress {

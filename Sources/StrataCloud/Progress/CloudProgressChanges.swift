@@ -25,8 +25,8 @@ public struct CloudProgressChanges: AsyncSequence, Sendable {
         private var due = Date.distantPast
 
         init(_ source: ProgressSource, _ scope: ProgressScope, _ interval: Duration) {
-            (clock, self.interval) = (source.book.clock, interval)
-            let (stream, continuation, watcher) = source.book.rings(scope)
+            (clock, self.interval) = (source.tracker.clock, interval)
+            let (stream, continuation, watcher) = source.tracker.rings(scope)
             (rings, self.continuation) = (stream.makeAsyncIterator(), continuation)
             reading = ProgressReading(source, scope, watcher: watcher) { continuation.yield() }
         }

@@ -14,13 +14,13 @@ extension ProgressBacklog {
     ) throws -> Self {
         var readings: [Int64: Reading] = [:]
         var newest: [Int64: Int64] = [:]
-        try cloud.context.forEachRow(scope.operations(cloud.facts)) { row in
+        try cloud.context.forEachRow(scope.operations(cloud.info)) { row in
             guard let node = Int64(row.lane), try nodes.contains(node) else { return }
-            try readings[node, default: Reading()].note(row, &newest[node, default: 0])
+            try readings[node, default: Reading()].add(row, &newest[node, default: 0])
         }
-        for mark in try cloud.context.fetch(scope.marks(cloud.facts)) {
-            guard let node = mark.node, try nodes.contains(node.id.number) else { continue }
-            readings[node.id.number, default: Reading()].note(mark, node, cloud, policy)
+        for mark in try cloud.context.fetch(scope.marks(cloud.info)) {
+            guard let node = mark.node, try nodes.contains(node.id.rawValue) else { continue }
+            readings[node.id.rawValue, default: Reading()].add(mark, node, cloud, policy)
         }
         var backlog = Self()
         for (node, reading) in readings { backlog.set(reading, of: node) }
@@ -36,16 +36,16 @@ extension ProgressBacklog {
         _ nodes: inout ProgressNodes,
         _ policy: DownloadPolicy
     ) throws -> [Int64: Reading] {
-        let (context, facts) = (cloud.context, cloud.facts)
+        let (context, info) = (cloud.context, cloud.info)
         var numbers = doubt.nodes
         let operations = doubt.operations.map { cloud.nodeID($0).counterpart(QueuedOperation.self) }
-        for row in try context.rows(QueuedOperation.where { $0.id.in(operations) }) where row.pipeline == facts.pipeline
+        for row in try context.rows(QueuedOperation.where { $0.id.in(operations) }) where row.pipeline == info.pipeline
         {
             if let node = Int64(row.lane) { numbers.insert(node) }
         }
         let marks = doubt.marks.map { cloud.nodeID($0).counterpart(DownloadMark.self) }
         for mark in try context.fetch(DownloadMark.where { $0.id.in(marks) }) {
-            if let node = mark.node, node.account == facts.account { numbers.insert(node.id.number) }
+            if let node = mark.node, node.account == info.account { numbers.insert(node.id.rawValue) }
         }
         var readings: [Int64: Reading] = [:]
         for number in numbers {
@@ -59,32 +59,32 @@ extension ProgressBacklog {
 extension ProgressBacklog.Reading {
     fileprivate init(of number: Int64, _ cloud: CloudContext, _ policy: DownloadPolicy) throws {
         var newest: Int64 = 0
-        for row in try cloud.context.rows(cloud.queued(for: number)) { try note(row, &newest) }
+        for row in try cloud.context.rows(cloud.queued(for: number)) { try add(row, &newest) }
         let node = cloud.nodeID(number)
         for mark in try cloud.context.fetch(DownloadMark.where { $0.node == node }) {
-            if let node = mark.node { note(mark, node, cloud, policy) }
+            if let node = mark.node { add(mark, node, cloud, policy) }
         }
     }
 
     /// - Parameter newest: the newest operation so far that uploads content.
-    fileprivate mutating func note(_ row: QueuedOperation.Row, _ newest: inout Int64) throws {
-        operations.append(row.id.number)
+    fileprivate mutating func add(_ row: QueuedOperation.Row, _ newest: inout Int64) throws {
+        operations.append(row.id.rawValue)
         share.operations += 1
         if row.status == .failed { share.failed += 1 }
         let work = try CloudWork.decoded(row.payload, version: row.payloadVersion)
-        guard work.kind == .content, row.id.number >= newest else { return }
-        newest = row.id.number
+        guard work.kind == .content, row.id.rawValue >= newest else { return }
+        newest = row.id.rawValue
         (share.isQueued, share.queuedSize) = (true, work.size)
     }
 
     /// Adds a mark. Marked sections that will not be downloaded do not count as left.
-    fileprivate mutating func note(
+    fileprivate mutating func add(
         _ mark: DownloadMark,
         _ node: CloudNode,
         _ cloud: CloudContext,
         _ policy: DownloadPolicy
     ) {
-        marks.append(mark.id.number)
+        marks.append(mark.id.rawValue)
         let section = ContentSections(rawValue: mark.section)
         // Headers are not files.
         guard section != .header, policy.counts(node.snapshot, section), cloud.mayDownload(section, of: node) else {
@@ -114,13 +114,13 @@ struct ProgressNodes {
             var answer = false
             var next = try cloud.context.find(cloud.nodeID(number))
             while let node = next {
-                if node.id.number == folder {
+                if node.id.rawValue == folder {
                     answer = true
                     break
                 }
-                if node.id.number != number { way.append(node.id.number) }
+                if node.id.rawValue != number { way.append(node.id.rawValue) }
                 next = node.parent
-                if let known = next.flatMap({ answers[$0.id.number] }) {
+                if let known = next.flatMap({ answers[$0.id.rawValue] }) {
                     answer = known
                     break
                 }
@@ -132,16 +132,16 @@ struct ProgressNodes {
 }
 
 extension ProgressScope {
-    fileprivate func operations(_ facts: AccountFacts) -> Query<QueuedOperation> {
-        let pipeline = facts.pipeline
+    fileprivate func operations(_ info: AccountInfo) -> Query<QueuedOperation> {
+        let pipeline = info.pipeline
         guard case .node(let node) = self else { return QueuedOperation.where { $0.pipeline == pipeline } }
         let lane = String(node)
         return QueuedOperation.where { $0.pipeline == pipeline && $0.lane == lane }
     }
 
-    fileprivate func marks(_ facts: AccountFacts) throws -> Query<DownloadMark> {
-        let account = facts.account
-        guard case .node(let number) = self, let home = facts.trunks[.home] else {
+    fileprivate func marks(_ info: AccountInfo) throws -> Query<DownloadMark> {
+        let account = info.account
+        guard case .node(let number) = self, let home = info.trunks[.home] else {
             return DownloadMark.where { $0.node.account == account }
         }
         let node = home.sibling(number)

@@ -23,23 +23,23 @@ final class ProgressNews: Sendable {
     /// - Parameter ring: called after changes were collected.
     init(_ stack: ContextStack, ring: @escaping @Sendable () -> Void) {
         let listening = stack.listen { [weak self] news in
-            self?.note(news)
+            self?.collect(news)
             ring()
         }
         self.listening.withLock { $0 = listening }
     }
 
-    private func note(_ news: [ChangeSet]?) {
+    private func collect(_ news: [ChangeSet]?) {
         changes.withLock { changes in
             guard let news, !changes.isUnknown else { return changes = Changes(isUnknown: true) }
-            for set in news { changes.note(set) }
+            for set in news { changes.collect(set) }
             let count = changes.operations.count + changes.marks.count + changes.nodes.count
             if count > Self.limit { changes = Changes(isUnknown: true) }
         }
     }
 
     /// The changes since the last call.
-    func take() -> Changes {
+    func drainChanges() -> Changes {
         changes.withLock { changes in
             defer { changes = Changes() }
             return changes
@@ -48,18 +48,18 @@ final class ProgressNews: Sendable {
 }
 
 extension ProgressNews.Changes {
-    fileprivate mutating func note(_ set: ChangeSet) {
+    fileprivate mutating func collect(_ set: ChangeSet) {
         let operations = set.of(QueuedOperation.self)
         for ids in [operations.inserted, operations.updated, operations.deleted] {
-            self.operations.formUnion(ids.lazy.map(\.number))
+            self.operations.formUnion(ids.lazy.map(\.rawValue))
         }
         let marks = set.of(DownloadMark.self)
-        for ids in [marks.inserted, marks.updated, marks.deleted] { self.marks.formUnion(ids.lazy.map(\.number)) }
+        for ids in [marks.inserted, marks.updated, marks.deleted] { self.marks.formUnion(ids.lazy.map(\.rawValue)) }
         let nodes = set.of(CloudNode.self)
         if nodes.updated.contains(where: { nodes.updatedColumns(of: $0).contains("parent") }) { hasMoves = true }
         // A download policy depends on the names and places of nodes.
-        for ids in [nodes.updated, nodes.deleted] { self.nodes.formUnion(ids.lazy.map(\.number)) }
+        for ids in [nodes.updated, nodes.deleted] { self.nodes.formUnion(ids.lazy.map(\.rawValue)) }
         // The remote state of a node has the same number as the node.
-        self.nodes.formUnion(set.of(RemoteNode.self).updated.lazy.map(\.number))
+        self.nodes.formUnion(set.of(RemoteNode.self).updated.lazy.map(\.rawValue))
     }
 }

@@ -7,7 +7,7 @@ import StrataPipeline
 struct ProgressReading: Sendable {
     let source: ProgressSource
     let scope: ProgressScope
-    private let reader: TransferBook.Reader
+    private let reader: TransferTracker.Reader
     /// The changes since the backlog was read; nil for a single reading.
     private let news: ProgressNews?
     private var backlog: ProgressBacklog?
@@ -16,13 +16,13 @@ struct ProgressReading: Sendable {
 
     /// The transfers of one direction.
     private struct Passed: Sendable {
-        var entries: [TransferBook.Key: TransferBook.Entry] = [:]
+        var entries: [TransferTracker.Key: TransferTracker.Entry] = [:]
         /// The completed transfers in the scope.
-        var done = TransferBook.Done()
+        var done = TransferTracker.Done()
         /// The completed transfers of nodes that may or may not be in the scope.
-        var unsorted: [Int64: TransferBook.Done] = [:]
+        var unsorted: [Int64: TransferTracker.Done] = [:]
 
-        mutating func note(_ moment: TransferBook.Moment) {
+        mutating func add(_ moment: TransferTracker.Moment) {
             entries = moment.entries
             unsorted.merge(moment.done) { $0 + $1 }
         }
@@ -49,20 +49,20 @@ struct ProgressReading: Sendable {
     }
 
     /// Counts completed transfers from zero.
-    mutating func beginAnew() { (uploads.done, downloads.done) = (TransferBook.Done(), TransferBook.Done()) }
+    mutating func beginAnew() { (uploads.done, downloads.done) = (TransferTracker.Done(), TransferTracker.Done()) }
 
     /// - Complexity: O(changes since the last reading), multiplied by the depth for a folder. For the first reading,
     ///   and if the changes are unknown, O(queued operations + marks).
     mutating func read() async throws -> CloudProgress {
-        let book = source.book
+        let tracker = source.tracker
         // Uploads are read before the store and downloads after it, so that no transfer counts as done and left at
         // once.
-        uploads.note(book.moment(.upload, for: reader))
-        let passed = book.passedDownloads
-        let before = book.window
+        uploads.add(tracker.moment(.upload, for: reader))
+        let passed = tracker.passedDownloads
+        let before = tracker.window
         let (backlog, answers) = try await lookAtStore(
             Set(uploads.entries.values.map(\.node)).union(uploads.unsorted.keys).union(downloads.unsorted.keys)
-                .union(passed.map(\.number)).union(book.downloadingNodes).union(before.nodes)
+                .union(passed.map(\.number)).union(tracker.downloadingNodes).union(before.nodes)
         )
         let isWanted = { [scope] (node: Int64) -> Bool? in
             switch scope {
@@ -71,7 +71,7 @@ struct ProgressReading: Sendable {
             case .below: answers[node]
             }
         }
-        book.settle(
+        tracker.complete(
             downloads: passed.filter {
                 isWanted($0.number) ?? false && !backlog.share(of: $0.number).marked.contains($0.section)
             }
@@ -81,11 +81,11 @@ struct ProgressReading: Sendable {
         let ended = uploads.entries.filter { _, entry in
             entry.hasPassed && isWanted(entry.node) ?? false && !backlog.share(of: entry.node).isQueued
         }
-        for (key, done) in book.settle(uploads: ended, for: reader) {
+        for (key, done) in tracker.complete(uploads: ended, for: reader) {
             uploads.entries[key] = nil
             uploads.done = uploads.done + done
         }
-        downloads.note(book.moment(.download, for: reader))
+        downloads.add(tracker.moment(.download, for: reader))
         uploads.sort(isWanted)
         downloads.sort(isWanted)
         var progress = CloudProgress()
@@ -93,14 +93,14 @@ struct ProgressReading: Sendable {
         let isCounted = { (node: Int64) in isWanted(node) ?? false }
         progress.uploads = uploads(backlog, isCounted)
         progress.downloads = downloads(backlog, isCounted)
-        progress.uploads.throughput = before.throughput(.upload, at: book.clock.now, isCounted)
-        progress.downloads.throughput = before.throughput(.download, at: book.clock.now, isCounted)
+        progress.uploads.throughput = before.throughput(.upload, at: tracker.clock.now, isCounted)
+        progress.downloads.throughput = before.throughput(.download, at: tracker.clock.now, isCounted)
         return progress
     }
 
     private func uploads(_ backlog: ProgressBacklog, _ isCounted: (Int64) -> Bool) -> TransferProgress {
         var (left, bytes) = (backlog.queued, Int64(0))
-        var running: [Int64: [TransferBook.Entry]] = [:]
+        var running: [Int64: [TransferTracker.Entry]] = [:]
         for entry in uploads.entries.values where isCounted(entry.node) {
             running[entry.node, default: []].append(entry)
         }
@@ -130,8 +130,8 @@ struct ProgressReading: Sendable {
 
     /// - Parameter asked: nodes to test for membership in the scope's folder.
     private mutating func lookAtStore(_ asked: Set<Int64>) async throws -> (ProgressBacklog, [Int64: Bool]) {
-        let (facts, scope, policy) = (source.facts, scope, source.policy)
-        let changes = news?.take()
+        let (info, scope, policy) = (source.info, scope, source.policy)
+        let changes = news?.drainChanges()
         // If this reading fails, the next one reads everything.
         var known = backlog
         backlog = nil
@@ -139,7 +139,7 @@ struct ProgressReading: Sendable {
         if case .below = scope, changes?.hasMoves ?? true { isWhole = true }
         let doubt = isWhole ? nil : changes.flatMap { known?.doubt($0) }
         let (whole, readings, answers) = try await source.stack.overStore { context in
-            let cloud = CloudContext(context, facts)
+            let cloud = CloudContext(context, info)
             var nodes = ProgressNodes(scope, cloud)
             var (whole, readings) = (ProgressBacklog?.none, [Int64: ProgressBacklog.Reading]())
             if let doubt {
@@ -161,14 +161,14 @@ struct ProgressReading: Sendable {
 /// The sources of a progress.
 struct ProgressSource: Sendable {
     let stack: ContextStack
-    let facts: AccountFacts
-    let book: TransferBook
+    let info: AccountInfo
+    let tracker: TransferTracker
     let policy: DownloadPolicy
 }
 
 extension TransferProgress {
     /// - Parameter bytes: the transferred bytes of the files that are left.
-    fileprivate init(_ done: TransferBook.Done, _ left: ProgressBacklog.Files, _ bytes: Int64) {
+    fileprivate init(_ done: TransferTracker.Done, _ left: ProgressBacklog.Files, _ bytes: Int64) {
         (filesDone, filesLeft) = (done.files, left.count)
         bytesDone = done.bytes + bytes
         bytesTotal = left.unsized == 0 ? done.bytes + left.bytes : nil

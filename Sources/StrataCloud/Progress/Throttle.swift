@@ -11,11 +11,11 @@ final class Throttle: Sendable {
         init(rate: Int) { self.rate = max(1, rate) }
 
         /// The time when these bytes have passed, after all bytes that were requested before.
-        mutating func turn(of bytes: Int, at now: ContinuousClock.Instant) -> ContinuousClock.Instant {
+        mutating func finishTime(of bytes: Int, at now: ContinuousClock.Instant) -> ContinuousClock.Instant {
             // Unused capacity is not saved.
-            let turn = max(next ?? now, now) + .seconds(Double(bytes) / Double(rate))
-            next = turn
-            return turn
+            let finish = max(next ?? now, now) + .seconds(Double(bytes) / Double(rate))
+            next = finish
+            return finish
         }
     }
 
@@ -35,7 +35,7 @@ final class Throttle: Sendable {
     ///
     /// - Throws: `CancellationError` if the task is cancelled.
     func pass(_ bytes: Int) async throws {
-        let turn = schedule.withLock { $0.turn(of: bytes, at: .now) }
-        try await Task.sleep(until: turn, clock: .continuous)
+        let finish = schedule.withLock { $0.finishTime(of: bytes, at: .now) }
+        try await Task.sleep(until: finish, clock: .continuous)
     }
 }

@@ -21,7 +21,7 @@ enum Absence: Sendable {
 /// truncated, or are empty once. A request for the object itself does not have these faults.
 struct AbsenceCheck: Sendable {
     let remote: any Remote
-    let known: KnownTree
+    let known: LastSyncedTree
     let hasFolders: Bool
 
     /// The number of concurrent requests.
@@ -46,7 +46,7 @@ struct AbsenceCheck: Sendable {
     ) async throws -> [Int64: Absence] {
         var results: [Int64: Absence] = [:]
         var removals = 0
-        func note(_ absence: Absence, _ number: Int64) {
+        func record(_ absence: Absence, _ number: Int64) {
             results[number] = absence
             if absence == .proven, isCounted(number) { removals += 1 }
         }
@@ -59,15 +59,15 @@ struct AbsenceCheck: Sendable {
         for (number, key, row) in rows {
             if let absence = key.parent.flatMap({ folders[$0] }) {
                 // If a folder is deleted, or no listing shows it, its content has the folder's state.
-                note(absence.ofContent(isListed: row.isListed || row.isFolder), number)
+                record(absence.ofContent(isListed: row.isListed || row.isFolder), number)
                 if row.isFolder { folders[key] = absence }
             } else if row.isFolder {
                 guard hasFolders || row.eTag != nil else {
-                    note(.proven, number)
+                    record(.proven, number)
                     continue
                 }
                 let absence = try await absence(of: key, row)
-                note(absence, number)
+                record(absence, number)
                 // At a remote without folders, each object below the folder exists independently.
                 if hasFolders { folders[key] = absence }
             } else {
@@ -80,7 +80,7 @@ struct AbsenceCheck: Sendable {
             waiting.removeLast(group.count)
             try await withThrowingTaskGroup(of: (Int64, Absence).self) { tasks in
                 for (number, key, row) in group { tasks.addTask { (number, try await absence(of: key, row)) } }
-                for try await (number, absence) in tasks { note(absence, number) }
+                for try await (number, absence) in tasks { record(absence, number) }
             }
         }
         return results
@@ -95,7 +95,7 @@ struct AbsenceCheck: Sendable {
         // The object may have been written after the listing was read. A second listing shows it in this case.
         if let folder = key.parent {
             let again = try await remote.everything(in: folder)
-            if again.contains(where: { $0.place == there.place }) { return .back }
+            if again.contains(where: { $0.location == there.location }) { return .back }
         }
         throw RemoteError(
             .inconsistentListing,

@@ -5,25 +5,25 @@ import StrataPipeline
 final class PullApplication {
     private let cloud: CloudContext
     private let handler: any CloudHandler
-    private let known: KnownTree
+    private let known: LastSyncedTree
     private let tree: RemoteTree
     private(set) var summary = PullSummary()
     /// The objects that the next pull must check again.
     private(set) var left = PullRest()
 
-    init(_ cloud: CloudContext, _ handler: any CloudHandler, _ known: KnownTree, _ tree: RemoteTree) {
+    init(_ cloud: CloudContext, handler: any CloudHandler, known: LastSyncedTree, tree: RemoteTree) {
         (self.cloud, self.handler, self.known, self.tree) = (cloud, handler, known, tree)
     }
 
     func apply(_ step: PullPlan.Step) throws {
-        let postponed = summary.postponed
-        try carryOut(step)
-        guard summary.postponed > postponed else { return }
+        let deferred = summary.deferred
+        try perform(step)
+        guard summary.deferred > deferred else { return }
         left.keys.formUnion(step.keys(known, tree))
         if let row = step.row { left.rows.insert(row) }
     }
 
-    private func carryOut(_ step: PullPlan.Step) throws {
+    private func perform(_ step: PullPlan.Step) throws {
         switch step {
         case .add(let object): try add(object)
         case .update(let number, let object): try update(number, object)
@@ -41,26 +41,26 @@ final class PullApplication {
         try handler.didPull(change, in: cloud)
     }
 
-    private func postpone() { summary.postponed += 1 }
+    private func deferStep() { summary.deferred += 1 }
 
     // MARK: Present objects
 
     private func add(_ object: RemoteObject) throws {
-        guard let (parent, folder) = try place(of: object), let segment = object.key.last,
+        guard let (parent, folder) = try parentFolders(of: object), let segment = object.key.last,
             var name = object.key.name?.name
-        else { return postpone() }
+        else { return deferStep() }
         // An upload may have sent the object since the pull began.
-        guard try isFree(segment, in: parent, for: object) else { return postpone() }
+        guard try isFree(segment, in: parent, for: object) else { return deferStep() }
         if let taken = try cloud.child(name, of: folder) {
             if taken.isFolder, object.isFolder, taken.remote == nil { return try adopt(taken, parent, segment, object) }
-            if try isSettled(taken) {
+            if try isInPlace(taken) {
                 // Two names at the remote collide under the local name rule.
                 name = try cloud.freeName(for: name, in: folder)
             } else if try !giveWay(taken) {
-                return postpone()
+                return deferStep()
             }
         }
-        let place = cloud.facts.rule.place(of: name)
+        let place = cloud.info.rule.normalized(name)
         let node = cloud.context.insert(
             CloudNode(
                 account: cloud.account,
@@ -72,7 +72,7 @@ final class PullApplication {
             )
         )
         guard let row = try make(of: node, parent, segment, isFolder: object.isFolder) else { return }
-        note(object, row)
+        record(object, row)
         try tell(.new(node))
     }
 
@@ -81,12 +81,12 @@ final class PullApplication {
     private func isFree(_ segment: String, in parent: RemoteNode, for object: RemoteObject) throws -> Bool {
         guard try parent.child(segment, isFolder: object.isFolder) == nil else { return false }
         guard try parent.child(segment, isFolder: !object.isFolder) != nil else { return true }
-        return tree.places.contains(RemotePlace(key: object.key, isFolder: !object.isFolder))
+        return tree.places.contains(RemoteLocation(key: object.key, isFolder: !object.isFolder))
     }
 
     /// Whether a node has the same parent at the remote as here, and no move is queued for it.
-    private func isSettled(_ node: CloudNode) throws -> Bool {
-        guard let row = node.remote, row.isCertain, row.parent?.id.number == node.parent?.id.number else {
+    private func isInPlace(_ node: CloudNode) throws -> Bool {
+        guard let row = node.remote, row.isCertain, row.parent?.id.rawValue == node.parent?.id.rawValue else {
             return false
         }
         return try !isMoving(node)
@@ -103,9 +103,9 @@ final class PullApplication {
     }
 
     /// The parent folder of an object, at the remote and here; nil if it is not known yet, or was deleted here.
-    private func place(of object: RemoteObject) throws -> (RemoteNode, CloudNode)? {
+    private func parentFolders(of object: RemoteObject) throws -> (RemoteNode, CloudNode)? {
         guard let key = object.key.parent, let top = key.segments.first.flatMap({ Trunk(rawValue: $0) }),
-            let root = cloud.facts.trunks[top], var parent = try cloud.remote(root.number)
+            let root = cloud.info.trunks[top], var parent = try cloud.remote(root.rawValue)
         else { return nil }
         for segment in key.segments.dropFirst() {
             guard let child = try parent.child(segment, isFolder: true) else { return nil }
@@ -135,7 +135,7 @@ final class PullApplication {
         let works = try cloud.operations(for: node).map { try $0.payload(as: CloudWork.self).kind }
         guard !works.contains(.content) else { return }
         let before = row.snapshot
-        note(object, row)
+        record(object, row)
         let sections = changes(row, since: before)
         if !sections.isEmpty { try tell(.modified(node, sections)) }
     }
@@ -152,14 +152,14 @@ final class PullApplication {
         let name = try cloud.freeName(for: node.name, in: parent.id, besides: [], isForNow: true)
         for operation in operations {
             var work = try operation.payload(as: CloudWork.self)
-            guard work.name.hasSameBytes(as: node.name), work.parent == parent.id.number else { continue }
+            guard work.name.hasSameBytes(as: node.name), work.parent == parent.id.rawValue else { continue }
             work.name = name
             try operation.setPayload(work)
-            let place = CloudResource.place(cloud.facts.rule.place(of: name), in: parent.id)
+            let place = CloudResource.place(cloud.info.rule.normalized(name), in: parent.id)
             cloud.declare(operation, reads: [], writes: [place], work)
         }
         cloud.setName(name, of: node)
-        try tell(.renamed(node, from: path))
+        try tell(.displaced(node, from: path))
         return true
     }
 
@@ -173,9 +173,9 @@ final class PullApplication {
         row.isListed = true
     }
 
-    private func note(_ object: RemoteObject, _ row: RemoteNode) {
+    private func record(_ object: RemoteObject, _ row: RemoteNode) {
         row.isListed = true
-        row.note(sidecars: tree.sidecars(of: object))
+        row.record(sidecars: tree.sidecars(of: object))
         guard !object.isFolder else { return }
         (row.eTag, row.size, row.modifiedAt) = (object.eTag?.stored, object.size, object.modifiedAt)
         row.contentPrint = nil
@@ -184,9 +184,9 @@ final class PullApplication {
     private func update(_ number: Int64, _ object: RemoteObject) throws {
         // A node that was deleted here is deleted at the remote only in the known version. So the known version must
         // not change.
-        guard let row = try unchanged(number), let node = row.node, node.trunk != .detached else { return postpone() }
+        guard let row = try unchanged(number), let node = row.node, node.trunk != .detached else { return deferStep() }
         let before = row.snapshot
-        note(object, row)
+        record(object, row)
         try tell(.modified(node, changes(row, since: before)))
     }
 
@@ -194,7 +194,7 @@ final class PullApplication {
     private func changes(_ row: RemoteNode, since before: RemoteNode.Row) -> ContentSections {
         var sections: ContentSections = []
         if !before.eTag.hasSameBytes(as: row.eTag) {
-            sections.formUnion(cloud.facts.isSealed ? .all : [.header, .data])
+            sections.formUnion(cloud.info.isEncrypted ? .all : [.header, .data])
         }
         if !before.metadataETag.hasSameBytes(as: row.metadataETag) { sections.insert(.metadata) }
         if !before.thumbnailETag.hasSameBytes(as: row.thumbnailETag) { sections.insert(.thumbnail) }
@@ -238,28 +238,29 @@ final class PullApplication {
         }
         // A queued upload looks up the place of its node when it runs, so it follows the move. A running upload does
         // not.
-        guard let row = try unmoved(number), try !isActive(row.node), let (parent, folder) = try place(of: object),
+        guard let row = try unmoved(number), try !isActive(row.node),
+            let (parent, folder) = try parentFolders(of: object),
             let segment = object.key.last,
             let name = object.key.name?.name, try isFree(segment, in: parent, for: object)
-        else { return postpone() }
+        else { return deferStep() }
         guard let node = row.node, node.trunk != .detached else {
             (row.parent, row.segment) = (parent, segment)
             return
         }
         let moves = try cloud.operations(for: node).filter { try $0.payload(as: CloudWork.self).kind == .move }
-        guard !moves.contains(where: \.hasBegun) else { return postpone() }
+        guard !moves.contains(where: \.hasBegun) else { return deferStep() }
         if let taken = try cloud.child(name, of: folder), taken !== node {
-            guard try !isSettled(taken), try giveWay(taken) else { return postpone() }
+            guard try !isInPlace(taken), try giveWay(taken) else { return deferStep() }
         }
         // This machine may have moved the destination folder into the node.
-        guard node !== folder, !folder.ancestors.contains(where: { $0 === node }) else { return postpone() }
+        guard node !== folder, !folder.ancestors.contains(where: { $0 === node }) else { return deferStep() }
         // The other machine's move came first, so this machine's queued moves are dropped.
         for move in moves { move.skip() }
         let path = node.path
         (row.parent, row.segment) = (parent, segment)
-        note(object, row)
+        record(object, row)
         if node.trunk != folder.trunk { try cloud.setTrunk(folder.trunk, of: node) }
-        (node.parent, node.name, node.place) = (folder, name, cloud.facts.rule.place(of: name))
+        (node.parent, node.name, node.place) = (folder, name, cloud.info.rule.normalized(name))
         // The path is compared byte by byte: for a file system, another Unicode spelling of the same letters is another
         // name.
         if !node.path.description.hasSameBytes(as: path.description) { try tell(.moved(node, from: path)) }
@@ -270,13 +271,13 @@ final class PullApplication {
     private func convert(_ number: Int64, _ object: RemoteObject) throws {
         guard let row = try unmoved(number), let node = row.node, node.trunk != .detached, let parent = row.parent,
             try !isActive(node), try parent.child(row.segment, isFolder: true) == nil
-        else { return postpone() }
+        else { return deferStep() }
         let before = row.snapshot
         (row.isFolder, row.isListed, node.isFolder) = (true, true, true)
         // A queued upload is compared with the version that was known when it was queued.
         let works = try cloud.operations(for: node).map { try $0.payload(as: CloudWork.self).kind }
         guard !works.contains(.content) else { return }
-        note(object, row)
+        record(object, row)
         let sections = changes(row, since: before)
         if !sections.isEmpty { try tell(.modified(node, sections)) }
     }
@@ -287,11 +288,11 @@ final class PullApplication {
         var next: RemoteNode? = row
         while let this = next {
             // A delete of the row or of a folder above it is queued or running.
-            if try cloud.hasOperations(this.id.number) { return }
+            if try cloud.hasOperations(this.id.rawValue) { return }
             next = this.parent
         }
         cloud.context.delete(row)
-        postpone()
+        deferStep()
     }
 
     // MARK: Missing objects
@@ -301,28 +302,28 @@ final class PullApplication {
     private func remove(_ number: Int64, isProven: Bool) throws {
         guard let row = try cloud.remote(number), let before = known.rows[number], row.isCertain,
             row.eTag.hasSameBytes(as: before.eTag), try row.key == known.key(of: number), try !isBeingMoved(row)
-        else { return postpone() }
+        else { return deferStep() }
         // Earlier steps have handled the known objects below the row. The remaining rows are of uploads that had not
         // finished, and without the folder these cannot have arrived.
         for child in try row.children.fetch() {
-            guard !child.isCertain, try !isActive(child.node) else { return postpone() }
+            guard !child.isCertain, try !isActive(child.node) else { return deferStep() }
             cloud.context.delete(child)
         }
         // A detached node was about to be deleted at the remote anyway.
         guard let node = row.node, node.trunk != .detached else { return cloud.context.delete(row) }
         let operations = try cloud.operations(for: node)
-        guard try !isActive(node), try !hasBegunMove(node) else { return postpone() }
+        guard try !isActive(node), try !hasBegunMove(node) else { return deferStep() }
         let works = try operations.map { try $0.payload(as: CloudWork.self).kind }
         // Changes that were not uploaded take precedence over a delete by another machine.
         if try !isProven || !node.children.isEmpty || works.contains(where: { $0 != .delete }) {
             // A running operation below the node needs the folder. After it has found the folder missing, it waits for
             // the operation that creates the folder again.
-            guard try !isAnyActive(below: node) else { return postpone() }
+            guard try !isAnyActive(below: node) else { return deferStep() }
             try release(operations, of: node)
-            let sections = row.snapshot.sections(isSealed: cloud.facts.isSealed)
+            let sections = row.snapshot.sections(isEncrypted: cloud.info.isEncrypted)
             cloud.context.delete(row)
-            if node.isFolder || !works.contains(.content) { try cloud.sendAnew(node, sections) }
-            return try tell(.kept(node))
+            if node.isFolder || !works.contains(.content) { try cloud.requeueUpload(node, sections) }
+            return try tell(.restored(node))
         }
         let (id, path, link) = (node.id, node.path, node.link)
         cloud.context.delete(row)
@@ -333,7 +334,7 @@ final class PullApplication {
     /// Resumes uploads that wait for the resolution of a conflict. The other version is deleted, so the conflict is
     /// over.
     private func release(_ operations: [QueuedOperation], of node: CloudNode) throws {
-        try cloud.forgetConflict(of: node.id.number)
+        try cloud.forgetConflict(of: node.id.rawValue)
         for operation in operations where operation.constraint == CloudAccount.conflict.rawValue { operation.retry() }
     }
 

@@ -178,7 +178,7 @@ final class PullLoop: Sendable {
     }
 
     /// The state of the pulls.
-    enum Standing {
+    enum Status {
         /// A pull is running, or begins now.
         case busy
         /// Automatic pulls are suspended.
@@ -189,7 +189,7 @@ final class PullLoop: Sendable {
         case idle
     }
 
-    var standing: Standing {
+    var status: Status {
         let now = clock.now
         let isAway = !availability.isSatisfied
         return state.withLock { state in

@@ -52,7 +52,7 @@ extension PullPlan {
                 unlisted += 1
                 return nil
             case .back:
-                postponed += 1
+                deferred += 1
                 if let key = check.known.key(of: number) { left.insert(key) }
                 return nil
             }
@@ -79,10 +79,10 @@ extension PullPlan {
             guard let there = try await check.remote.head(object.key), !there.isFolder else { return step }
             return .add(object)
         case .add(let object) where object.isFolder && tree.content(of: object) != nil:
-            guard let file = check.known[RemotePlace(key: object.key, isFolder: false)], file.isCertain,
+            guard let file = check.known[RemoteLocation(key: object.key, isFolder: false)], file.isCertain,
                 try await check.remote.head(object.key)?.isFolder ?? true
             else { return step }
-            return .convert(file.id.number, object)
+            return .convert(file.id.rawValue, object)
         default: break
         }
         guard case .update(let number, let object) = step, let row = check.known.rows[number] else { return step }
@@ -102,7 +102,7 @@ extension PullPlan {
 
     /// Files that are missing at one place and are shown at another, compared by name and size. Another machine has
     /// moved them with their folder.
-    private func returningFiles(_ known: KnownTree) -> Set<Int64> {
+    private func returningFiles(_ known: LastSyncedTree) -> Set<Int64> {
         struct File: Hashable {
             let name: UTF8Text
             let size: Int64
@@ -124,7 +124,7 @@ extension PullPlan {
         return returning
     }
 
-    private func checkRemovals(_ known: KnownTree, _ limit: RemovalLimit?, _ remote: any Remote) throws {
+    private func checkRemovals(_ known: LastSyncedTree, _ limit: RemovalLimit?, _ remote: any Remote) throws {
         guard let limit else { return }
         let returning = returningFiles(known)
         let removed = steps.compactMap { step -> Int64? in
@@ -144,7 +144,7 @@ extension PullPlan {
     }
 }
 
-extension KnownTree {
+extension LastSyncedTree {
     /// The number of known files, and folders with content, that have local nodes.
     fileprivate var fileCount: Int { rows.keys.count(where: hasContent) }
 

@@ -31,33 +31,33 @@ struct PullPlan: Sendable {
     /// The number of objects that the remote has but does not list.
     var unlisted = 0
     /// The number of steps left to the next pull, because the remote changed while it was read.
-    var postponed = 0
+    var deferred = 0
 
-    init(_ tree: RemoteTree, _ known: KnownTree) {
+    init(_ tree: RemoteTree, _ known: LastSyncedTree) {
         // A file at the key of a known folder is a different object.
-        let matching = tree.objects.filter { known[$0.place] != nil }
-        let there = Set(matching.map(\.place))
+        let matching = tree.objects.filter { known[$0.location] != nil }
+        let there = Set(matching.map(\.location))
         var missing = known.rows.values.filter { row in
-            guard row.parent != nil, row.isCertain, let key = known.key(of: row.id.number),
-                !there.contains(RemotePlace(key: key, isFolder: row.isFolder))
+            guard row.parent != nil, row.isCertain, let key = known.key(of: row.id.rawValue),
+                !there.contains(RemoteLocation(key: key, isFolder: row.isFolder))
             else { return false }
             // If a folder is missing, all its content is missing. If a folder could not be listed completely, its
             // missing content proves nothing.
             var folder = key.parent
             while let next = folder, next.segments.count > 1,
-                !there.contains(RemotePlace(key: next, isFolder: true))
+                !there.contains(RemoteLocation(key: next, isFolder: true))
             { folder = next.parent }
             return folder.map { tree.complete.contains($0) } ?? false
         }
-        var added = tree.objects.filter { !there.contains($0.place) && known[$0]?.isCertain != false }
+        var added = tree.objects.filter { !there.contains($0.location) && known[$0]?.isCertain != false }
         let converted = added.filter { $0.isFolder && tree.content(of: $0) != nil }
             .compactMap { folder in
-                known[RemotePlace(key: folder.key, isFolder: false)].map { (number: $0.id.number, folder: folder) }
+                known[RemoteLocation(key: folder.key, isFolder: false)].map { (number: $0.id.rawValue, folder: folder) }
             }
-            .filter { entry in missing.contains { $0.id.number == entry.number } }
-        let (files, folders) = (Set(converted.map(\.number)), Set(converted.map(\.folder.place)))
-        missing.removeAll { files.contains($0.id.number) }
-        added.removeAll { folders.contains($0.place) }
+            .filter { entry in missing.contains { $0.id.rawValue == entry.number } }
+        let (files, folders) = (Set(converted.map(\.number)), Set(converted.map(\.folder.location)))
+        missing.removeAll { files.contains($0.id.rawValue) }
+        added.removeAll { folders.contains($0.location) }
         left = tree.objects.reduce(into: []) { left, object in
             guard let row = known[object] else { return }
             // An object that is about to be deleted from here needs no further look as long as it has the known
@@ -74,26 +74,26 @@ struct PullPlan: Sendable {
         // inside the object that now has its old key.
         let places = Set(added.map(\.key))
         let moves = Self.moves(
-            missing.filter { row in !(known.key(of: row.id.number).map(places.contains) ?? false) },
+            missing.filter { row in !(known.key(of: row.id.rawValue).map(places.contains) ?? false) },
             added,
             tree
         )
         for object in matching {
-            guard let row = known[object.place], row.isCertain else { continue }
+            guard let row = known[object.location], row.isCertain else { continue }
             if row.node == nil {
-                steps.append(.forget(row.id.number))
+                steps.append(.forget(row.id.rawValue))
                 continue
             }
             if Self.isChanged(row, object, tree.sidecars(of: object)) {
-                steps.append(.update(row.id.number, object))
+                steps.append(.update(row.id.rawValue, object))
             } else if !row.isListed, tree.shows(object) {
-                steps.append(.list(row.id.number))
+                steps.append(.list(row.id.rawValue))
             }
         }
         // The conversion runs before the steps that add objects to these folders.
         for (number, folder) in converted { steps.append(.convert(number, folder)) }
         for object in added {
-            if let number = moves[object.place] {
+            if let number = moves[object.location] {
                 steps.append(.move(number, object))
             } else {
                 steps.append(.add(object))
@@ -102,8 +102,8 @@ struct PullPlan: Sendable {
         // Deeper objects are removed first.
         let moved = Set(moves.values)
         var gone: [(number: Int64, depth: Int)] = []
-        for row in missing where !moved.contains(row.id.number) {
-            gone.append((row.id.number, known.key(of: row.id.number)?.segments.count ?? 0))
+        for row in missing where !moved.contains(row.id.rawValue) {
+            gone.append((row.id.rawValue, known.key(of: row.id.rawValue)?.segments.count ?? 0))
         }
         gone.sort { $0.depth > $1.depth }
         for (number, _) in gone { steps.append(.remove(number)) }
@@ -125,7 +125,7 @@ struct PullPlan: Sendable {
         _ missing: [RemoteNode.Row],
         _ added: [RemoteObject],
         _ tree: RemoteTree
-    ) -> [RemotePlace: Int64] {
+    ) -> [RemoteLocation: Int64] {
         struct Version: Hashable {
             let isFolder: Bool
             let eTag: UTF8Text
@@ -138,17 +138,17 @@ struct PullPlan: Sendable {
             // same one.
             if ETag(stored: eTag).isOfLastResort { continue }
             let version = Version(isFolder: row.isFolder, eTag: UTF8Text(ETag(stored: eTag).value), size: size)
-            gone[version, default: []].append(row.id.number)
+            gone[version, default: []].append(row.id.rawValue)
         }
-        var new: [Version: [RemotePlace]] = [:]
+        var new: [Version: [RemoteLocation]] = [:]
         for object in added {
             guard let content = tree.content(of: object), let eTag = content.eTag, let size = content.size else {
                 continue
             }
             let version = Version(isFolder: object.isFolder, eTag: UTF8Text(eTag.value), size: size)
-            new[version, default: []].append(object.place)
+            new[version, default: []].append(object.location)
         }
-        var moves: [RemotePlace: Int64] = [:]
+        var moves: [RemoteLocation: Int64] = [:]
         for (version, numbers) in gone where numbers.count == 1 {
             if let places = new[version], places.count == 1 { moves[places[0]] = numbers[0] }
         }
@@ -179,7 +179,7 @@ extension PullPlan.Step {
     }
 
     /// The keys that the next pull must check if the step cannot be applied.
-    func keys(_ known: KnownTree, _ tree: RemoteTree) -> Set<RemoteKey> {
+    func keys(_ known: LastSyncedTree, _ tree: RemoteTree) -> Set<RemoteKey> {
         func keys(of number: Int64) -> Set<RemoteKey> {
             known.key(of: number).map { tree.keys(of: $0, known.rows[number]) } ?? []
         }

@@ -3,14 +3,14 @@ public struct PullPolicy: Hashable, Sendable {
     /// The pause between automatic pulls; nil for no automatic pulls.
     public var interval: Duration?
     /// Whether all operations wait for the end of the first pull.
-    public var isPushWaiting: Bool
+    public var waitsForInitialPull: Bool
     /// How many local files a pull may remove without confirmation; nil for any number.
     public var removalLimit: RemovalLimit?
 
     /// Creates a policy.
-    public init(interval: Duration?, isPushWaiting: Bool = false, removalLimit: RemovalLimit? = .standard) {
+    public init(interval: Duration?, waitsForInitialPull: Bool = false, removalLimit: RemovalLimit? = .standard) {
         self.interval = interval
-        self.isPushWaiting = isPushWaiting
+        self.waitsForInitialPull = waitsForInitialPull
         self.removalLimit = removalLimit
     }
 
@@ -19,9 +19,9 @@ public struct PullPolicy: Hashable, Sendable {
     /// Pulls at once, and then repeatedly with this pause between pulls.
     public static func every(
         _ interval: Duration,
-        isPushWaiting: Bool = false,
+        waitsForInitialPull: Bool = false,
         removalLimit: RemovalLimit? = .standard
     ) -> PullPolicy {
-        PullPolicy(interval: interval, isPushWaiting: isPushWaiting, removalLimit: removalLimit)
+        PullPolicy(interval: interval, waitsForInitialPull: waitsForInitialPull, removalLimit: removalLimit)
     }
 }

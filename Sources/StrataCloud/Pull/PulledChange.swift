@@ -12,9 +12,9 @@ public enum PulledChange {
     case deleted(ObjectID<CloudNode>, path: TreePath, link: String?)
     /// The node is missing at the remote. It stays here and is uploaded again, because it has changes that were not
     /// uploaded, or because its absence does not prove a delete.
-    case kept(CloudNode)
+    case restored(CloudNode)
     /// Another machine has put an object at the node's path. The local node was not uploaded yet, and has a new name.
-    case renamed(CloudNode, from: TreePath)
+    case displaced(CloudNode, from: TreePath)
 }
 
 extension PulledChange: CustomStringConvertible {
@@ -25,8 +25,8 @@ extension PulledChange: CustomStringConvertible {
         case .modified(let node, let sections): "\(node.path) has changed: \(sections)"
         case .moved(let node, let path): "\(path) is \(node.path) now"
         case .deleted(_, let path, _): "\(path) is gone"
-        case .kept(let node): "\(node.path) is gone at the remote, and is sent anew"
-        case .renamed(let node, let path): "\(path) is \(node.path) here: another one has come"
+        case .restored(let node): "\(node.path) is gone at the remote, and is sent anew"
+        case .displaced(let node, let path): "\(path) is \(node.path) here: another one has come"
         }
     }
 }
@@ -42,9 +42,9 @@ public struct PullSummary: Hashable, Sendable {
     /// The number of nodes that were deleted at the remote.
     public var deleted = 0
     /// The number of nodes that got another name here.
-    public var renamed = 0
+    public var displaced = 0
     /// The number of changes left to the next pull, because the same nodes were being changed here.
-    public var postponed = 0
+    public var deferred = 0
     /// The number of objects that the remote has but does not list. A pull cannot detect their deletes by other
     /// machines, so the objects stay here.
     public var unlisted = 0
@@ -57,8 +57,8 @@ public struct PullSummary: Hashable, Sendable {
         case .new: new += 1
         case .modified: modified += 1
         case .moved: moved += 1
-        case .deleted, .kept: deleted += 1
-        case .renamed: renamed += 1
+        case .deleted, .restored: deleted += 1
+        case .displaced: displaced += 1
         }
     }
 }

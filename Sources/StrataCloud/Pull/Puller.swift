@@ -10,22 +10,22 @@ import Synchronization
 /// applied some of its commits; the next pull finds the rest.
 struct Puller: Sendable {
     let stack: ContextStack
-    let facts: AccountFacts
+    let info: AccountInfo
     let remote: any Remote
     let handler: any CloudHandler
     private let queue = BlockQueue(label: "strata.pull")
 
-    init(stack: ContextStack, facts: AccountFacts, remote: any Remote, handler: any CloudHandler) {
-        (self.stack, self.facts, self.remote, self.handler) = (stack, facts, remote, handler)
+    init(stack: ContextStack, info: AccountInfo, remote: any Remote, handler: any CloudHandler) {
+        (self.stack, self.info, self.remote, self.handler) = (stack, info, remote, handler)
     }
 
     /// - Parameter limit: how many files the pull may remove; nil for any number.
     func pull(limit: RemovalLimit?) async throws -> PullSummary {
-        let facts = facts
+        let info = info
         let (known, position) = try await stack.overStore { context in
-            let account = facts.account
+            let account = info.account
             let record = try context.first(.account(account))
-            return (KnownTree(try context.rows(RemoteNode.where { $0.account == account })), record?.feedPosition)
+            return (LastSyncedTree(try context.rows(RemoteNode.where { $0.account == account })), record?.feedPosition)
         }
         // The known state is read before the remote, so that the remote's state is never the older one.
         let capabilities = try await remote.capabilities()
@@ -35,7 +35,7 @@ struct Puller: Sendable {
                 try await RemoteTree.find(in: remote) { known.has($0) }
             }
         try Task.checkCancellation()
-        if !tree.unreadable.isEmpty { handler.didLeaveOut(tree.unreadable.map(\.path).sorted()) }
+        if !tree.unreadable.isEmpty { handler.didIgnore(tree.unreadable.map(\.path).sorted()) }
         var plan = PullPlan(tree, known)
         let check = AbsenceCheck(remote: remote, known: known, hasFolders: capabilities.hasFolders)
         try await plan.confirm(by: check, &tree, limit: limit)
@@ -43,11 +43,11 @@ struct Puller: Sendable {
         // such a step, the feed would not report them. So the position is cleared first, and the next pull then
         // requests everything.
         let isDoubtful = feed != nil && plan.forgets
-        if isDoubtful { try await note(behind: position, PullRest()) { _ in nil } }
+        if isDoubtful { try await storePosition(after: position, PullRest()) { _ in nil } }
         let start = isDoubtful ? nil : position
         let steps = plan.steps
         var (summary, left) = (PullSummary(), PullRest(keys: plan.left))
-        (summary.unlisted, summary.postponed) = (plan.unlisted, plan.postponed)
+        (summary.unlisted, summary.deferred) = (plan.unlisted, plan.deferred)
         var first = 0
         while first < steps.count {
             try Task.checkCancellation()
@@ -58,7 +58,7 @@ struct Puller: Sendable {
             first += part.count
         }
         if let feed {
-            try await note(behind: start, left) { FeedPosition.next(feed, from: start, left: $0) }
+            try await storePosition(after: start, left) { FeedPosition.next(feed, from: start, left: $0) }
         }
         return summary
     }
@@ -66,17 +66,17 @@ struct Puller: Sendable {
     /// Stores the position from which the next pull continues: the end of the feed, with the keys that this pull has
     /// left. If there are too many keys, the next pull reads the same changes again. If this has not helped, the next
     /// pull requests everything, because the left objects may have changed long ago.
-    private func note(
-        behind position: FeedPosition?,
+    private func storePosition(
+        after position: FeedPosition?,
         _ left: PullRest,
         _ next: @escaping @Sendable (_ left: Set<RemoteKey>) -> FeedPosition?
     ) async throws {
-        let facts = facts
+        let info = info
         for _ in 0..<Self.tries {
             do {
                 return try await stack.overStore { context in
-                    guard let record = try context.first(.account(facts.account)) else { return }
-                    let left = try left.keys.union(CloudContext(context, facts).keys(of: left.rows))
+                    guard let record = try context.first(.account(info.account)) else { return }
+                    let left = try left.keys.union(CloudContext(context, info).keys(of: left.rows))
                     let next = next(left)
                     // Another process may have pulled as well. Its position is equally good.
                     let new =
@@ -97,17 +97,22 @@ struct Puller: Sendable {
 
     private func apply(
         _ steps: ArraySlice<PullPlan.Step>,
-        _ known: KnownTree,
+        _ known: LastSyncedTree,
         _ tree: RemoteTree
     ) async throws -> (summary: PullSummary, left: PullRest) {
-        let (facts, handler) = (facts, handler)
+        let (info, handler) = (info, handler)
         for _ in 0..<Self.tries {
             do {
                 let result = Mutex<(summary: PullSummary, left: PullRest)>((PullSummary(), PullRest()))
                 // Each step depends on the queued operations and on the objects known to be at the remote. They must be
                 // the same when the step is committed, so the block runs again if another commit has changed them.
                 try await stack.commitOverStore(on: queue, author: "pull") { context in
-                    let application = PullApplication(CloudContext(context, facts), handler, known, tree)
+                    let application = PullApplication(
+                        CloudContext(context, info),
+                        handler: handler,
+                        known: known,
+                        tree: tree
+                    )
                     for step in steps { try application.apply(step) }
                     result.withLock { $0 = (application.summary, application.left) }
                 } alongside: { _ in
@@ -121,7 +126,7 @@ struct Puller: Sendable {
             }
         }
         var summary = PullSummary()
-        summary.postponed = steps.count
+        summary.deferred = steps.count
         var left = PullRest()
         for step in steps { left.add(PullRest(keys: step.keys(known, tree), rows: Set([step.row].compactMap(\.self)))) }
         return (summary, left)
@@ -152,8 +157,8 @@ extension PullSummary {
         modified += other.modified
         moved += other.moved
         deleted += other.deleted
-        renamed += other.renamed
-        postponed += other.postponed
+        displaced += other.displaced
+        deferred += other.deferred
         unlisted += other.unlisted
     }
 }

@@ -55,7 +55,7 @@ struct RemoteFeed: Sendable {
 
 extension RemoteTree {
     /// The objects at a remote, computed from the known state and the changes since then.
-    static func find(in remote: any Remote, _ known: KnownTree, _ feed: RemoteFeed) async throws -> RemoteTree {
+    static func find(in remote: any Remote, _ known: LastSyncedTree, _ feed: RemoteFeed) async throws -> RemoteTree {
         var objects = ChangingObjects(feed.isWhole ? [:] : known.objects)
         for page in feed.pages { objects.apply(page) }
         let shown = feed.isWhole ? nil : Set(feed.pages.flatMap { $0.changed.map(\.key) })
@@ -105,12 +105,12 @@ private struct ChangingObjects {
     }
 }
 
-extension KnownTree {
+extension LastSyncedTree {
     /// The objects that the remote is known to have, in the form in which the remote would report them.
     fileprivate var objects: [RemoteKey: RemoteObject] {
         var objects: [RemoteKey: RemoteObject] = [:]
         for row in rows.values where row.isCertain && row.parent != nil {
-            guard let key = key(of: row.id.number) else { continue }
+            guard let key = key(of: row.id.rawValue) else { continue }
             let isFolder = row.isFolder
             objects[key] = RemoteObject(
                 key: key,

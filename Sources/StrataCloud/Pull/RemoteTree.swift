@@ -5,7 +5,7 @@ struct RemoteTree: Sendable {
     /// All objects except sidecars, folders before their content.
     private(set) var objects: [RemoteObject] = []
     /// The places of these objects.
-    private(set) var places: Set<RemotePlace> = []
+    private(set) var places: Set<RemoteLocation> = []
     /// The sidecars, by the key of their object and by mark.
     private(set) var sidecars: [RemoteKey: [UTF8Text: RemoteObject]] = [:]
     /// The keys that do not represent a valid name. They and everything below them are left out.
@@ -60,9 +60,11 @@ struct RemoteTree: Sendable {
     private mutating func addFoldersOfContent() {
         for (key, marks) in sidecars where marks[UTF8Text(Sidecar.content)] != nil {
             let folder = RemoteObject(key: key, isFolder: true)
-            if places.contains(folder.place) || places.contains(RemotePlace(key: key, isFolder: false)) { continue }
+            if places.contains(folder.location) || places.contains(RemoteLocation(key: key, isFolder: false)) {
+                continue
+            }
             objects.append(folder)
-            places.insert(folder.place)
+            places.insert(folder.location)
             complete.insert(key)
         }
     }
@@ -91,7 +93,7 @@ struct RemoteTree: Sendable {
 
     private static func vanished(_ remote: any Remote, _ trunk: Trunk) -> CloudError {
         CloudError(
-            .remoteUnfit,
+            .incompatibleRemote,
             "\(remote.name) has no '\(trunk.rawValue)' any more, in which there were nodes. Nothing was deleted here: see whether it is the right place."
         )
     }
@@ -108,7 +110,7 @@ struct RemoteTree: Sendable {
         }
         guard let mark else {
             objects.append(object)
-            places.insert(object.place)
+            places.insert(object.location)
             return true
         }
         if let base = object.key.withoutMark { sidecars[base, default: [:]][UTF8Text(mark)] = object }

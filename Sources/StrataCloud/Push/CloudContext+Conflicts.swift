@@ -12,7 +12,7 @@ extension CloudContext {
     ///
     /// - Parameter name: the name of the new node for `.both`, with a number appended if the name is taken; by default
     ///   the node's name.
-    /// - Throws: ``CloudError`` with `invalidName`; with `wrongKind` for `.both` and a conflict of a folder that does
+    /// - Throws: ``CloudError`` with `invalidName`; with `notAFile` for `.both` and a conflict of a folder that does
     ///   not contain its content; errors of the store.
     public func resolve(_ conflict: CloudConflict, _ resolution: ConflictResolution, name: String? = nil) throws {
         guard let node = conflict.node else { return context.delete(conflict) }
@@ -27,7 +27,7 @@ extension CloudContext {
         }
         // The only step that can fail runs before any change.
         if resolution == .both { try keepMine(of: node, conflict, uploads, name: name ?? node.name) }
-        remote.takeVersion(of: conflict, isSealed: facts.isSealed)
+        remote.adoptVersion(of: conflict, isEncrypted: info.isEncrypted)
         remote.sending = []
         switch resolution {
         case .merged, .mine:
@@ -35,7 +35,7 @@ extension CloudContext {
         case .theirs, .both:
             for upload in uploads { upload.skip() }
             let data: ContentSections = resolution == .both ? .data : []
-            markNeedsDownload(node, facts.isSealed ? .given : conflict.section.union(data))
+            markNeedsDownload(node, info.isEncrypted ? .given : conflict.section.union(data))
         }
         context.delete(conflict)
     }
@@ -49,14 +49,14 @@ extension CloudContext {
     ) throws {
         guard !node.isFolder || conflict.section.contains(.data) else {
             throw CloudError(
-                .wrongKind,
+                .notAFile,
                 "\(node.path) is a folder, whose metadata is not kept twice. Resolve the conflict by `.merged`, `.mine` or `.theirs`.",
-                nodes: [node.id.number]
+                nodes: [node.id.rawValue]
             )
         }
         guard let parent = node.parent else { return }
         let name = try freeName(for: name, in: parent)
-        let sections = node.remote?.snapshot.sections(isSealed: facts.isSealed) ?? .data
+        let sections = node.remote?.snapshot.sections(isEncrypted: info.isEncrypted) ?? .data
         let link = node.link
         node.link = nil
         if conflict.section.contains(.data) {
@@ -80,14 +80,14 @@ extension CloudContext {
         }
     }
 
-    func setName(_ name: String, of node: CloudNode) { (node.name, node.place) = (name, facts.rule.place(of: name)) }
+    func setName(_ name: String, of node: CloudNode) { (node.name, node.place) = (name, info.rule.normalized(name)) }
 }
 
 extension RemoteNode {
     /// Stores the known facts about the version in the conflict, and clears the facts about the previous version.
-    fileprivate func takeVersion(of conflict: CloudConflict, isSealed: Bool) {
+    fileprivate func adoptVersion(of conflict: CloudConflict, isEncrypted: Bool) {
         // An encrypted file with all sections has one version.
-        let section = isSealed ? .data : conflict.section
+        let section = isEncrypted ? .data : conflict.section
         setETag(conflict.remoteETag, of: section)
         guard section == .data else { return }
         size = conflict.remoteSize

@@ -19,5 +19,5 @@ final class ConnectionPauses: Sendable {
     /// Resets the pause after an operation has made progress or finished.
     func reset(_ operation: Int64) { counts.reset(operation) }
 
-    func note(_ event: PipelineEvent) { counts.note(event) }
+    func handle(_ event: PipelineEvent) { counts.handle(event) }
 }

@@ -26,14 +26,14 @@ final class MissingFolders: Sendable {
         return count == Self.pulls + 1 ? .make : .fail
     }
 
-    func note(_ event: PipelineEvent) { counts.note(event) }
+    func handle(_ event: PipelineEvent) { counts.handle(event) }
 }
 
 extension Pusher {
     /// The outcome of an operation if the remote lacks the current or the future parent folder of its node.
     func outcome(ofMissingFolder error: RemoteError, _ attempt: Attempt<CloudWork>) async throws -> Outcome {
         forgetTrunks()
-        switch missingFolders.step(for: attempt.id.number) {
+        switch missingFolders.step(for: attempt.id.rawValue) {
         case .wait: break
         case .make: if try await makeFolders(of: attempt.payload) { return .retry(after: .zero) }
         case .fail: throw error
@@ -47,9 +47,9 @@ extension Pusher {
     /// - Returns: false if the trunk itself is missing. A remote that has lost everything is not changed until a pull
     ///   has reported the loss.
     private func makeFolders(of work: CloudWork) async throws -> Bool {
-        let facts = facts
+        let info = info
         let folder = try await stack.overStore { context in
-            let cloud = CloudContext(context, facts)
+            let cloud = CloudContext(context, info)
             let parent =
                 try work.kind == .move ? work.parent.flatMap { try cloud.remote($0) } : cloud.remote(work.node)?.parent
             return try (parent ?? work.parent.flatMap { try cloud.remote($0) })?.key

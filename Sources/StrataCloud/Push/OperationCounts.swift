@@ -18,9 +18,9 @@ final class OperationCounts: Sendable {
     func reset(_ operation: Int64) { counts.withLock { _ = $0.removeValue(forKey: operation) } }
 
     /// Forgets operations that have ended or failed.
-    func note(_ event: PipelineEvent) {
+    func handle(_ event: PipelineEvent) {
         switch event {
-        case .finished(let id, _), .failed(let id, _): reset(id.number)
+        case .finished(let id, _), .failed(let id, _): reset(id.rawValue)
         default: break
         }
     }

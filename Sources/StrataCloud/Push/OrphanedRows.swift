@@ -7,13 +7,13 @@ extension CloudContext {
     ///
     /// - Returns: whether such nodes existed.
     /// - Complexity: O(1) if no row is without its folder.
-    func sendOrphansAnew() throws -> Bool {
+    func requeueOrphans() throws -> Bool {
         let account = account
         let rows = try context.fetch(RemoteNode.where { $0.parent == nil && $0.account == account })
         let orphans = rows.filter { $0.node?.isTrunk != true }
         for row in orphans {
             // The row of a file that was deleted here is deleted, because the file's key at the remote is not known.
-            try sendAnew(allOf: row.id.number, row.snapshot.sections(isSealed: facts.isSealed))
+            try requeueUpload(allOf: row.id.rawValue, row.snapshot.sections(isEncrypted: info.isEncrypted))
         }
         return !orphans.isEmpty
     }

@@ -20,12 +20,12 @@ extension Pusher {
         var work = attempt.payload
         // The operation may have been queued before the file became a folder.
         work.isFolder = true
-        try await intend(work)
+        try await recordIntent(work)
         do { try await remote.createFolder(key) } catch let error as RemoteError where error.code == .occupied {
-            return try await evade(attempt, key)
+            return try await renameAwayFromConflict(attempt, key)
         }
-        try await intend(work) { remote, _ in remote.isCertain = true }
-        return .postpone(for: .zero)
+        try await recordIntent(work) { remote, _ in remote.isCertain = true }
+        return .snooze(for: .zero)
     }
 
     /// Converts a file that the remote has, or may have, to a folder. The content is moved beside the folder, because
@@ -45,10 +45,10 @@ extension Pusher {
         let (work, content) = (attempt.payload, key.sidecar(Sidecar.content))
         let capabilities = try await remote.capabilities()
         // A delete that ends the conversion looks for the content at both places.
-        try await intend(work) { remote, _ in
+        try await recordIntent(work) { remote, _ in
             guard try remote.parent?.child(remote.segment, isFolder: true) == nil else {
                 throw CloudError(
-                    .placeTaken,
+                    .pathOccupied,
                     "The remote has a file and a folder at \(key), which are two nodes here. The file cannot become that folder: give it another name.",
                     nodes: [work.node]
                 )
@@ -57,40 +57,42 @@ extension Pusher {
         }
         if let there = try await remote.head(key), !there.isFolder {
             // This machine's file has not arrived, and another machine has put a file at the place.
-            if !file.isCertain, try await !isVersion(there, of: file) { return try await evade(attempt, key) }
+            if !file.isCertain, try await !isVersion(there, of: file) {
+                return try await renameAwayFromConflict(attempt, key)
+            }
             _ = try await carryOne(key, to: content, isFolder: false, capabilities, file)
         } else if file.isCertain, try await remote.head(content) == nil {
             // Another machine has deleted the file. This machine's content takes precedence, and is uploaded to its
             // current place.
-            return sendAnew(work)
+            return requeueUpload(work)
         }
         try await remote.createFolder(key)
         var moved = try await remote.head(content)
         let isSame = file.isCertain && ETag.isSame(moved?.eTag, file.eTag)
         // Another machine may have written the content at any earlier moment.
-        var print = file.contentPrint
+        var hash = file.contentPrint
         if !isSame, let there = moved {
-            print = try await sentPrint(of: there, file.prints)
-            if print == nil { moved = nil }
+            hash = try await sentHash(of: there, file.hashes)
+            if hash == nil { moved = nil }
         }
-        try await intend(work) { [moved, print] remote, _ in
-            let seal = print == file.contentPrint ? file.knownSeal : nil
+        try await recordIntent(work) { [moved, hash] remote, _ in
+            let seal = hash == file.contentPrint ? file.knownSeal : nil
             (remote.isFolder, remote.isConverting, remote.isCertain, remote.isListed) = (true, false, true, false)
-            if let moved { remote.note(moved, .data, print, seal) }
+            if let moved { remote.record(moved, of: .data, hash: hash, seal: seal) }
         }
-        return .postpone(for: .zero)
+        return .snooze(for: .zero)
     }
 
     /// The hash of the upload that an object contains; nil if it contains none of them.
-    private func sentPrint(of object: RemoteObject, _ prints: [ContentPrint]) async throws -> String? {
-        for print in prints where try await isOwn(object, print) { return print.text }
+    private func sentHash(of object: RemoteObject, _ hashes: [ContentHash]) async throws -> String? {
+        for hash in hashes where try await isOwn(object, hash) { return hash.text }
         return nil
     }
 
     /// Whether an object has the known version of a file, or is an unanswered upload of it.
     func isVersion(_ object: RemoteObject, of file: RemoteNode.Row) async throws -> Bool {
         if file.isCertain, ETag.isSame(object.eTag, file.eTag) { return true }
-        return try await isOwn(object, anyOf: file.prints)
+        return try await isOwn(object, anyOf: file.hashes)
     }
 
     /// Creates a folder of which the remote has only the content. Its conversion has not finished, or the folder was

@@ -7,39 +7,41 @@ extension Pusher {
     /// is uploaded instead.
     func copy(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
         var work = attempt.payload
-        let facts = facts
+        let info = info
         let target = try await target(of: work)
         // The node may have become a folder since the copy was queued.
         work.isFolder = target.remote?.isFolder ?? target.node?.isFolder ?? work.isFolder
         guard target.node != nil, let number = work.source else { return .skip }
-        guard let key = try await key(of: target, work) else { return sendWhereItLies(work) }
+        guard let key = try await key(of: target, work) else { return createAtCurrentPlace(work) }
         let source: (key: RemoteKey, row: RemoteNode.Row)? = try await stack.overStore {
-            guard let source = try CloudContext($0, facts).remote(number), source.isCertain else { return nil }
+            guard let source = try CloudContext($0, info).remote(number), source.isCertain else { return nil }
             return try (source.key, source.snapshot)
         }
         guard let source else { return try await sendContent(attempt) }
-        if target.isTaken { return try await evade(attempt, key) }
+        if target.isTaken { return try await renameAwayFromConflict(attempt, key) }
         if try await isSentFromHere(target, work, number) { return try await sendContent(attempt) }
         if work.isFolder ?? false {
             if let outcome = try await makeFolder(for: attempt, target, key) { return outcome }
             return try await copySidecars(of: source, to: key, work, attempt)
         }
-        try await intend(work) { remote, _ in if let print = source.row.contentPrint { remote.note(sending: print) } }
+        try await recordIntent(work) { remote, _ in
+            if let hash = source.row.contentPrint { remote.record(sending: hash) }
+        }
         let capabilities = try await remote.capabilities()
         if !target.isThere { try await deleteSidecars(leftAt: key, source.row.marks) }
         do {
-            let place = Sidecar.key(source.key, .data, isFolder: source.row.isFolder)
-            let (object, print, seal) = try await duplicate(source.row, at: place, to: key, capabilities)
+            let place = Sidecar.key(of: source.key, section: .data, isFolder: source.row.isFolder)
+            let (object, hash, seal) = try await duplicate(source.row, at: place, to: key, capabilities)
             let sidecars = try await duplicateSidecars(of: source.row, at: source.key, to: key, isFolder: false)
             return .done { [work] context in
-                let copy = try CloudContext(context, facts).remoteForSending(work)
-                copy.note(object, .data, print, seal)
-                copy.note(copied: sidecars, of: source.row)
+                let copy = try CloudContext(context, info).remoteForSending(work)
+                copy.record(object, of: .data, hash: hash, seal: seal)
+                copy.record(copied: sidecars, of: source.row)
             }
         } catch let error as RemoteError
             where (error.code == .conditionFailed || error.code == .occupied) && !target.isThere
         {
-            return try await evade(attempt, key)
+            return try await renameAwayFromConflict(attempt, key)
         } catch let error as RemoteError where error.code == .notFound {
             if !source.row.isFolder, try await isConvertedByOthers(source.key) {
                 return try await outcome(ofMissingFolder: error, attempt)
@@ -52,13 +54,13 @@ extension Pusher {
     /// Whether the source was deleted before its newest content was uploaded, and the application still has that
     /// content.
     private func isSentFromHere(_ target: Target, _ work: CloudWork, _ source: Int64) async throws -> Bool {
-        let facts = facts
+        let info = info
         guard work.isSourceUnsent ?? false, work.sourceLink != nil, target.sections.contains(.data),
             let node = target.node,
             let path = target.path
         else { return false }
         let isGone = try await stack.overStore { context in
-            try context.find(CloudContext(context, facts).nodeID(source)) == nil
+            try context.find(CloudContext(context, info).nodeID(source)) == nil
         }
         guard isGone else { return false }
         return try await handler.content(for: request(for: node, at: path, link: work.sourceLink)) != nil
@@ -72,10 +74,10 @@ extension Pusher {
         at place: RemoteKey,
         to destination: RemoteKey,
         _ capabilities: RemoteCapabilities
-    ) async throws -> (object: RemoteObject, print: String?, seal: KnownSeal?) {
+    ) async throws -> (object: RemoteObject, hash: String?, seal: KnownSeal?) {
         // If the last upload of the source was interrupted and then skipped, the remote may have that version or the
         // previous one.
-        var isKnown = source.sentPrints.isEmpty
+        var isKnown = source.sentHashes.isEmpty
         if !isKnown { isKnown = try await self.isKnown(source, at: place) }
         do {
             if isKnown {
@@ -89,8 +91,8 @@ extension Pusher {
         }
         let object = try await duplicate(place, to: destination, version: nil, capabilities)
         // The hash of the content identifies the copy later. How the copy is encrypted is not known.
-        let print = try await ContentPrint(of: remote.get(destination, range: nil, if: .none).chunks)
-        return (object, print.text, nil)
+        let hash = try await ContentHash(of: remote.get(destination, range: nil, if: .none).chunks)
+        return (object, hash.text, nil)
     }
 
     /// Copies an object, through this machine if the remote does not support copies. An existing object with the same
@@ -113,8 +115,8 @@ extension Pusher {
         } catch let error as RemoteError where error.code == .conditionFailed {
             guard let (from, to) = try await both(source, destination), from.size == to.size else { throw error }
             if let mark = from.mark, to.mark.hasSameBytes(as: mark) { return to }
-            let print = try await ContentPrint(of: remote.get(source, range: nil, if: .none).chunks)
-            guard try await isOwn(to, print) else { throw error }
+            let hash = try await ContentHash(of: remote.get(source, range: nil, if: .none).chunks)
+            guard try await isOwn(to, hash) else { throw error }
             return to
         }
     }

@@ -11,15 +11,15 @@ extension Pusher {
 
     /// Deletes a node, after everything below it. Only objects in their last known version are deleted.
     func delete(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
-        let (facts, number) = (facts, attempt.payload.node)
+        let (info, number) = (info, attempt.payload.node)
         let doomed = try await stack.overStore { context in
-            guard let remote = try CloudContext(context, facts).remote(number) else { return [] as [Doomed] }
+            guard let remote = try CloudContext(context, info).remote(number) else { return [] as [Doomed] }
             return try remote.doomed().map { Doomed(key: try $0.key, row: $0.snapshot) }
         }
         var staying: Set<RemoteKey> = []
         for thing in doomed.reversed() where try await !delete(thing) { staying.insert(thing.key) }
         return .done { [staying] context in
-            let cloud = CloudContext(context, facts)
+            let cloud = CloudContext(context, info)
             guard let remote = try cloud.remote(number) else { return }
             for remote in try remote.doomed().reversed() { context.delete(remote) }
             // The object may have changed long ago, so that the feed does not report it any more.
@@ -72,7 +72,7 @@ extension Pusher {
     private func isKept(_ row: RemoteNode.Row, at key: RemoteKey) async throws -> Bool {
         guard let there = try await remote.head(key) else { return false }
         if ETag.isSame(there.eTag, row.eTag) { return false }
-        return try await !isOwn(there, anyOf: row.prints)
+        return try await !isOwn(there, anyOf: row.hashes)
     }
 
     /// Deletes the content of a deleted folder.
@@ -120,7 +120,7 @@ extension Pusher {
         }
         guard let there = try await remote.head(key), !there.isFolder else { return nil }
         if ETag.isSame(there.eTag, row.eTag) { return there.eTag }
-        return try await isOwn(there, anyOf: isMoved ? row.prints : row.sentPrints) ? there.eTag : nil
+        return try await isOwn(there, anyOf: isMoved ? row.hashes : row.sentHashes) ? there.eTag : nil
     }
 }
 
@@ -132,8 +132,8 @@ extension RemoteNode {
         var living: Set<Int64> = []
         for row in all where row.node.map({ $0.trunk != .detached }) ?? false {
             var next: RemoteNode? = row
-            while let this = next, living.insert(this.id.number).inserted { next = this.parent }
+            while let this = next, living.insert(this.id.rawValue).inserted { next = this.parent }
         }
-        return all.filter { !living.contains($0.id.number) }
+        return all.filter { !living.contains($0.id.rawValue) }
     }
 }

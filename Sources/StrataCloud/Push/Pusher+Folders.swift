@@ -5,10 +5,10 @@ import StrataPipeline
 extension Pusher {
     /// Creates a folder, or sends the record of a file to a remote that keeps records.
     func sendRecord(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
-        let (work, facts) = (attempt.payload, facts)
+        let (work, info) = (attempt.payload, info)
         let target = try await target(of: work)
-        guard let key = try await key(of: target, work) else { return sendWhereItLies(work) }
-        if target.isTaken { return try await evade(attempt, key) }
+        guard let key = try await key(of: target, work) else { return createAtCurrentPlace(work) }
+        if target.isTaken { return try await renameAwayFromConflict(attempt, key) }
         if work.isFolder ?? false {
             if target.remote.map({ !$0.isFolder }) ?? false,
                 let outcome = try await makeFolder(for: attempt, target, key)
@@ -17,21 +17,21 @@ extension Pusher {
             }
             // An existing folder is used as this folder, because that loses no data.
             if !target.isThere {
-                try await intend(work)
+                try await recordIntent(work)
                 do { try await remote.createFolder(key) } catch let error as RemoteError where error.code == .occupied {
-                    return try await evade(attempt, key)
+                    return try await renameAwayFromConflict(attempt, key)
                 }
             }
             return .done { context in
-                try CloudContext(context, facts).remoteForSending(work).isCertain = true
+                try CloudContext(context, info).remoteForSending(work).isCertain = true
             }
         }
-        guard facts.keepsRecords, let node = target.node else { return .skip }
+        guard info.keepsRecords, let node = target.node else { return .skip }
         let body = RemoteBody(try Record(node).data)
         let eTag = target.remote?.recordETag.map { ETag(stored: $0) }
         let object = try await remote.put(body, at: key.sidecar(Sidecar.record), if: eTag.map { .matches($0) } ?? .none)
         return .done { [covered = target.covered] context in
-            let cloud = CloudContext(context, facts)
+            let cloud = CloudContext(context, info)
             let remote = try cloud.remoteForSending(work)
             (remote.recordETag, remote.isCertain) = (object.eTag?.stored, true)
             try cloud.skip(covered)
@@ -42,34 +42,34 @@ extension Pusher {
     /// to be moved, or was deleted here, gets a temporary name until then.
     ///
     /// - Returns: nil if a person must choose another name.
-    func evadeRefusal(_ attempt: Attempt<CloudWork>) async throws -> Outcome? {
-        let (facts, id, work) = (facts, attempt.id, attempt.payload)
+    func renameAwayFromRefusal(_ attempt: Attempt<CloudWork>) async throws -> Outcome? {
+        let (info, id, work) = (info, attempt.id, attempt.payload)
         guard let folder = work.parent, work.kind != .message else { return nil }
         let (key, isGone, isMovedOn) = try await stack.overStore { context in
-            let cloud = CloudContext(context, facts)
+            let cloud = CloudContext(context, info)
             let moves = try cloud.queued(for: work.node, .move).filter { $0.id > id }
             let isGone = try Self.isGone(context.find(cloud.nodeID(work.node)))
             return try (cloud.remote(folder)?.key, isGone, !moves.isEmpty)
         }
         guard isGone || isMovedOn else { return nil }
-        let standIn = Self.standIn(for: work.node)
-        if work.name?.hasBytePrefix(standIn) ?? false {
+        let temporaryName = Self.temporaryName(for: work.node)
+        if work.name?.hasBytePrefix(temporaryName) ?? false {
             // The remote rejects even the temporary name. The node is not created, or stays at its place until it is
             // deleted there.
             guard isGone else { return nil }
             return work.kind == .move
-                ? .done { CloudContext($0, facts).deleteLater(work.node) } : try await delete(attempt)
+                ? .done { CloudContext($0, info).deleteLater(work.node) } : try await delete(attempt)
         }
         // Without a parent folder the node is not sent.
         guard let key else { return .retry(after: .zero) }
-        return try await evade(attempt, key.appending(standIn), as: standIn)
+        return try await renameAwayFromConflict(attempt, key.appending(temporaryName), as: temporaryName)
     }
 
     /// Whether a node was deleted here, or will not be at any remote.
     private static func isGone(_ node: CloudNode?) -> Bool { node.map { $0.trunk == .detached } ?? true }
 
     /// The temporary name of a node until it is moved or deleted.
-    static func standIn(for node: Int64) -> String { "strata-\(node)" }
+    static func temporaryName(for node: Int64) -> String { "strata-\(node)" }
 
     /// Renames a node, because another machine has put an object at the place where the node would be created. The new
     /// name is a free one. A node that was deleted here in the meantime need not be created, except folders, which
@@ -79,22 +79,22 @@ extension Pusher {
     /// - Parameters:
     ///   - name: the new name, with a number appended if the name is taken; by default the intended name.
     ///   - other: the folder to put the node into instead of the intended one.
-    func evade(
+    func renameAwayFromConflict(
         _ attempt: Attempt<CloudWork>,
         _ key: RemoteKey,
         as name: String? = nil,
         in other: Int64? = nil
     ) async throws -> Outcome {
-        let (facts, id, work) = (facts, attempt.id, attempt.payload)
+        let (info, id, work) = (info, attempt.id, attempt.payload)
         // The folder may contain objects of other machines that are not known yet.
         let taken = try await names(in: key.parent ?? .root)
         try await stack.overStore { context in
-            let cloud = CloudContext(context, facts)
+            let cloud = CloudContext(context, info)
             guard let operation = try context.find(id) else { return }
             let node = try context.find(cloud.nodeID(work.node))
             let isGone = Self.isGone(node)
             // The folder of this operation, even if a later move is queued.
-            guard let number = other ?? work.parent ?? node?.parent?.id.number,
+            guard let number = other ?? work.parent ?? node?.parent?.id.rawValue,
                 !isGone || work.kind == .move || work.isFolder ?? false
             else {
                 operation.skip()
@@ -104,21 +104,21 @@ extension Pusher {
             let folder = cloud.nodeID(number)
             // An object that is known to be there may be elsewhere in the local tree, and its move or delete at the
             // remote may still be queued.
-            let known = try cloud.remote(number)?.children.fetch().filter { $0.id.number != work.node } ?? []
+            let known = try cloud.remote(number)?.children.fetch().filter { $0.id.rawValue != work.node } ?? []
             let ownName = isGone ? nil : work.name ?? node?.name
             let name = try cloud.freeName(
-                for: name ?? ownName ?? Self.standIn(for: work.node),
+                for: name ?? ownName ?? Self.temporaryName(for: work.node),
                 in: folder,
                 besides: taken.union(
                     known.compactMap { RemoteKey(escaped: [$0.segment]).name?.name }.map {
-                        UTF8Text(facts.rule.place(of: $0))
+                        UTF8Text(info.rule.normalized($0))
                     }
                 ),
                 isForNow: true
             )
             // If a later move is queued, the node has the other name only until then, so the local node is not renamed.
             let isLast = try !isGone && cloud.queued(for: work.node, .move).allSatisfy { $0.id == id }
-            if let node, isLast, work.name.hasSameBytes(as: node.name), node.parent?.id.number == work.parent {
+            if let node, isLast, work.name.hasSameBytes(as: node.name), node.parent?.id.rawValue == work.parent {
                 cloud.setName(name, of: node)
             }
             // A node that is being moved may still be at the place of an unanswered upload.
@@ -128,7 +128,7 @@ extension Pusher {
             var work = work
             (work.parent, work.name) = (number, name)
             try operation.setPayload(work)
-            cloud.declare(operation, reads: [], writes: [.place(facts.rule.place(of: name), in: folder)], work)
+            cloud.declare(operation, reads: [], writes: [.place(info.rule.normalized(name), in: folder)], work)
             // The operation that deletes the intended folder does not find the node, so a separate delete is queued.
             if isGone, other != nil { cloud.deleteLater(work.node) }
             operation.retry()
@@ -140,7 +140,7 @@ extension Pusher {
     private func names(in folder: RemoteKey) async throws -> Set<UTF8Text> {
         do {
             let names = try await remote.everything(in: folder).compactMap { $0.key.name?.name }
-            return Set(names.map { UTF8Text(facts.rule.place(of: $0)) })
+            return Set(names.map { UTF8Text(info.rule.normalized($0)) })
         } catch let error as RemoteError where error.code == .invalidKey {
             // A folder with a key that the remote rejects does not contain any objects.
             return []
@@ -171,7 +171,7 @@ private struct Record: Codable {
     var shares: ShareList
     var pointer: Int64?
 
-    init(_ node: CloudNode.Row) { (shares, pointer) = (node.shares, node.pointer?.number) }
+    init(_ node: CloudNode.Row) { (shares, pointer) = (node.shares, node.pointer?.rawValue) }
 
     var data: Data {
         get throws {

@@ -6,20 +6,20 @@ import Synchronization
 extension Pusher {
     /// Puts a copy of a file, or the content of a holder, into the inbox of another account.
     func sendMessage(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
-        let (work, facts) = (attempt.payload, facts)
+        let (work, info) = (attempt.payload, info)
         guard let recipient = work.recipient, let name = work.name else { return .fail("The message names nobody.") }
-        guard let known = try await handler.remote(of: recipient, for: facts.account) else {
+        guard let known = try await handler.remote(of: recipient, for: info.account) else {
             return .fail("Nobody knows the remote of '\(recipient)'.")
         }
         let inbox = CheckedRemote(known)
-        let place = Inboxes.Place(recipient: UTF8Text(recipient), remote: UTF8Text(inbox.name))
-        if let pause = inboxes.begin(place) { return .postpone(for: pause) }
-        let ending = Mutex(Inboxes.Ending.unknown)
+        let place = InboxBreakers.Key(recipient: UTF8Text(recipient), remote: UTF8Text(inbox.name))
+        if let pause = inboxes.begin(place) { return .snooze(for: pause) }
+        let ending = Mutex(InboxBreakers.Ending.unknown)
         defer { inboxes.end(place, ending.withLock { $0 }) }
         let target = try await target(of: work)
         if let key = target.key, target.isThere {
             return try await whileThere(attempt) {
-                let place = Sidecar.key(key, .data, isFolder: target.remote?.isFolder ?? false)
+                let place = Sidecar.key(of: key, section: .data, isFolder: target.remote?.isFolder ?? false)
                 guard let object = try await remote.head(place), !object.isFolder else {
                     return try await sendFromHere(attempt, target, name, to: inbox, ending)
                 }
@@ -35,7 +35,7 @@ extension Pusher {
         _ target: Target,
         _ name: String,
         to inbox: any Remote,
-        _ ending: borrowing Mutex<Inboxes.Ending>
+        _ ending: borrowing Mutex<InboxBreakers.Ending>
     ) async throws -> Outcome {
         // The file was deleted before any recipient had it.
         guard let node = target.node, let path = target.path else { return .skip }
@@ -52,7 +52,7 @@ extension Pusher {
         _ target: Target,
         _ name: String,
         to inbox: any Remote,
-        _ ending: borrowing Mutex<Inboxes.Ending>
+        _ ending: borrowing Mutex<InboxBreakers.Ending>
     ) async throws -> Outcome {
         let source = SourceFault()
         do {
@@ -66,15 +66,15 @@ extension Pusher {
                 // The inbox may be on another server than the account's remote, so its failure says nothing about that
                 // remote.
                 ending.withLock { $0 = .failed(error) }
-                let pause = error.code == .unreachable ? Inboxes.rest : pauses.next(for: attempt.id.number)
-                return .postpone(for: max(pause, error.retryAfter ?? .zero), because: error.description)
+                let pause = error.code == .unreachable ? InboxBreakers.rest : pauses.next(for: attempt.id.rawValue)
+                return .snooze(for: max(pause, error.retryAfter ?? .zero), because: error.description)
             }
             if error.code != .unreadableBody { ending.withLock { $0 = .answered } }
             guard Self.isOfInbox.contains(error.code) else { throw error }
             // The error is converted, because it says nothing about the account's own remote.
             throw CloudError(.inboxRefused, "\(inbox.name) does not take a message: \(error)", underlying: error)
         }
-        if target.node?.isHolder ?? false { holders.note(sent: attempt.id.number, of: attempt.payload.node) }
+        if target.node?.isHolder ?? false { holders.record(sent: attempt.id.rawValue, of: attempt.payload.node) }
         return .done
     }
 

@@ -28,10 +28,10 @@ extension Pusher {
         at destination: RemoteKey,
         _ carried: inout [RemoteKey: RemoteObject]
     ) async throws {
-        let (facts, unknown) = (facts, tags.filter { carried[$0.key] == nil })
+        let (info, unknown) = (info, tags.filter { carried[$0.key] == nil })
         if unknown.isEmpty { return }
         let rows = try await stack.overStore { context -> [(key: RemoteKey, row: RemoteNode.Row)] in
-            guard let folder = try CloudContext(context, facts).remote(number) else { return [] }
+            guard let folder = try CloudContext(context, info).remote(number) else { return [] }
             let depth = try folder.key.segments.count
             return try folder.subtree().map { row in
                 (RemoteKey(escaped: try destination.segments + row.key.segments.dropFirst(depth)), row.snapshot)
@@ -39,7 +39,7 @@ extension Pusher {
         }
         for (key, row) in rows where !row.isFolder && row.isCertain {
             guard let object = unknown[key], !ETag.isSame(object.eTag, row.eTag) else { continue }
-            guard try await isOwn(object, anyOf: row.prints) else { continue }
+            guard try await isOwn(object, anyOf: row.hashes) else { continue }
             carried[key] = RemoteObject(key: key, eTag: row.eTag(of: .data))
         }
     }
@@ -53,7 +53,7 @@ extension RemoteNode {
     ///   - carried: the versions that were moved, by their new keys. The set may be incomplete, because an earlier
     ///     attempt may have moved other objects.
     ///   - isOwn: whether the object at the key is known to be this node, even if that was uncertain before.
-    func note(
+    func record(
         _ objects: [RemoteKey: RemoteObject],
         at key: RemoteKey,
         _ carried: [RemoteKey: RemoteObject],
@@ -70,20 +70,20 @@ extension RemoteNode {
             setETag(object.eTag, ofMark: mark)
         }
         if let object = objects[key], !isFolder {
-            let print = isCertain ? contentPrint : sentPrint(of: object)
+            let hash = isCertain ? contentPrint : sentHash(of: object)
             // Otherwise another machine may have written the object, and a pull finds it.
-            let isKnown = isOwn || (isCertain ? isKnown(object, row.eTag(of: .data)) : print != nil)
-            if isKnown { note(object, .data, print, snapshot.knownSeal) }
+            let isKnown = isOwn || (isCertain ? isKnown(object, row.eTag(of: .data)) : hash != nil)
+            if isKnown { record(object, of: .data, hash: hash, seal: snapshot.knownSeal) }
             return
         }
         for child in try children.fetch() {
-            try child.note(objects, at: RemoteKey(escaped: key.segments + [child.segment]), carried, isOwn: false)
+            try child.record(objects, at: RemoteKey(escaped: key.segments + [child.segment]), carried, isOwn: false)
         }
     }
 
     /// The hash of the upload that a moved object contains; nil if it may contain none of them.
-    private func sentPrint(of object: RemoteObject) -> String? {
-        let sent = snapshot.sentPrints
+    private func sentHash(of object: RemoteObject) -> String? {
+        let sent = snapshot.sentHashes
         if let mark = object.mark { return sent.contains { $0.text.hasSameBytes(as: mark) } ? mark : nil }
         let fitting = sent.filter { object.size == nil || $0.size == object.size }
         return fitting.count == 1 ? fitting[0].text : nil

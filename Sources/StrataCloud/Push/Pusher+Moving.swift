@@ -5,7 +5,7 @@ import StrataPipeline
 extension Pusher {
     /// Moves a node to its current place, in as many steps as the remote needs.
     func move(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
-        let (work, facts) = (attempt.payload, facts)
+        let (work, info) = (attempt.payload, info)
         let target = try await target(of: work)
         // A node that never arrived at the remote is not moved: its upload goes to its new place.
         guard let source = target.key, target.remote != nil else { return .done }
@@ -13,10 +13,10 @@ extension Pusher {
         guard let place, !place.isBelow else {
             // Another machine has deleted the destination folder, or the destination folder is inside the node.
             try target.checkMovedOn(work, isBelow: place != nil)
-            return try await stepAside(attempt, from: source)
+            return try await moveToTemporaryName(attempt, from: source)
         }
         let destination = place.key
-        if place.isTaken { return try await evade(attempt, destination) }
+        if place.isTaken { return try await renameAwayFromConflict(attempt, destination) }
         // A pull may have found that another machine has converted the file to a folder.
         let isFolder = target.remote?.isFolder ?? work.isFolder ?? false
         // After an interrupted upload, the node may or may not be at the remote.
@@ -30,7 +30,7 @@ extension Pusher {
             let marks = target.remote?.marks ?? []
             try await deleteSidecars(leftAt: destination, marks)
             if isFolder, try await hasContentOfOthers(at: destination, target.remote) {
-                return try await evade(attempt, destination)
+                return try await renameAwayFromConflict(attempt, destination)
             }
             do {
                 if isFolder, try await isContentAlone(at: source, destination) {
@@ -51,7 +51,7 @@ extension Pusher {
                 }
                 sidecars = try await carrySidecars(of: target.remote, from: source, to: destination)
             } catch let error as RemoteError where error.code == .conditionFailed || error.code == .occupied {
-                return try await evade(attempt, destination)
+                return try await renameAwayFromConflict(attempt, destination)
             } catch let error as RemoteError where error.code == .notFound {
                 // A pull converts the node to a folder here, and the move is then repeated.
                 if !isFolder, try await isConvertedByOthers(source) {
@@ -62,14 +62,14 @@ extension Pusher {
                 }
                 // Another machine has deleted the node. The local node takes precedence, and is uploaded to its current
                 // place.
-                return sendAnew(work)
+                return requeueUpload(work)
             }
         }
         // A version that another machine has written before the move does not count as known: the pull finds it.
         var tags = isThere && wasKnown ? try await tags(at: destination, isFolder: isFolder) : [:]
         if !isFolder, source != destination, let object = tags[destination], try await remote.capabilities().moves,
             let row = target.remote, row.isCertain, !ETag.isSame(object.eTag, row.eTag),
-            try await !isOwn(object, anyOf: row.prints)
+            try await !isOwn(object, anyOf: row.hashes)
         {
             // Another machine may have written the file between the check and the move, which has no condition.
             tags = [:]
@@ -80,12 +80,12 @@ extension Pusher {
         var isDoubtful = false
         if isFolder, source != destination { isDoubtful = try await remote.capabilities().hasChangeFeed }
         return .done { [isDoubtful, sidecars, carried, tags] context in
-            let cloud = CloudContext(context, facts)
+            let cloud = CloudContext(context, info)
             guard let remote = try cloud.remote(work.node), let name = work.name,
                 let parent = try work.parent.flatMap({ try cloud.remote($0) }), !parent.isWithin(work.node)
             else { return }
             (remote.parent, remote.segment, remote.isListed) = (parent, RemoteKey.escape(name), false)
-            try remote.note(tags, at: destination, carried)
+            try remote.record(tags, at: destination, carried)
             for (mark, object) in sidecars { remote.setETag(object.eTag, ofMark: mark.string) }
             if isDoubtful { try cloud.lookAgain(at: Set(remote.subtree().dropFirst().map { try $0.key })) }
         }
@@ -104,11 +104,16 @@ extension Pusher {
 
     /// Puts a node that is about to be moved on or deleted into its trunk under a temporary name. Operations queued
     /// after the move rely on the node's place being free, and on the folder that it leaves being empty.
-    private func stepAside(_ attempt: Attempt<CloudWork>, from source: RemoteKey) async throws -> Outcome {
-        guard let segment = source.segments.first, let trunk = Trunk(rawValue: segment).flatMap({ facts.trunks[$0] })
+    private func moveToTemporaryName(_ attempt: Attempt<CloudWork>, from source: RemoteKey) async throws -> Outcome {
+        guard let segment = source.segments.first, let trunk = Trunk(rawValue: segment).flatMap({ info.trunks[$0] })
         else { return .done }
-        let standIn = Self.standIn(for: attempt.payload.node)
-        return try await evade(attempt, RemoteKey(escaped: [segment]).appending(standIn), as: standIn, in: trunk.number)
+        let temporaryName = Self.temporaryName(for: attempt.payload.node)
+        return try await renameAwayFromConflict(
+            attempt,
+            RemoteKey(escaped: [segment]).appending(temporaryName),
+            as: temporaryName,
+            in: trunk.rawValue
+        )
     }
 
     /// Whether the object at a key has the last known version, or is missing because it was moved before.
@@ -125,19 +130,19 @@ extension Pusher {
         }
         guard let there, there.isFolder == row.isFolder else { return false }
         if there.isFolder { return true }
-        return try await isOwn(there, anyOf: row.sentPrints)
+        return try await isOwn(there, anyOf: row.sentHashes)
     }
 
     /// The destination of a move. Also tells whether another object is known to be there, and whether the destination
     /// is below the node itself. Nil if the remote does not have the folder.
     private func destination(of work: CloudWork) async throws -> (key: RemoteKey, isTaken: Bool, isBelow: Bool)? {
-        let facts = facts
+        let info = info
         return try await stack.overStore { context in
             guard let number = work.parent, let name = work.name,
-                let parent = try CloudContext(context, facts).remote(number)
+                let parent = try CloudContext(context, info).remote(number)
             else { return nil }
             let other = try parent.child(RemoteKey.escape(name))
-            let isTaken = other.map { $0.id.number != work.node } ?? false
+            let isTaken = other.map { $0.id.rawValue != work.node } ?? false
             return try (parent.key.appending(name), isTaken, parent.isWithin(work.node))
         }
     }
@@ -171,10 +176,10 @@ extension Pusher {
             }
             // Otherwise one machine has deleted the source, and another one has created the destination.
             guard let row, !isFolder, !ETag.isSame(there.eTag, row.eTag) else { return true }
-            if try await isOwn(there, anyOf: row.prints) { return true }
+            if try await isOwn(there, anyOf: row.hashes) { return true }
             // A copy has a new version. If the content has not passed through this machine, only its size is known. The
             // pull finds the rest.
-            guard row.prints.isEmpty, let size = row.size, there.size == size else {
+            guard row.hashes.isEmpty, let size = row.size, there.size == size else {
                 throw RemoteError(.notFound, "\(source)", key: source)
             }
             return false
@@ -259,5 +264,5 @@ extension Pusher {
 
 extension RemoteNode {
     /// Whether this is a node, or is below it.
-    fileprivate func isWithin(_ node: Int64) -> Bool { lineage.contains { $0.id.number == node } }
+    fileprivate func isWithin(_ node: Int64) -> Bool { lineage.contains { $0.id.rawValue == node } }
 }

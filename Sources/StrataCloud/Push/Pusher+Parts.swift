@@ -19,18 +19,18 @@ extension Pusher {
         _ section: ContentSections,
         at key: RemoteKey,
         if condition: RemoteCondition,
-        _ print: ContentPrint,
+        _ hash: ContentHash,
         _ attempt: Attempt<CloudWork>
     ) async throws -> Written {
         guard body.size >= partSize * Self.fewestParts, let partSize = try await partSize(of: body) else {
             return Written(object: try await remote.put(body, at: key, if: condition))
         }
-        let place = PartsPlace(node: attempt.payload.node, section: section.rawValue, key: key, print: print.text)
+        let place = MultipartTarget(node: attempt.payload.node, section: section.rawValue, key: key, hash: hash.text)
         do {
             return try await putParts(body, place, partSize, if: condition, attempt)
         } catch let error as RemoteError where error.code == .uploadGone || error.code == .conditionFailed {
             // The upload has completed and its answer was lost, or the remote has forgotten the upload.
-            if let there = try await remote.head(key), try await isOwn(there, print) {
+            if let there = try await remote.head(key), try await isOwn(there, hash) {
                 return Written(object: there, upload: try await abort(place))
             }
             guard error.code == .uploadGone else { throw error }
@@ -50,25 +50,25 @@ extension Pusher {
 
     private func putParts(
         _ body: RemoteBody,
-        _ place: PartsPlace,
+        _ place: MultipartTarget,
         _ partSize: Int64,
         if condition: RemoteCondition,
         _ attempt: Attempt<CloudWork>
     ) async throws -> Written {
         let known = try await known(place)
-        if let known, known.contentPrint != place.print || !known.path.hasSameBytes(as: place.key.path) {
+        if let known, known.contentPrint != place.hash || !known.path.hasSameBytes(as: place.key.path) {
             try await abandoned.abort(known)
             try await forget(place)
         }
         let begun = known.flatMap {
-            $0.contentPrint == place.print && $0.path.hasSameBytes(as: place.key.path) ? $0 : nil
+            $0.contentPrint == place.hash && $0.path.hasSameBytes(as: place.key.path) ? $0 : nil
         }
         let upload: String
         if let begun {
             upload = begun.upload
         } else {
             upload = try await remote.beginUpload(place.key, mark: body.mark, mediaType: body.mediaType)
-            let account = facts.account
+            let account = info.account
             try await stack.overStore { context in
                 context.insert(
                     PartialUpload(
@@ -76,14 +76,14 @@ extension Pusher {
                         node: place.node,
                         section: place.section,
                         path: place.key.path,
-                        contentPrint: place.print,
+                        contentPrint: place.hash,
                         upload: upload,
                         partSize: partSize
                     )
                 )
                 try context.commit()
             }
-            abandoned.noteBegin()
+            abandoned.recordBegin()
         }
         let parts = PartCounter(of: body.size, partSize: begun?.partSize ?? partSize, arrived: begun?.parts ?? [])
         let receipts = try await send(parts, of: body, upload, place, attempt)
@@ -103,7 +103,7 @@ extension Pusher {
         _ parts: PartCounter,
         of body: RemoteBody,
         _ upload: String,
-        _ place: PartsPlace,
+        _ place: MultipartTarget,
         _ attempt: Attempt<CloudWork>
     ) async throws -> [String] {
         for part in parts.arrived { body.transfer?.skip(parts.range(of: part)) }
@@ -133,7 +133,7 @@ extension Pusher {
                 guard let answer = try await group.next() else { break }
                 running -= 1
                 do {
-                    parts.note(try answer.receipt.get(), of: answer.part)
+                    parts.record(try answer.receipt.get(), of: answer.part)
                 } catch {
                     failure = failure ?? error
                     continue
@@ -150,18 +150,18 @@ extension Pusher {
         }
     }
 
-    private func known(_ place: PartsPlace) async throws -> PartialUpload.Row? {
+    private func known(_ place: MultipartTarget) async throws -> PartialUpload.Row? {
         try await stack.overStore { context in try context.first(.upload(place))?.snapshot }
     }
 
     /// Aborts a multipart upload whose object already exists.
-    private func abort(_ place: PartsPlace) async throws -> String? {
+    private func abort(_ place: MultipartTarget) async throws -> String? {
         guard let known = try await known(place), known.path.hasSameBytes(as: place.key.path) else { return nil }
         try await abandoned.abort(known)
         return known.upload
     }
 
-    private func forget(_ place: PartsPlace) async throws {
+    private func forget(_ place: MultipartTarget) async throws {
         try await stack.overStore { context in
             if let row = try context.first(.upload(place)) { context.delete(row) }
             try context.commit()
@@ -193,7 +193,7 @@ private struct PartCounter {
         return begin..<min(begin + partSize, size)
     }
 
-    mutating func note(_ receipt: String, of part: Int) {
+    mutating func record(_ receipt: String, of part: Int) {
         while receipts.count <= part { receipts.append("") }
         receipts[part] = receipt
         bytesArrived += Int64(range(of: part).count)
@@ -211,15 +211,15 @@ extension Int64 {
 }
 
 /// The content of a multipart upload and its destination.
-struct PartsPlace: Sendable {
+struct MultipartTarget: Sendable {
     let node: Int64
     let section: Int
     let key: RemoteKey
-    let print: String
+    let hash: String
 }
 
 extension Query where Object == PartialUpload {
-    fileprivate static func upload(_ place: PartsPlace) -> Self {
+    fileprivate static func upload(_ place: MultipartTarget) -> Self {
         PartialUpload.where { $0.node == place.node && $0.section == place.section }
     }
 }
@@ -232,7 +232,7 @@ extension CloudContext {
     }
 
     /// Deletes the row about the encryption of content that has arrived.
-    func forgetSeal(of number: Int64) throws {
+    func forgetUploadState(of number: Int64) throws {
         if let upload = try context.first(.upload(of: number)) { context.delete(upload) }
     }
 }

@@ -84,7 +84,7 @@ extension Pusher {
         for mark in row.marks where mark != Sidecar.record && (isFolder || mark != Sidecar.content) {
             let (from, to) = (source.sidecar(mark), destination.sidecar(mark))
             // An unanswered upload may or may not have arrived, so any version is copied.
-            let isSent = Sidecar.section(of: mark).map { !row.sentPrints(of: $0).isEmpty } ?? false
+            let isSent = Sidecar.section(of: mark).map { !row.sentHashes(of: $0).isEmpty } ?? false
             let version = isSent ? nil : row.eTag(ofMark: mark)
             do {
                 let copy = try await duplicate(from, to: to, version: version, capabilities)
@@ -108,13 +108,13 @@ extension Pusher {
         _ work: CloudWork,
         _ attempt: Attempt<CloudWork>
     ) async throws -> Outcome {
-        let facts = facts
+        let info = info
         // The hash lets a delete find the content even if no answer arrives.
-        if source.row.hasContent, let print = source.row.contentPrint {
-            try await intend(work) { remote, _ in remote.note(sending: print) }
+        if source.row.hasContent, let hash = source.row.contentPrint {
+            try await recordIntent(work) { remote, _ in remote.record(sending: hash) }
         }
         let copies = try await duplicateSidecars(of: source.row, at: source.key, to: key, isFolder: true)
-        var content: (object: RemoteObject, print: String?, seal: KnownSeal?)?
+        var content: (object: RemoteObject, hash: String?, seal: KnownSeal?)?
         if !source.row.isFolder {
             // The source was about to become a folder, and was deleted before that.
             let capabilities = try await remote.capabilities()
@@ -131,10 +131,10 @@ extension Pusher {
         // The upload of the source never arrived.
         let isContentMissing = source.row.isFolder && !source.row.hasContent && work.sections?.contains(.data) ?? false
         return .done { [content] context in
-            let cloud = CloudContext(context, facts)
+            let cloud = CloudContext(context, info)
             let copy = try cloud.remoteForSending(work)
-            copy.note(copied: copies, of: source.row)
-            if let content { copy.note(content.object, .data, content.print, content.seal) }
+            copy.record(copied: copies, of: source.row)
+            if let content { copy.record(content.object, of: .data, hash: content.hash, seal: content.seal) }
             if isContentMissing, let node = copy.node { try cloud.upload(node, .data) }
         }
     }
@@ -149,11 +149,11 @@ struct SidecarCopy: Sendable {
 
 extension RemoteNode {
     /// Stores the versions of sidecars that were copied from another node.
-    func note(copied copies: [UTF8Text: SidecarCopy], of source: RemoteNode.Row) {
+    func record(copied copies: [UTF8Text: SidecarCopy], of source: RemoteNode.Row) {
         for (mark, copy) in copies {
             if mark.string == Sidecar.content {
-                let (print, seal) = copy.isKnown ? (source.contentPrint, source.knownSeal) : (nil, nil)
-                note(copy.object, .data, print, seal)
+                let (hash, seal) = copy.isKnown ? (source.contentPrint, source.knownSeal) : (nil, nil)
+                record(copy.object, of: .data, hash: hash, seal: seal)
             } else {
                 setETag(copy.object.eTag, ofMark: mark.string)
             }

@@ -11,20 +11,20 @@ import Synchronization
 /// result.
 final class Pusher: Sendable {
     let stack: ContextStack
-    let facts: AccountFacts
+    let info: AccountInfo
     let remote: any Remote
     let handler: any CloudHandler
     /// How content is encrypted; nil if it is not.
-    let sealing: ContentSealing?
+    let encryption: ContentEncryption?
     /// The smallest size of the parts of large uploads, in bytes.
     let partSize: Int64
     let maxConcurrentParts: Int
     /// Receives the progress of transfers.
-    let transfers: TransferBook
+    let transfers: TransferTracker
     /// Aborts multipart uploads that are not needed any more.
-    let abandoned: AbandonedUploads
+    let abandoned: AbandonedUploadReconciler
     /// The constraint that operations wait for without a network.
-    let reachability: any ConstraintObserver
+    let reachability: any ConstraintSource
     /// Tracks whether the remote is available.
     let availability: RemoteAvailability
     /// The pauses of operations after connection failures.
@@ -32,11 +32,11 @@ final class Pusher: Sendable {
     /// The constraint of operations for which the remote has refused the credentials, or a file has refused the keys.
     let credentials = ManualConstraint(CloudAccount.credentials, isSatisfied: true)
     /// Deletes holders after the last operation of each.
-    let holders: Holders
+    let holders: MessageHolderReconciler
     /// Retries failed operations after their nodes were moved or deleted.
-    let failed: FailedWork
+    let failed: FailedOperationReconciler
     /// The circuit breakers of other accounts' inboxes.
-    let inboxes: Inboxes
+    let inboxes: InboxBreakers
     /// The number of changes of the credentials.
     private let epoch = Mutex(0)
     /// Requests a pull, and makes operations wait for it.
@@ -47,27 +47,27 @@ final class Pusher: Sendable {
 
     init(
         _ stack: ContextStack,
-        _ facts: AccountFacts,
-        _ remote: any Remote,
-        _ handler: any CloudHandler,
-        _ options: CloudOptions,
-        _ reachability: any ConstraintObserver,
-        _ availability: RemoteAvailability,
-        _ transfers: TransferBook,
+        _ info: AccountInfo,
+        remote: any Remote,
+        handler: any CloudHandler,
+        options: CloudOptions,
+        reachability: any ConstraintSource,
+        availability: RemoteAvailability,
+        transfers: TransferTracker,
         awaitPull: @escaping @Sendable () -> Void
     ) {
         self.transfers = transfers
         (partSize, maxConcurrentParts) = (max(1, options.partSize), max(1, options.maxConcurrentParts))
         self.awaitPull = awaitPull
-        (self.stack, self.facts, self.remote, self.handler) = (stack, facts, remote, handler)
-        (holders, failed) = (Holders(stack, facts), FailedWork(stack, facts))
-        inboxes = Inboxes(options.retry, options.clock)
-        (sealing, self.reachability, self.availability) = (options.sealing, reachability, availability)
+        (self.stack, self.info, self.remote, self.handler) = (stack, info, remote, handler)
+        (holders, failed) = (MessageHolderReconciler(stack, info), FailedOperationReconciler(stack, info))
+        inboxes = InboxBreakers(options.retry, options.clock)
+        (encryption, self.reachability, self.availability) = (options.encryption, reachability, availability)
         pauses = ConnectionPauses(options.retry)
-        abandoned = AbandonedUploads(stack, facts, remote)
+        abandoned = AbandonedUploadReconciler(stack, info, remote)
     }
 
-    func carryOut(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
+    func run(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
         let epoch = epoch.withLock { $0 }
         do {
             return switch attempt.payload.kind {
@@ -79,7 +79,7 @@ final class Pusher: Sendable {
             case .message: try await sendMessage(attempt)
             }
         } catch let error as RemoteError where error.code == .invalidKey {
-            return try await evadeRefusal(attempt) ?? .fail(error.description)
+            return try await renameAwayFromRefusal(attempt) ?? .fail(error.description)
         } catch let error as RemoteError where error.code == .parentMissing {
             return try await outcome(ofMissingFolder: error, attempt)
         } catch let error as RemoteError {
@@ -95,9 +95,9 @@ final class Pusher: Sendable {
         _ attempt: Attempt<CloudWork>,
         _ body: () async throws -> Outcome
     ) async throws -> Outcome {
-        guard try await availability.enter() else { return .postpone(for: .zero) }
+        guard try await availability.enter() else { return .snooze(for: .zero) }
         defer { availability.leave() }
-        let progress: @Sendable () -> Void = { [pauses] in pauses.reset(attempt.id.number) }
+        let progress: @Sendable () -> Void = { [pauses] in pauses.reset(attempt.id.rawValue) }
         return try await WatchedRemote.$progress.withValue(progress) { try await body() }
     }
 
@@ -105,7 +105,8 @@ final class Pusher: Sendable {
     private func outcome(of error: CloudError, _ epoch: Int) throws -> Outcome {
         switch error.code {
         case .accountKeyUnknown: waiting(since: epoch)
-        case .notSealed, .sealedVersionUnknown, .sealKeyRefused, .sealedForAnotherNode, .sealedMalformed, .sealInvalid:
+        case .notEncrypted, .encryptionVersionUnknown, .encryptionKeyRefused, .encryptedForAnotherNode,
+            .encryptedContentMalformed, .encryptionInputInvalid:
             .fail(error.description)
         default: throw error
         }
@@ -115,7 +116,7 @@ final class Pusher: Sendable {
     /// runs again at once.
     private func waiting(since epoch: Int) -> Outcome {
         self.epoch.withLock { now in
-            guard now == epoch else { return .postpone(for: .zero) }
+            guard now == epoch else { return .snooze(for: .zero) }
             credentials.set(false)
             return .wait(CloudAccount.credentials)
         }
@@ -134,8 +135,8 @@ final class Pusher: Sendable {
             if error.code == .unreachable, !reachability.isSatisfied { return .wait(reachability.constraint) }
             // The other operations wait for the remote's availability. This one waits longer after each failure, in
             // case it is the cause of the broken connections.
-            return .postpone(
-                for: error.retryAfter ?? pauses.next(for: attempt.id.number),
+            return .snooze(
+                for: error.retryAfter ?? pauses.next(for: attempt.id.rawValue),
                 because: error.description
             )
         }
@@ -172,21 +173,21 @@ final class Pusher: Sendable {
         /// Throws if the node still has the operation's parent folder. Called if the remote does not have this folder,
         /// or has it below the node.
         func checkMovedOn(_ work: CloudWork, isBelow: Bool = false) throws {
-            guard let node, node.trunk != .detached, node.parent?.number == work.parent else { return }
+            guard let node, node.trunk != .detached, node.parent?.rawValue == work.parent else { return }
             let message =
                 if isBelow {
                     "At the remote, the folder that node \(work.node) is to lie in lies below it. Skip this, move that folder, and then this node."
                 } else {
                     "The remote does not have the folder that node \(work.node) is to lie in. Upload that first, and let this be tried again."
                 }
-            throw CloudError(isBelow ? .nodeBelowItself : .noSuchNode, message, nodes: [work.node])
+            throw CloudError(isBelow ? .cyclicMove : .noSuchNode, message, nodes: [work.node])
         }
     }
 
     func target(of work: CloudWork) async throws -> Target {
-        let facts = facts
+        let info = info
         return try await stack.overStore { context in
-            let cloud = CloudContext(context, facts)
+            let cloud = CloudContext(context, info)
             let remote = try cloud.remote(work.node)
             var key = try remote?.key
             var isTaken = false
@@ -220,20 +221,20 @@ final class Pusher: Sendable {
     }
 
     /// Uploads a node and everything in it again, because another machine has deleted it.
-    func sendAnew(_ work: CloudWork) -> Outcome {
-        .done { [facts] context in
-            let cloud = CloudContext(context, facts)
+    func requeueUpload(_ work: CloudWork) -> Outcome {
+        .done { [info] context in
+            let cloud = CloudContext(context, info)
             try cloud.forgetConflict(of: work.node)
-            try cloud.sendAnew(allOf: work.node, work.sections ?? [])
+            try cloud.requeueUpload(allOf: work.node, work.sections ?? [])
         }
     }
 
     /// Creates a node at its current place, before the queued move runs.
-    func sendWhereItLies(_ work: CloudWork) -> Outcome {
-        .done { [facts] context in
-            let cloud = CloudContext(context, facts)
+    func createAtCurrentPlace(_ work: CloudWork) -> Outcome {
+        .done { [info] context in
+            let cloud = CloudContext(context, info)
             guard let node = try context.find(cloud.nodeID(work.node)) else { return }
-            try cloud.sendAnew(node, work.sections ?? (node.isFolder ? [] : .data))
+            try cloud.requeueUpload(node, work.sections ?? (node.isFolder ? [] : .data))
         }
     }
 
@@ -241,8 +242,8 @@ final class Pusher: Sendable {
 
     func makeTrunk(of key: RemoteKey) async throws {
         guard let trunk = key.segments.first, !trunks.withLock({ $0.contains(UTF8Text(trunk)) }) else { return }
-        let (folder, facts) = (RemoteKey(escaped: [trunk]), facts)
-        let isKnown = try await stack.overStore { try CloudContext($0, facts).hasKnown(inTrunk: trunk) }
+        let (folder, info) = (RemoteKey(escaped: [trunk]), info)
+        let isKnown = try await stack.overStore { try CloudContext($0, info).hasKnown(inTrunk: trunk) }
         if isKnown, try await remote.capabilities().hasFolders {
             // If a trunk with known content is missing, it is not created again: the pull reports the loss.
             guard try await remote.head(folder) != nil else {
@@ -257,17 +258,17 @@ final class Pusher: Sendable {
     // MARK: Recording
 
     /// Records in a separate commit that an object is about to be sent, so that a later attempt recognises it.
-    func intend(
+    func recordIntent(
         _ work: CloudWork,
         _ change: @escaping @Sendable (RemoteNode, CloudContext) throws -> Void = { _, _ in }
     )
         async throws
     {
-        let facts = facts
+        let info = info
         for attempt in 1... {
             do {
                 return try await stack.overStore { context in
-                    let cloud = CloudContext(context, facts)
+                    let cloud = CloudContext(context, info)
                     try change(cloud.remoteForSending(work), cloud)
                     try context.commit()
                 }
@@ -287,7 +288,7 @@ final class Pusher: Sendable {
 extension CloudContext {
     func nodeID(_ number: Int64) -> ObjectID<CloudNode> {
         // The `home` trunk always exists.
-        facts.trunks[.home]!.sibling(number)
+        info.trunks[.home]!.sibling(number)
     }
 
     /// The state of a node at the remote, even if the node was deleted here.
@@ -297,7 +298,7 @@ extension CloudContext {
 
     /// Whether the remote is known to have any object in a trunk.
     fileprivate func hasKnown(inTrunk name: String) throws -> Bool {
-        guard let id = Trunk(rawValue: name).flatMap({ facts.trunks[$0] }), let trunk = try remote(id.number) else {
+        guard let id = Trunk(rawValue: name).flatMap({ info.trunks[$0] }), let trunk = try remote(id.rawValue) else {
             return false
         }
         return try trunk.children.where { $0.isCertain }.first != nil
@@ -342,9 +343,9 @@ extension CloudContext {
             else { return nil }
             let sections = other.sections ?? []
             if work.kind == .content {
-                guard other.isLatestEnough ?? false else { return nil }
+                guard other.coalescesUploads ?? false else { return nil }
                 // An encrypted file is always uploaded as a whole.
-                guard facts.isSealed || sections.isSubset(of: work.sections ?? []) else { return nil }
+                guard info.isEncrypted || sections.isSubset(of: work.sections ?? []) else { return nil }
             }
             return (operation.id, sections)
         }

@@ -9,7 +9,7 @@ final class SealedUpload {
     var account: String
     /// The number of the node's id.
     @Attribute(.unique) var node: Int64
-    /// A ``SealTicket`` as JSON.
+    /// A ``UploadState`` as JSON.
     var ticket: Data
 }
 

@@ -8,7 +8,7 @@ import Synchronization
 /// for await status in reachability.changes { … }
 /// ```
 ///
-/// The class is a ``ConstraintObserver``, so that a pipeline continues when the remote can be reached again:
+/// The class is a ``ConstraintSource``, so that a pipeline continues when the remote can be reached again:
 ///
 /// ```swift
 /// let pipeline = try await Pipeline.open(stack, named: .uploads, constraints: [reachability]) { … .wait(.network) … }
@@ -22,7 +22,7 @@ import Synchronization
 /// every remote counts as reachable: a failed attempt is retried, but work that is never attempted is lost.
 ///
 /// Isolation: any.
-public final class Reachability: ConstraintObserver {
+public final class Reachability: ConstraintSource {
     private struct State {
         var status: ReachabilityStatus
         var observers: [@Sendable () -> Void] = []

@@ -47,7 +47,7 @@ extension Remote {
             case .matches(let old): old.value.hasSameBytes(as: tag.value)
             }
         guard isDoubtful, let body else { return there }
-        let isSame = try await ContentPrint(of: get(key, range: nil, if: .none).chunks) == ContentPrint(of: body)
+        let isSame = try await ContentHash(of: get(key, range: nil, if: .none).chunks) == ContentHash(of: body)
         guard isSame else {
             throw RemoteError.notThere(upload, name, found: "has the old content", key: key, status: status)
         }

@@ -13,7 +13,7 @@ public struct RemoteBody: Sendable {
     /// The media type, for people who look into the remote. Nil means `application/octet-stream`.
     public var mediaType: String?
     /// The transfer that counts the bytes as they pass.
-    var transfer: FollowedTransfer?
+    var transfer: TrackedTransfer?
     /// All bytes, if they are in memory already.
     let bytes: Data?
     /// Returns the bytes of a range in chunks, which are read one after the other.

@@ -15,7 +15,7 @@ public struct NameRule: Hashable, Sendable, Codable {
 
     /// The normalized form of a name: its canonical composition (NFC), with folded case if the rule ignores case. Two
     /// names with the same normalized form collide.
-    func place(of name: String) -> String {
+    func normalized(_ name: String) -> String {
         let folded = isCaseSensitive ? name : name.folding(options: .caseInsensitive, locale: nil)
         return folded.precomposedStringWithCanonicalMapping
     }

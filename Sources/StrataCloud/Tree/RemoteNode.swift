@@ -61,7 +61,7 @@ extension RemoteNode {
                 throw CloudError(
                     .noSuchFolder,
                     "The remote's folder of '\(segment)' is not known. Pull, so that it is found again.",
-                    nodes: [id.number]
+                    nodes: [id.rawValue]
                 )
             }
             return RemoteKey(escaped: lineage.map(\.segment).reversed())
@@ -91,15 +91,15 @@ extension RemoteNode {
 extension RemoteNode {
     /// The stored text of a content hash in ``sending``. A hash of the data has no prefix; other hashes have the bit of
     /// their section as a prefix.
-    static func sending(_ print: ContentPrint, of section: ContentSections) -> String {
-        section == .data ? print.text : "\(section.rawValue):\(print.text)"
+    static func sending(_ hash: ContentHash, of section: ContentSections) -> String {
+        section == .data ? hash.text : "\(section.rawValue):\(hash.text)"
     }
 
     /// The content hash in a text of ``sending``; nil if the hash belongs to another section.
-    static func print(of section: ContentSections, in text: String) -> ContentPrint? {
-        guard section != .data else { return text.containsByte(of: ":") ? nil : ContentPrint(text: text) }
+    static func hash(of section: ContentSections, in text: String) -> ContentHash? {
+        guard section != .data else { return text.containsByte(of: ":") ? nil : ContentHash(text: text) }
         let mark = "\(section.rawValue):"
-        return text.hasBytePrefix(mark) ? ContentPrint(text: text.droppingFirstBytes(mark.utf8.count)) : nil
+        return text.hasBytePrefix(mark) ? ContentHash(text: text.droppingFirstBytes(mark.utf8.count)) : nil
     }
 }
 
@@ -120,14 +120,14 @@ extension RemoteNode.Row {
     }
 
     /// The version of a section. All sections of an encrypted file have the file's version.
-    func eTag(of section: ContentSections, isSealed: Bool) -> ETag? {
-        eTag(of: isSealed && knownSeal?.isPlain != true ? .data : section)
+    func eTag(of section: ContentSections, isEncrypted: Bool) -> ETag? {
+        eTag(of: isEncrypted && knownSeal?.isPlain != true ? .data : section)
     }
 
     /// Whether the remote has, or may have, a section. A folder has only the sections with a version.
-    func mayHave(_ section: ContentSections, isSealed: Bool) -> Bool {
+    func mayHave(_ section: ContentSections, isEncrypted: Bool) -> Bool {
         if section == .data { return hasContent }
-        return !isFolder || eTag(of: section) != nil || eTag(of: section, isSealed: isSealed) != nil
+        return !isFolder || eTag(of: section) != nil || eTag(of: section, isEncrypted: isEncrypted) != nil
     }
 
     /// Whether the remote has, or may have, the node's data.
@@ -141,8 +141,8 @@ extension RemoteNode.Row {
     }
 
     /// The sections that the remote has, or may have.
-    func sections(isSealed: Bool) -> ContentSections {
-        if isSealed, !isFolder || eTag != nil {
+    func sections(isEncrypted: Bool) -> ContentSections {
+        if isEncrypted, !isFolder || eTag != nil {
             guard let knownSeal else { return .given }
             if !knownSeal.isPlain { return knownSeal.sections.union(hasContent ? .data : []) }
         }
@@ -153,13 +153,13 @@ extension RemoteNode.Row {
     }
 
     /// The hashes of the data that was sent, or was about to be sent, since the remote's last answer.
-    var sentPrints: [ContentPrint] { sentPrints(of: .data) }
+    var sentHashes: [ContentHash] { sentHashes(of: .data) }
 
     /// The hashes of a section's contents that were sent, or were about to be sent, since the remote's last answer.
-    func sentPrints(of section: ContentSections) -> [ContentPrint] {
-        sending.compactMap { RemoteNode.print(of: section, in: $0) }
+    func sentHashes(of section: ContentSections) -> [ContentHash] {
+        sending.compactMap { RemoteNode.hash(of: section, in: $0) }
     }
 
     /// The sent hashes of the data, and the hash of the data that the remote is known to have.
-    var prints: [ContentPrint] { sentPrints + (contentPrint.flatMap(ContentPrint.init(text:)).map { [$0] } ?? []) }
+    var hashes: [ContentHash] { sentHashes + (contentPrint.flatMap(ContentHash.init(text:)).map { [$0] } ?? []) }
 }

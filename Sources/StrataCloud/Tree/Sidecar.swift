@@ -14,7 +14,7 @@ enum Sidecar {
     /// The key of a node's section.
     ///
     /// - Parameter key: the key of the node.
-    static func key(_ key: RemoteKey, _ section: ContentSections, isFolder: Bool) -> RemoteKey {
+    static func key(of key: RemoteKey, section: ContentSections, isFolder: Bool) -> RemoteKey {
         switch section {
         case .metadata: key.sidecar(metadata)
         case .thumbnail: key.sidecar(thumbnail)
@@ -47,7 +47,7 @@ extension RemoteNode {
     }
 
     /// Stores the versions of the sidecars that a pull has found beside a file or a folder.
-    func note(sidecars: [UTF8Text: RemoteObject]) {
+    func record(sidecars: [UTF8Text: RemoteObject]) {
         metadataETag = sidecars[UTF8Text(Sidecar.metadata)]?.eTag?.stored
         thumbnailETag = sidecars[UTF8Text(Sidecar.thumbnail)]?.eTag?.stored
         guard isFolder else { return }
@@ -68,7 +68,7 @@ extension RemoteNode.Row {
     var marks: [String] {
         RemoteNode.marks(isFolder: isFolder).filter { mark in
             if eTag(ofMark: mark) != nil { return true }
-            return Sidecar.section(of: mark).map { !sentPrints(of: $0).isEmpty } ?? false
+            return Sidecar.section(of: mark).map { !sentHashes(of: $0).isEmpty } ?? false
         }
     }
 
@@ -84,7 +84,7 @@ extension RemoteTree {
     /// The sidecars of an object. If a file and a folder have the same key, metadata and thumbnail belong to the file.
     func sidecars(of object: RemoteObject) -> [UTF8Text: RemoteObject] {
         let all = sidecars[object.key] ?? [:]
-        guard object.isFolder, places.contains(RemotePlace(key: object.key, isFolder: false)) else { return all }
+        guard object.isFolder, places.contains(RemoteLocation(key: object.key, isFolder: false)) else { return all }
         return all.filter { $0.key.string == Sidecar.content }
     }
 }

@@ -45,18 +45,18 @@ public final class TaskBroker: OperationRunner {
     ///   - rateLimit: how many attempts may start in an interval, by the brokers of this name in all processes
     ///     together; nil for any number.
     ///   - retry: when a task is tried again after its handler has thrown.
-    ///   - whenFailed: what happens to tasks that have failed permanently. By default they block their queue in serial
-    ///     orderings, and are parked in `flat`.
+    ///   - onFailure: what happens to tasks that have failed permanently. By default they block their queue in serial
+    ///     orderings, and are set aside in `flat`.
     ///   - timeout: how long the handler of an attempt may take. After this time the attempt has failed: its task is
     ///     cancelled, and a later outcome does not count. If the handler returns `.done` with changes in time, the
     ///     changes are committed however long the commit takes. A handler that ignores its cancellation may run at the
     ///     same time as the next attempt.
-    ///   - constraints: observers of the constraints that handlers wait for by ``Outcome/wait(_:)``.
+    ///   - constraints: sources of the constraints that handlers wait for by ``Outcome/wait(_:)``.
     ///   - retention: how long finished tasks are kept. The longest retention of all pipelines and brokers that the
     ///     store has known applies, including closed ones.
-    ///   - crashLimit: how often a process may end while one task runs alone in it, before this task counts as failed.
+    ///   - maxCrashes: how often a process may end while one task runs alone in it, before this task counts as failed.
     ///     If several tasks were running, the end does not count for any of them, and each is then tried alone.
-    ///   - isJournalled: whether each status change of this broker's tasks is recorded as an ``OperationTransition``.
+    ///   - recordsTransitions: whether each status change of this broker's tasks is recorded as an ``OperationTransition``.
     ///   - isSuspended: whether the broker begins suspended, as after one call of ``OperationRunner/suspend()``.
     ///   - shutdownGrace: how long handlers may continue when the broker's service group shuts down.
     ///   - clock: the source of time. The clock of the first pipeline or broker of a stack applies to all of them.
@@ -72,12 +72,12 @@ public final class TaskBroker: OperationRunner {
         maxConcurrentPerLane: Int? = nil,
         rateLimit: RateLimit? = nil,
         retry: RetryPolicy = .standard,
-        whenFailed: FailurePolicy? = nil,
+        onFailure: FailurePolicy? = nil,
         timeout: Duration? = nil,
-        constraints: [any ConstraintObserver] = [],
+        constraints: [any ConstraintSource] = [],
         retention: FinishedRetention = .standard,
-        crashLimit: Int = 5,
-        isJournalled: Bool = false,
+        maxCrashes: Int = 5,
+        recordsTransitions: Bool = false,
         isSuspended: Bool = false,
         shutdownGrace: Duration = .seconds(20),
         clock: any PipelineClock = .system,
@@ -92,14 +92,14 @@ public final class TaskBroker: OperationRunner {
                     ordering: ordering,
                     laneLimit: maxConcurrentPerLane,
                     retry: retry,
-                    whenFailed: whenFailed ?? (ordering.isSerial ? .block : .park),
-                    crashLimit: crashLimit,
+                    onFailure: onFailure ?? (ordering.isSerial ? .blockLane : .setAside),
+                    maxCrashes: maxCrashes,
                     timeout: timeout,
                     retention: retention,
                     constraints: constraints,
                     rateLimit: rateLimit,
                     shutdownGrace: shutdownGrace,
-                    isJournalled: isJournalled
+                    recordsTransitions: recordsTransitions
                 ),
                 handler: Consumer.handler(handler.handle),
                 events: EventHub(PipelineTelemetry(stack, runner: name)),

@@ -5,18 +5,18 @@ package enum CommitConsequences {
     /// Adds prerequisites to an operation, from this transaction on: it starts only when they are completed or skipped.
     /// Existing dependencies stay.
     ///
-    /// - Parameter whenFailed: what happens to the operation when a prerequisite has failed permanently.
+    /// - Parameter onFailure: what happens to the operation when a prerequisite has failed permanently.
     /// - Throws: ``PipelineError`` with `dependencyCycle` if the operations would wait for each other.
     /// - Complexity: O(1) for each prerequisite, if the operation has no dependants.
     package static func addDependencies(
         _ prerequisites: some Sequence<Int64>,
         to dependant: Int64,
-        whenFailed: DependencyPolicy = .wait,
+        onFailure: DependencyPolicy = .wait,
         in transaction: StoreTransaction
     ) throws {
-        let book = OperationBook(transaction)
-        if try book.imply(prerequisites.map { ($0, whenFailed) }, of: dependant) {
-            try book.checkDependants([dependant])
+        let repository = OperationRepository(transaction)
+        if try repository.imply(prerequisites.map { ($0, onFailure) }, of: dependant) {
+            try repository.checkDependants([dependant])
         }
     }
 
@@ -79,20 +79,20 @@ package enum CommitConsequences {
         of operations: some Sequence<Int64>,
         in transaction: StoreTransaction
     ) throws {
-        let book = OperationBook(transaction)
+        let repository = OperationRepository(transaction)
         for number in operations {
             let changed = try transaction.run(
                 QueueSQL.request,
                 [.integer(Int64(request.rawValue)), .integer(transaction.number), .integer(number)]
             )
             guard changed > 0 else { continue }
-            try transaction.note(updated: number, ["request"], of: QueuedOperation.self)
-            try book.carryOut(number)
+            try transaction.report(updated: number, ["request"], of: QueuedOperation.self)
+            try repository.applyRequest(of: number)
         }
     }
 }
 
-extension OperationBook {
+extension OperationRepository {
     /// Adds implied dependencies to an operation.
     ///
     /// - Returns: whether a dependency was added.
@@ -106,7 +106,7 @@ extension OperationBook {
                 QueueSQL.insertDependency,
                 [.integer(id)] + pair + [.text(policy.rawValue), .integer(transaction.number)]
             )
-            try transaction.note(inserted: id, of: OperationDependency.self)
+            try transaction.report(inserted: id, of: OperationDependency.self)
             isChanged = true
         }
         return isChanged
@@ -114,7 +114,7 @@ extension OperationBook {
 
     /// Transfers the implied prerequisites of an operation that leaves the queue to its implied dependants. Only
     /// prerequisites that are still queued count. An operation that was carried out was not waiting for any operation.
-    func passOn(_ number: Int64) throws {
+    func transferDependencies(of number: Int64) throws {
         var prerequisites: [(Int64, DependencyPolicy)] = []
         try transaction.rows(QueueSQL.selectImpliedPrerequisites, [.integer(number)]) { row in
             prerequisites.append((try row.read(Int64.self, at: 0), try row.read(DependencyPolicy.self, at: 1)))

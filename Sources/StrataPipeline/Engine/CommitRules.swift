@@ -2,24 +2,26 @@ import Foundation
 import Strata
 
 /// The rules that every commit enforces, whichever process and context it comes from.
-extension QueuedOperation: CommitFollower {
+extension QueuedOperation: CommitHook {
     package static var guards: [String] { StatusRules.guards }
 
-    package static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws {
-        let book = OperationBook(transaction)
-        let begunAnew = try checkInserted(commit.inserted, book)
-        if !commit.inserted.isEmpty { try book.journal(commit.inserted.filter { !begunAnew.contains($0) }) }
+    package static func afterWrite(_ commit: ModelChanges<Row>, in transaction: StoreTransaction) throws {
+        let repository = OperationRepository(transaction)
+        let wereReset = try checkInserted(commit.inserted, repository)
+        if !commit.inserted.isEmpty {
+            try repository.recordTransitions(of: commit.inserted.filter { !wereReset.contains($0) })
+        }
         guard !commit.updated.isEmpty || !commit.deleted.isEmpty else { return }
-        try book.checkMoved(commit.updated("sortKey") + commit.updated("commit"))
-        for number in commit.updated { try book.carryOut(number) }
-        for number in commit.deleted { try book.letGo(of: number) }
+        try repository.checkMoved(commit.updated("sortKey") + commit.updated("commit"))
+        for number in commit.updated { try repository.applyRequest(of: number) }
+        for number in commit.deleted { try repository.releaseDependants(of: number) }
         guard !commit.deleted.isEmpty else { return }
         if let rows = commit.deletedRows {
-            try book.journal(deleted: rows)
-            for row in rows { try book.goOn(row.pipeline, row.lane) }
+            try repository.recordTransitions(ofDeleted: rows)
+            for row in rows { try repository.startNextInLane(row.lane, of: row.pipeline) }
         } else {
             // The lanes of the deleted operations are unknown.
-            try book.lookAtAllAgain()
+            try repository.reevaluateAll()
         }
     }
 
@@ -28,14 +30,14 @@ extension QueuedOperation: CommitFollower {
     /// runs.
     ///
     /// - Returns: the operations that were reset.
-    private static func checkInserted(_ inserted: [Int64], _ book: OperationBook) throws -> Set<Int64> {
+    private static func checkInserted(_ inserted: [Int64], _ repository: OperationRepository) throws -> Set<Int64> {
         guard let first = inserted.first, let last = inserted.last else { return [] }
         var finished: Set<Int64> = []
         var stale: Set<Int64> = []
         var awaited: Set<Int64> = []
         var torn: Set<Int64> = []
         // In most commits the range from the first to the last id has no such rows.
-        try book.transaction.rows(QueueSQL.selectUnfit, [.integer(first), .integer(last)]) { row in
+        try repository.transaction.rows(QueueSQL.selectUnfit, [.integer(first), .integer(last)]) { row in
             let number = try row.read(Int64.self, at: 0)
             switch try row.read(Int.self, at: 1) {
             case 1: finished.insert(number)
@@ -62,20 +64,20 @@ extension QueuedOperation: CommitFollower {
             )
         }
         stale.formIntersection(inserted)
-        for number in stale.sorted() { try book.beginAnew(number) }
+        for number in stale.sorted() { try repository.reset(number) }
         // Dependants of an id that was not queued until now may precede the new operation in its lane, which would
         // close a cycle.
-        try book.checkRings(from: awaited.intersection(inserted).sorted())
+        try repository.checkCycles(from: awaited.intersection(inserted).sorted())
         return stale
     }
 }
 
-extension OperationDependency: CommitFollower {
-    package static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws {
-        let book = OperationBook(transaction)
-        let strays = try book.strays(among: commit.inserted, QueueSQL.selectStrayDependencies)
-        try book.delete(strays, of: OperationDependency.self, by: QueueSQL.deleteDependency)
-        try book.checkDependants(
+extension OperationDependency: CommitHook {
+    package static func afterWrite(_ commit: ModelChanges<Row>, in transaction: StoreTransaction) throws {
+        let repository = OperationRepository(transaction)
+        let strays = try repository.strays(among: commit.inserted, QueueSQL.selectStrayDependencies)
+        try repository.delete(strays, of: OperationDependency.self, by: QueueSQL.deleteDependency)
+        try repository.checkDependants(
             (commit.inserted + commit.updated).flatMap {
                 try transaction.numbers(QueueSQL.selectDependant, [.integer($0)])
             }
@@ -83,22 +85,22 @@ extension OperationDependency: CommitFollower {
         for number in commit.updated {
             // The dependant may no longer have to wait.
             for owner in try transaction.numbers(QueueSQL.selectDependant, [.integer(number)]) {
-                try book.lookAgain(owner)
+                try repository.reevaluate(owner)
             }
         }
-        try book.lookAgain(afterDeletesOf: commit) { $0.dependant }
+        try repository.reevaluate(afterDeletesOf: commit) { $0.dependant }
     }
 }
 
 /// Skips the operations of an object when the object is deleted.
-extension OperationItem: Companion {
+extension OperationItem: OwnedModel {
     package static var ownerColumn: String { "item" }
-    package static func mayGo(with model: any Model.Type) -> Bool { model is any QueueItem.Type }
+    package static func mayBelong(to model: any Model.Type) -> Bool { model is any QueueItem.Type }
 
-    package static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws {
-        let book = OperationBook(transaction)
-        let strays = try book.strays(among: commit.inserted, QueueSQL.selectStrayItems)
-        try book.delete(strays, of: OperationItem.self, by: QueueSQL.deleteItem)
+    package static func afterWrite(_ commit: ModelChanges<Row>, in transaction: StoreTransaction) throws {
+        let repository = OperationRepository(transaction)
+        let strays = try repository.strays(among: commit.inserted, QueueSQL.selectStrayItems)
+        try repository.delete(strays, of: OperationItem.self, by: QueueSQL.deleteItem)
         for number in commit.inserted + commit.updated where try !hasItem(number, transaction) {
             try CommitConsequences.skip([number], in: transaction)
         }
@@ -111,43 +113,43 @@ extension OperationItem: Companion {
         try transaction.rows(QueueSQL.selectItemPayload, [.integer(number)]) { row in
             id = try? JSONDecoder().decode(QueuedItemText.self, from: row.read(Data.self, at: 0)).id
         }
-        return try id.map { try transaction.isThere($0) ?? true } ?? true
+        return try id.map { try transaction.objectExists($0) ?? true } ?? true
     }
 
-    package static func follow(deletesOf owners: NumberRuns, in transaction: StoreTransaction) throws {
-        for run in owners.runs {
+    package static func afterWrite(deletesOf owners: IDRanges, in transaction: StoreTransaction) throws {
+        for run in owners.ranges {
             let values: [StoredValue] = [.integer(run.lowerBound), .integer(run.upperBound)]
             try CommitConsequences.skip(transaction.numbers(QueueSQL.selectOfItems, values), in: transaction)
         }
     }
 }
 
-extension OperationHold: CommitFollower {
-    package static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws {
-        let book = OperationBook(transaction)
-        let strays = try book.strays(among: commit.inserted, QueueSQL.selectStrayHolds)
-        try book.delete(strays, of: OperationHold.self, by: QueueSQL.deleteHold)
+extension OperationHold: CommitHook {
+    package static func afterWrite(_ commit: ModelChanges<Row>, in transaction: StoreTransaction) throws {
+        let repository = OperationRepository(transaction)
+        let strays = try repository.strays(among: commit.inserted, QueueSQL.selectStrayHolds)
+        try repository.delete(strays, of: OperationHold.self, by: QueueSQL.deleteHold)
         for number in commit.inserted + commit.updated {
             for owner in try transaction.numbers(QueueSQL.selectHoldOwners, [.integer(number)]) {
-                try book.lookAgain(owner)
+                try repository.reevaluate(owner)
             }
         }
-        try book.lookAgain(afterDeletesOf: commit) { $0.operation }
+        try repository.reevaluate(afterDeletesOf: commit) { $0.operation }
     }
 }
 
-extension OperationBook {
+extension OperationRepository {
     /// The inserted rows that belong to operations which do not exist, because their own context has deleted the
     /// operations before the commit.
     ///
     /// - Complexity: one statement for each run of consecutive ids, and O(rows).
     fileprivate func strays(among inserted: [Int64], _ sql: String) throws -> [Int64] {
-        try NumberRuns(ascending: inserted).runs.flatMap { run in
+        try IDRanges(ascending: inserted).ranges.flatMap { run in
             try transaction.numbers(sql, [.integer(run.lowerBound), .integer(run.upperBound)])
         }
     }
 
-    /// Creates a book for a transaction.
+    /// Creates a repository for a transaction.
     ///
     /// - Parameter known: the rules of pipelines that are open here. For other pipelines, the stored rules apply.
     init(_ transaction: StoreTransaction, now: Date = Date(), _ known: [PipelineName: Rules] = [:]) {

@@ -37,8 +37,8 @@ struct Consumer: Sendable {
     var running: Set<Int64> = []
     /// Until when the rate limit allows no further start.
     var limitedUntil: Date?
-    /// The position in the sweep through the consumer's queues.
-    var sweep = Sweep()
+    /// The position in the round through the consumer's queues.
+    var cursor = RoundRobinCursor()
     /// Whether the last look found nothing ready, and nothing has happened since.
     var isDry = false
     /// Whether the gate was closed at the last check. Then only exempt operations are claimed.
@@ -78,11 +78,11 @@ struct Consumer: Sendable {
 
     /// Whether the consumer should look for operations.
     ///
-    /// - Parameter isNews: whether operations may have become ready since the last look.
-    func isClaimable(isNews: Bool = false) -> Bool {
+    /// - Parameter hasUnseenWork: whether operations may have become ready since the last look.
+    func isClaimable(hasUnseenWork: Bool = false) -> Bool {
         guard freeSlots > 0 else { return false }
-        if isGateClosed { return options.gate?.exemptKeys != nil && (isNews || !isExemptDry) }
-        return isNews || !isDry
+        if isGateClosed { return options.gate?.exemptKeys != nil && (hasUnseenWork || !isExemptDry) }
+        return hasUnseenWork || !isDry
     }
 
     /// Whether this consumer takes operations under a name.
@@ -93,13 +93,13 @@ struct Consumer: Sendable {
         }
     }
 
-    var rules: OperationBook.Rules {
-        OperationBook.Rules(
+    var rules: OperationRepository.Rules {
+        OperationRepository.Rules(
             ordering: options.ordering,
-            whenFailed: options.whenFailed,
-            crashLimit: options.crashLimit,
+            onFailure: options.onFailure,
+            maxCrashes: options.maxCrashes,
             laneLimit: options.laneLimit,
-            isJournalled: options.isJournalled
+            recordsTransitions: options.recordsTransitions
         )
     }
 }
@@ -109,15 +109,15 @@ struct PipelineOptions: Sendable {
     var ordering: PipelineOrdering
     var laneLimit: Int?
     var retry: RetryPolicy
-    var whenFailed: FailurePolicy
-    var crashLimit: Int
+    var onFailure: FailurePolicy
+    var maxCrashes: Int
     var timeout: Duration?
     var retention: FinishedRetention
-    var constraints: [any ConstraintObserver]
+    var constraints: [any ConstraintSource]
     var gate: PipelineGate?
     var rateLimit: RateLimit?
     var shutdownGrace: Duration
-    var isJournalled: Bool
+    var recordsTransitions: Bool
 
     /// Rejects values with which no operation could run, and values that contradict the ordering.
     func check() throws {
@@ -130,7 +130,7 @@ struct PipelineOptions: Sendable {
             retry.base >= .zero && retry.cap >= .zero,
             "A pause before the next attempt is no less than no time."
         )
-        try Self.require(crashLimit > 0, "A crash limit of \(crashLimit) would be reached before any crash.")
+        try Self.require(maxCrashes > 0, "A limit of \(maxCrashes) crashes would be reached before any crash.")
         try Self.require(
             retention.maximumAge >= .zero && retention.maximumCount >= 0,
             "A retention of \(retention.maximumAge) and \(retention.maximumCount) operations is negative. To keep none, set both to zero."
@@ -167,7 +167,7 @@ struct PipelineOptions: Sendable {
         }
     }
 
-    /// Whether an observer reports that a constraint is satisfied.
+    /// Whether a source reports that a constraint is satisfied.
     func isSatisfied(_ constraint: Constraint) -> Bool {
         constraints.first { $0.constraint == constraint }?.isSatisfied ?? false
     }

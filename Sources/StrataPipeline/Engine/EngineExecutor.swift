@@ -3,17 +3,17 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Runs an engine's turns, one at a time, and its handlers, on separate threads.
+/// Runs an engine's passes, one at a time, and its handlers, on separate threads.
 ///
-/// A thread alternates between the two: the thread that has run a handler to its end also takes the turn that stores
-/// the outcome, and runs the operations that this turn has claimed. Waking another thread takes as long as half a turn.
+/// A thread alternates between the two: the thread that has run a handler to its end also runs the pass that stores
+/// the outcome, and runs the operations that this pass has claimed. Waking another thread takes as long as half a pass.
 /// Another thread is woken only if there is more work than the awake threads would finish in this time, judged by the
 /// duration of earlier jobs. If no thread is woken, the last thread checks that the work is done.
 ///
 /// There are as many threads as cores, and one more that does not run handlers. A handler that blocks its thread delays
-/// other handlers, as it would in Swift's own pool, but does not delay turns. A thread without work is released.
+/// other handlers, as it would in Swift's own pool, but does not delay passes. A thread without work is released.
 ///
-/// Isolation: any. Turns, and the bodies of ``perform(_:)``, never run at the same time.
+/// Isolation: any. Passes, and the bodies of ``perform(_:)``, never run at the same time.
 final class EngineExecutor: TaskExecutor {
     typealias Attempt = (operation: ClaimedOperation, consumer: Consumer)
 
@@ -28,10 +28,10 @@ final class EngineExecutor: TaskExecutor {
         var job: UnownedJob?
         /// When the thread began a job or an attempt, in nanoseconds; nil if it has none.
         var jobStart: UInt64?
-        /// The number of turns that the thread has taken in a row, including guests between them.
-        var turnsInRow = 0
-        /// The number of turns at the thread's last check whether other threads are stuck.
-        var seenTurns = -1
+        /// The number of passes that the thread has run in a row, including guests between them.
+        var passesInRow = 0
+        /// The number of passes at the thread's last check whether other threads are stuck.
+        var seenPasses = -1
 
         init(_ executor: EngineExecutor, runsHandlers: Bool) {
             self.executor = ObjectIdentifier(executor)
@@ -47,15 +47,15 @@ final class EngineExecutor: TaskExecutor {
     }
 
     private struct State {
-        /// Runs a turn; nil while no turn is requested.
-        var turn: (@Sendable () -> Void)?
-        /// Until when the requested turn may wait for more work; nil if it must not wait.
+        /// Runs a pass; nil while no pass is requested.
+        var pass: (@Sendable () -> Void)?
+        /// Until when the requested pass may wait for more work; nil if it must not wait.
         var patience: DispatchTime?
-        /// Bodies that run between two turns.
+        /// Bodies that run between two passes.
         var guests = Deque<@Sendable () -> Void>()
-        /// Whether a turn comes before the next guest.
+        /// Whether a pass comes before the next guest.
         var wasGuestLast = false
-        /// Whether a turn or a guest runs now.
+        /// Whether a pass or a guest runs now.
         var isExclusive = false
         /// Jobs of handlers that have begun.
         var jobs = Deque<UnownedJob>()
@@ -65,33 +65,33 @@ final class EngineExecutor: TaskExecutor {
         /// Whether an attempt comes before the next job.
         var wasJobLast = false
         var threads: [Activity]
-        /// The thread that waits for more work to put into the next turn.
+        /// The thread that waits for more work to put into the next pass.
         var gatherer: Int?
-        /// The number of turns so far.
-        var turns = 0
+        /// The number of passes so far.
+        var passes = 0
         /// How long a job or an attempt runs until it ends or suspends, in nanoseconds: a moving average.
         var jobDuration = 1e6
-        /// Continuations that wait for a moment without a requested turn.
+        /// Continuations that wait for a moment without a requested pass.
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
 
         var hasJobs: Bool { !jobs.isEmpty || !attempts.isEmpty }
-        /// Whether a turn or a guest is due now.
-        var isExclusiveDue: Bool { !guests.isEmpty || isTurnDue }
-        var isTurnDue: Bool { turn != nil && patience.map { $0 <= .now() } ?? true }
+        /// Whether a pass or a guest is due now.
+        var isExclusiveDue: Bool { !guests.isEmpty || isPassDue }
+        var isPassDue: Bool { pass != nil && patience.map { $0 <= .now() } ?? true }
     }
 
-    /// How long a turn waits for more work.
+    /// How long a pass waits for more work.
     private static let patience = DispatchTimeInterval.microseconds(200)
     /// How often the last thread checks whether the others are stuck.
     private static let watching = DispatchTimeInterval.milliseconds(1)
-    /// The greatest number of turns that a thread takes in a row while handlers wait for it.
-    private static let turnsInRow = 4
+    /// The greatest number of passes that a thread runs in a row while handlers wait for it.
+    private static let passesInRow = 4
     /// How long a woken thread takes until it has finished its first job, in nanoseconds.
     private static let wakingDuration = 1e5
     private static let key = DispatchSpecificKey<Slot>()
 
     private let state: Mutex<State>
-    /// One queue for each thread. The last thread takes turns only.
+    /// One queue for each thread. The last thread runs passes only.
     private let queues: [DispatchQueue]
     /// One semaphore for each thread, on which it waits.
     private let bells: [DispatchSemaphore]
@@ -114,54 +114,54 @@ final class EngineExecutor: TaskExecutor {
 
     // MARK: Asking
 
-    /// Requests a turn. One turn serves all requests made before it.
+    /// Requests a pass. One pass serves all requests made before it.
     ///
     /// - Parameters:
-    ///   - isPatient: whether the turn may wait a moment for more work, unless another request needs it sooner.
+    ///   - isPatient: whether the pass may wait a moment for more work, unless another request needs it sooner.
     ///   - isLast: whether a handler makes the request as its last action. The handler's thread then looks for more
     ///     work anyway.
-    func ask(isPatient: Bool = false, isLast: Bool = false, _ turn: @escaping @Sendable () -> Void) {
+    func requestPass(isPatient: Bool = false, isLast: Bool = false, _ pass: @escaping @Sendable () -> Void) {
         let isSeenTo = isLast && slot != nil
         let thread = state.withLock { state -> Int? in
-            if !isPatient { state.patience = nil } else if state.turn == nil { state.patience = .now() + Self.patience }
-            state.turn = turn
-            return isSeenTo ? nil : callForTurns(&state)
+            if !isPatient { state.patience = nil } else if state.pass == nil { state.patience = .now() + Self.patience }
+            state.pass = pass
+            return isSeenTo ? nil : callForPasses(&state)
         }
         if let thread { wake(thread) }
     }
 
-    /// Runs a body while no turn runs.
+    /// Runs a body while no pass runs.
     func perform<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             enter { continuation.resume(with: Result { try body() }) }
         }
     }
 
-    /// Waits until no turn is requested.
-    func settle() async {
+    /// Waits until no pass is requested.
+    func waitUntilIdle() async {
         await withCheckedContinuation { continuation in
-            // The continuation is enqueued after the current work, which may request a turn.
+            // The continuation is enqueued after the current work, which may request a pass.
             enter { self.state.withLock { $0.idleWaiters.append(continuation) } }
         }
     }
 
-    /// Blocks turns until ``endExclusive()``, if no turn or guest runs and no guest waits. The caller takes over the
-    /// work of the requested turn.
+    /// Blocks passes until ``endExclusive()``, if no pass or guest runs and no guest waits. The caller takes over the
+    /// work of the requested pass.
     ///
-    /// - Returns: whether turns are blocked now.
+    /// - Returns: whether passes are blocked now.
     func beginExclusive() -> Bool {
         state.withLock { state in
             guard !state.isExclusive, state.guests.isEmpty else { return false }
-            (state.isExclusive, state.turn, state.patience) = (true, nil, nil)
+            (state.isExclusive, state.pass, state.patience) = (true, nil, nil)
             return true
         }
     }
 
-    /// Allows turns again.
+    /// Allows passes again.
     func endExclusive() {
-        endExclusive(turns: 1)
+        endExclusive(passes: 1)
         let thread = state.withLock { state in
-            state.turn == nil && state.guests.isEmpty ? nil : callForTurns(&state)
+            state.pass == nil && state.guests.isEmpty ? nil : callForPasses(&state)
         }
         if let thread { wake(thread) }
     }
@@ -169,7 +169,7 @@ final class EngineExecutor: TaskExecutor {
     private func enter(_ body: @escaping @Sendable () -> Void) {
         let thread = state.withLock { state in
             state.guests.append(body)
-            return callForTurns(&state)
+            return callForPasses(&state)
         }
         if let thread { wake(thread) }
     }
@@ -185,7 +185,7 @@ final class EngineExecutor: TaskExecutor {
         let thread = state.withLock { state -> Int? in
             state.attempts += attempts
             state.begin = begin
-            // The thread that takes the turn runs one of the attempts afterwards.
+            // The thread that runs the pass also runs one of the attempts afterwards.
             if runsHandlers, state.isExclusive, state.attempts.count + state.jobs.count == 1 { return nil }
             return callForJobs(&state)
         }
@@ -219,10 +219,10 @@ final class EngineExecutor: TaskExecutor {
 
     // MARK: Threads
 
-    /// Finds a thread for turns.
+    /// Finds a thread for passes.
     ///
-    /// - Returns: the thread to wake; nil if a thread that is already awake takes the turns.
-    private func callForTurns(_ state: inout State) -> Int? {
+    /// - Returns: the thread to wake; nil if a thread that is already awake runs the passes.
+    private func callForPasses(_ state: inout State) -> Int? {
         if state.isExclusive { return nil }
         if let gatherer = state.gatherer {
             if state.patience == nil || !state.guests.isEmpty { ring(gatherer, &state) }
@@ -277,7 +277,7 @@ final class EngineExecutor: TaskExecutor {
     private func wake(_ thread: Int) { queues[thread].async { self.run(thread) } }
 
     private enum Step {
-        case turn(@Sendable () -> Void)
+        case pass(@Sendable () -> Void)
         case guest(@Sendable () -> Void)
         case job(UnownedJob)
         case attempt(Attempt, (@Sendable (Attempt) -> Void)?)
@@ -293,17 +293,17 @@ final class EngineExecutor: TaskExecutor {
     private func run(_ thread: Int) {
         // This runs on one of the queues, each of which has a slot.
         let slot = slot!
-        (slot.turnsInRow, slot.seenTurns, slot.jobStart) = (0, -1, nil)
+        (slot.passesInRow, slot.seenPasses, slot.jobStart) = (0, -1, nil)
         while true {
             let (step, other) = state.withLock { next(thread, slot, &$0) }
             if let other { wake(other) }
             switch step {
-            case .turn(let turn):
-                turn()
-                endExclusive(turns: 1)
+            case .pass(let pass):
+                pass()
+                endExclusive(passes: 1)
             case .guest(let body):
                 body()
-                endExclusive(turns: 0)
+                endExclusive(passes: 0)
             case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
             case .attempt(let attempt, let begin):
                 slot.isBeginning = true
@@ -322,26 +322,26 @@ final class EngineExecutor: TaskExecutor {
             state.jobDuration += (Double(now - start) - state.jobDuration) / 16
         }
         let mayHandle = slot.runsHandlers && state.hasJobs
-        // Turns that request further turns must not hold up handlers.
-        let isItsTurn = !state.isExclusive && !(mayHandle && slot.turnsInRow >= Self.turnsInRow)
-        if isItsTurn, let next = nextExclusive(&state) {
-            slot.turnsInRow += 1
+        // Passes that request further passes must not hold up handlers.
+        let mayRunPass = !state.isExclusive && !(mayHandle && slot.passesInRow >= Self.passesInRow)
+        if mayRunPass, let next = nextExclusive(&state) {
+            slot.passesInRow += 1
             return next
         }
-        slot.turnsInRow = 0
+        slot.passesInRow = 0
         if mayHandle {
             slot.jobStart = now
             return nextJob(&state)
         }
         // If jobs are left, the threads that were expected to finish them have not finished.
         let other = state.hasJobs ? take(from: 0..<last, &state) : nil
-        let mayGather = state.turn != nil && !state.isExclusive && state.gatherer == nil
+        let mayGather = state.pass != nil && !state.isExclusive && state.gatherer == nil
         if mayGather, let end = state.patience {
             (state.gatherer, state.threads[thread]) = (thread, .waiting)
             return (.wait(until: end), other)
         }
-        if !slot.runsHandlers, slot.seenTurns != state.turns || other != nil {
-            slot.seenTurns = state.turns
+        if !slot.runsHandlers, slot.seenPasses != state.passes || other != nil {
+            slot.seenPasses = state.passes
             state.threads[thread] = .waiting
             return (.wait(until: .now() + Self.watching), other)
         }
@@ -359,8 +359,8 @@ final class EngineExecutor: TaskExecutor {
         // The handler that runs next may block this thread for long, and others may be blocked already.
         if other == nil, !state.isExclusive {
             if state.isExclusiveDue {
-                other = callForTurns(&state)
-            } else if state.turn != nil, state.gatherer == nil {
+                other = callForPasses(&state)
+            } else if state.pass != nil, state.gatherer == nil {
                 other = take(from: last..<bells.count, &state)
             }
         }
@@ -370,22 +370,22 @@ final class EngineExecutor: TaskExecutor {
     }
 
     private func nextExclusive(_ state: inout State) -> Next? {
-        let isTurnDue = state.isTurnDue
-        if !state.guests.isEmpty, !isTurnDue || !state.wasGuestLast {
+        let isPassDue = state.isPassDue
+        if !state.guests.isEmpty, !isPassDue || !state.wasGuestLast {
             (state.isExclusive, state.wasGuestLast) = (true, true)
             return (.guest(state.guests.removeFirst()), state.hasJobs ? callForJobs(&state, isBusy: true) : nil)
         }
-        guard isTurnDue, let turn = state.turn else { return nil }
-        (state.turn, state.patience) = (nil, nil)
+        guard isPassDue, let pass = state.pass else { return nil }
+        (state.pass, state.patience) = (nil, nil)
         (state.isExclusive, state.wasGuestLast) = (true, false)
-        return (.turn(turn), state.hasJobs ? callForJobs(&state, isBusy: true) : nil)
+        return (.pass(pass), state.hasJobs ? callForJobs(&state, isBusy: true) : nil)
     }
 
-    private func endExclusive(turns: Int) {
+    private func endExclusive(passes: Int) {
         let idle = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             state.isExclusive = false
-            state.turns += turns
-            guard state.turn == nil, state.guests.isEmpty else { return [] }
+            state.passes += passes
+            guard state.pass == nil, state.guests.isEmpty else { return [] }
             defer { state.idleWaiters = [] }
             return state.idleWaiters
         }

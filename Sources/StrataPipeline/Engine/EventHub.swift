@@ -4,7 +4,7 @@ import Synchronization
 final class EventHub: Sendable {
     private struct Listener: Sendable {
         let number: Int
-        let hear: @Sendable (PipelineEvent) -> Void
+        let receive: @Sendable (PipelineEvent) -> Void
         let end: @Sendable () -> Void
     }
 
@@ -58,16 +58,16 @@ final class EventHub: Sendable {
 
     /// Sends an event of an operation in this process to logs, metrics, listeners and streams.
     func send(_ event: PipelineEvent) {
-        telemetry?.note(event)
-        tell(event)
+        telemetry?.record(event)
+        deliver(event)
     }
 
     /// Delivers an event to listeners and streams only. Logs and metrics leave it out, because neither an attempt nor
     /// an engine of this process has caused it.
-    func tell(_ event: PipelineEvent) {
+    func deliver(_ event: PipelineEvent) {
         let (streams, listeners) = state.withLock { (Array($0.streams.values), $0.listeners) }
         for stream in streams { stream.yield(event) }
-        for listener in listeners { listener.hear(event) }
+        for listener in listeners { listener.receive(event) }
     }
 
     /// Calls a listener at every event, before anything else happens, and `end` once when there are no more events.
@@ -79,7 +79,7 @@ final class EventHub: Sendable {
         let (number, isFinished) = state.withLock { state in
             state.next += 1
             if !state.isFinished {
-                state.listeners.append(Listener(number: state.next, hear: listener, end: end))
+                state.listeners.append(Listener(number: state.next, receive: listener, end: end))
             }
             return (state.next, state.isFinished)
         }

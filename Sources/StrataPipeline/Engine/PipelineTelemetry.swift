@@ -36,7 +36,7 @@ final class PipelineTelemetry: Sendable {
                 switch result {
                 case .completed: .completed
                 case .skipped: .skipped
-                case .dropped: .dropped
+                case .discarded: .dropped
                 }
         }
     }
@@ -60,7 +60,7 @@ final class PipelineTelemetry: Sendable {
     }
 
     /// Records that an operation is about to start.
-    func noteStart(of operation: ClaimedOperation, now: Date) {
+    func recordStart(of operation: ClaimedOperation, now: Date) {
         let number = operation.claim.operation
         let count = running.withLock { running in
             running[number] = Running(start: .now, pipeline: operation.pipeline, attempt: operation.attempt)
@@ -71,21 +71,21 @@ final class PipelineTelemetry: Sendable {
         instruments?.wait.recordSeconds(max(now.timeIntervalSince(enqueuedAt), 0))
     }
 
-    func note(_ event: PipelineEvent) {
+    func record(_ event: PipelineEvent) {
         switch event {
-        case .started(let id, _): log(.debug, "an operation has started", id.number)
-        case .stuck(let id, _): log(.warning, "a handler has not returned within its timeout", id.number)
-        case .finished(let id, let result): end(id.number, Outcome(result), .debug)
+        case .started(let id, _): log(.debug, "an operation has started", id.rawValue)
+        case .stuck(let id, _): log(.warning, "a handler has not returned within its timeout", id.rawValue)
+        case .finished(let id, let result): end(id.rawValue, Outcome(result), .debug)
         case .retrying(let id, let date, let message):
             let metadata: Logger.Metadata = [
                 PipelineLogKey.until: "\(date.inWords)", PipelineLogKey.reason: "\(message.onOneLine)",
             ]
-            end(id.number, .retried, .info, metadata)
+            end(id.rawValue, .retried, .info, metadata)
         case .waiting(let id, let constraint):
-            end(id.number, .waiting, .debug, [PipelineLogKey.reason: "\(constraint.rawValue.onOneLine)"])
+            end(id.rawValue, .waiting, .debug, [PipelineLogKey.reason: "\(constraint.rawValue.onOneLine)"])
         case .failed(let id, let message):
-            end(id.number, .failed, .warning, [PipelineLogKey.reason: "\(message.onOneLine)"])
-        case .lost(let id): end(id.number, .lost, .info)
+            end(id.rawValue, .failed, .warning, [PipelineLogKey.reason: "\(message.onOneLine)"])
+        case .lost(let id): end(id.rawValue, .lost, .info)
         // The engine logs these itself, once for all runners.
         case .queueHeld, .storeFailed: break
         }

@@ -7,7 +7,7 @@ extension QueueEngine {
     func start(_ attempts: [EngineExecutor.Attempt]) {
         guard !attempts.isEmpty else { return }
         for (operation, consumer) in attempts {
-            consumer.events.telemetry?.noteStart(of: operation, now: clock.now)
+            consumer.events.telemetry?.recordStart(of: operation, now: clock.now)
             let id = stack.id(operation.claim.operation, of: QueuedOperation.self)
             consumer.events.send(.started(id, attempt: operation.attempt))
             // The replacement is chosen now, so that this attempt uses it up even if the attempt times out before a
@@ -26,7 +26,7 @@ extension QueueEngine {
         let running = state.withLock { state in state.isOpen(operation.claim) ? state.running[number] : nil }
         guard let running else { return }
         if running.isUnwanted {
-            return end(Ending(operation: operation, consumer: consumer, outcome: .failure(CancellationError())))
+            return end(AttemptEnd(operation: operation, consumer: consumer, outcome: .failure(CancellationError())))
         }
         let task = Task(executorPreference: executor) {
             await self.asHandler(of: consumer.id) { await self.run(operation, consumer, running.replacement) }
@@ -48,10 +48,10 @@ extension QueueEngine {
                 "The attempt has taken longer than \(timeout).",
                 operations: [number]
             )
-            let ending = Ending(operation: operation, consumer: consumer, outcome: .failure(error))
-            guard noteMissed(ending) else { return }
+            let attemptEnd = AttemptEnd(operation: operation, consumer: consumer, outcome: .failure(error))
+            guard recordMissedDeadline(attemptEnd) else { return }
             consumer.events.send(.stuck(stack.id(number, of: QueuedOperation.self), after: timeout))
-            end(ending)
+            end(attemptEnd)
         }
         let isOver = state.withLock { state in
             guard state.running[number]?.claim == operation.claim else { return true }
@@ -63,17 +63,17 @@ extension QueueEngine {
 
     /// Records that the deadline of an attempt has passed, and how this ends the attempt. Returns whether the deadline
     /// came first. In this case the handler's outcome does not count.
-    private func noteMissed(_ ending: Ending) -> Bool {
-        let claim = ending.operation.claim
+    private func recordMissedDeadline(_ attemptEnd: AttemptEnd) -> Bool {
+        let claim = attemptEnd.operation.claim
         return state.withLock { state in
             guard state.isOpen(claim), case .open = state.running[claim.operation]!.timing else { return false }
-            state.running[claim.operation]!.timing = .late(ending)
+            state.running[claim.operation]!.timing = .late(attemptEnd)
             return true
         }
     }
 
     /// Records that a handler has returned, and cancels the deadline. Returns whether the handler was in time.
-    private func noteMet(by claim: Claim) -> Bool {
+    private func recordTimelyReturn(by claim: Claim) -> Bool {
         let (isMet, deadline) = state.withLock { state in
             guard let running = state.running[claim.operation], running.claim == claim else {
                 return (true, nil as (any PipelineAlarm)?)
@@ -94,21 +94,21 @@ extension QueueEngine {
         _ consumer: Consumer,
         _ replacement: HandlerReplacement?
     ) async {
-        var ending: Ending
+        var attemptEnd: AttemptEnd
         do {
             let handler = { try await consumer.handler.run(operation, self) }
             let outcome = if let replacement { try await replacement(handler) } else { try await handler() }
-            ending = Ending(operation: operation, consumer: consumer, outcome: .success(outcome))
+            attemptEnd = AttemptEnd(operation: operation, consumer: consumer, outcome: .success(outcome))
             // If the handler was in time, its changes are committed, however long the commit waits for other commits.
             // Otherwise the changes are dropped.
-            if case .doneCommitting(let changes) = outcome.kind, noteMet(by: operation.claim) {
-                guard let report = try await commitWhenPossible(changes, ending) else { return }
-                ending.written = report
+            if case .doneCommitting(let changes) = outcome.kind, recordTimelyReturn(by: operation.claim) {
+                guard let report = try await commitWhenPossible(changes, attemptEnd) else { return }
+                attemptEnd.written = report
             }
         } catch {
-            ending = Ending(operation: operation, consumer: consumer, outcome: .failure(Self.reason(error)))
+            attemptEnd = AttemptEnd(operation: operation, consumer: consumer, outcome: .failure(Self.reason(error)))
         }
-        end(ending, isLast: true)
+        end(attemptEnd, isLast: true)
     }
 
     /// The reason why an attempt has failed. An error after a cancellation counts as the cancellation, and no other
@@ -140,18 +140,18 @@ extension QueueEngine {
     /// - Returns: as ``commit(_:_:)``.
     private func commitWhenPossible(
         _ changes: @escaping @Sendable (ObjectContext) throws -> Void,
-        _ ending: Ending
-    ) async throws -> OperationBook.Report? {
+        _ attemptEnd: AttemptEnd
+    ) async throws -> OperationRepository.Report? {
         var refusals = 0
         while true {
             do {
-                return try await commit(changes, ending)
+                return try await commit(changes, attemptEnd)
             } catch let error as BlockError {
                 throw error.error
-            } catch let error as StrataError where error.isOfAccess && !Task.isCancelled {
+            } catch let error as StrataError where error.isAccessFailure && !Task.isCancelled {
                 if error.code != .busy { refusals += 1 }
                 if refusals == Self.storeTries { throw error }
-                tellOfStore(error, [ending.consumer])
+                reportStoreFailure(error, [attemptEnd.consumer])
             }
             try await clock.pause(for: Self.storePause)
         }
@@ -159,35 +159,35 @@ extension QueueEngine {
 
     /// Commits a handler's changes together with the end of its operation.
     ///
-    /// - Returns: the result for the operation; nil if the engine has already recorded the result in its own turn.
+    /// - Returns: the result for the operation; nil if the engine has already recorded the result in its own pass.
     private func commit(
         _ changes: @escaping @Sendable (ObjectContext) throws -> Void,
-        _ ending: Ending
-    ) async throws -> OperationBook.Report? {
-        let operation = ending.operation
-        let options = ending.consumer.options
+        _ attemptEnd: AttemptEnd
+    ) async throws -> OperationRepository.Report? {
+        let operation = attemptEnd.operation
+        let options = attemptEnd.consumer.options
         let id = stack.id(operation.claim.operation, of: QueuedOperation.self)
         let releasedKey = Mutex<String?>(nil)
-        let turn = JointTurn(self, ending)
+        let pass = JointPass(self, attemptEnd)
         try await stack.commitOverStore(on: doneBlocks, author: Self.author) { context in
-            let ending = EndingOperation.Value(id, operation)
-            context.state[EndingOperation.self] = ending
+            let completing = CompletingOperation.Value(id, operation)
+            context.state[CompletingOperation.self] = completing
             do { try changes(context) } catch { throw BlockError(error: error) }
-            releasedKey.withLock { $0 = ending.releasedKey }
+            releasedKey.withLock { $0 = completing.releasedKey }
         } prepared: {
-            turn.begin()
+            pass.begin()
         } alongside: { transaction in
-            try turn.write(transaction) { book in
-                let report = try book.end(operation, .success(.done), options)
+            try pass.write(transaction) { repository in
+                let report = try repository.end(operation, .success(.done), options)
                 if case .lost = report { throw Self.lostError(operation.claim) }
                 if let key = releasedKey.withLock({ $0 }) {
-                    try book.transaction.run(QueueSQL.setFinishedKey, [.text(key), .integer(id.number)])
+                    try repository.transaction.run(QueueSQL.setFinishedKey, [.text(key), .integer(id.rawValue)])
                 }
                 return report
             }
         } ended: {
-            turn.end($0)
+            pass.end($0)
         }
-        return turn.untold
+        return pass.unreported
     }
 }

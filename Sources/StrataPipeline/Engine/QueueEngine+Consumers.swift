@@ -7,7 +7,7 @@ extension QueueEngine {
     /// Opens a consumer and begins to run its operations.
     static func open(
         _ consumer: Consumer,
-        formerNames: [PipelineName] = [],
+        previousNames: [PipelineName] = [],
         on stack: ContextStack,
         _ clock: any PipelineClock
     ) async throws -> RunnerHandle {
@@ -25,7 +25,7 @@ extension QueueEngine {
         while added == nil {
             // `add` returns nil if the engine has ended meanwhile, because its last consumer was closed.
             do {
-                added = try await engine.onQueue { [engine] in try engine.add(consumer, formerNames) }
+                added = try await engine.onQueue { [engine] in try engine.add(consumer, previousNames) }
             } catch {
                 // An engine without consumers must not keep its stack open.
                 await engine.end()
@@ -34,10 +34,10 @@ extension QueueEngine {
             if added == nil { engine = try of(stack, clock) }
         }
         let id = added!
-        for observer in consumer.options.constraints { engine.watch(observer) }
-        consumer.options.gate?.constraint.observe { [weak engine] in engine?.scheduleTurn() }
-        // The first turn starts operations left from earlier runs.
-        engine.scheduleTurn()
+        for source in consumer.options.constraints { engine.watch(source) }
+        consumer.options.gate?.constraint.observe { [weak engine] in engine?.schedulePass() }
+        // The first pass starts operations left from earlier runs.
+        engine.schedulePass()
         return RunnerHandle(
             id: id,
             engine: engine,
@@ -47,8 +47,8 @@ extension QueueEngine {
         )
     }
 
-    /// Adds a consumer, between turns. Returns nil if this engine has ended.
-    private func add(_ consumer: Consumer, _ formerNames: [PipelineName]) throws -> Consumer.ID? {
+    /// Adds a consumer, between passes. Returns nil if this engine has ended.
+    private func add(_ consumer: Consumer, _ previousNames: [PipelineName]) throws -> Consumer.ID? {
         let (known, others, isOver, isStopping) = state.withLock { state in
             (state.worker, Array(state.consumers.values), state.isOver, state.isStopping)
         }
@@ -57,25 +57,25 @@ extension QueueEngine {
         let now = clock.now
         var worker: Int64 = 0
         var nextDue: Date?
-        var reports: [OperationBook.News.Entry] = []
+        var reports: [OperationRepository.SideResults.Entry] = []
         try transact { transaction in
             try Self.checkNames(of: consumer, others, transaction)
-            let book = OperationBook(transaction, now: now, Self.rules(of: [consumer]))
-            if known == nil { try book.rescueOfTheDead { LiveWorkers.contains(self.key(of: $0)) } }
-            worker = try known ?? book.register(.own)
+            let repository = OperationRepository(transaction, now: now, Self.rules(of: [consumer]))
+            if known == nil { try repository.reclaimFromDeadWorkers { LiveWorkers.contains(self.key(of: $0)) } }
+            worker = try known ?? repository.register(.own)
             // The worker is registered before other processes can see its row in the store.
             LiveWorkers.insert(self.key(of: worker))
             if case .pipeline(let name) = consumer.scope {
                 var isMoved = false
-                for former in formerNames where try book.move(former, to: name) { isMoved = true }
-                try book.declare(name, consumer.rules)
-                if isMoved { try book.breakRings(of: name) }
+                for former in previousNames where try repository.move(former, to: name) { isMoved = true }
+                try repository.declare(name, consumer.rules)
+                if isMoved { try repository.breakCycles(of: name) }
             }
-            try book.keep(consumer.options.retention, for: consumer.name)
-            try book.plan()
-            try book.correctFutureTimes()
-            nextDue = try book.nextDue()
-            reports = book.news.reports
+            try repository.keep(consumer.options.retention, for: consumer.name)
+            try repository.plan()
+            try repository.correctFutureTimes()
+            nextDue = try repository.nextDue()
+            reports = repository.sideResults.reports
         }
         send(reports, to: [consumer])
         return state.withLock { state in
@@ -91,7 +91,7 @@ extension QueueEngine {
     }
 
     /// Sends events about operations that do not run.
-    private func send(_ reports: [OperationBook.News.Entry], to consumers: [Consumer]) {
+    private func send(_ reports: [OperationRepository.SideResults.Entry], to consumers: [Consumer]) {
         for (number, pipeline, report) in reports {
             let events = consumers.first { $0.takes(pipeline) }?.events
             events?.send(report.event(stack.id(number, of: QueuedOperation.self)))
@@ -135,14 +135,14 @@ extension QueueEngine {
     }
 
     /// The rules of the pipelines among these consumers. The rules of a broker's queues are in the store.
-    static func rules(of consumers: some Sequence<Consumer>) -> [PipelineName: OperationBook.Rules] {
+    static func rules(of consumers: some Sequence<Consumer>) -> [PipelineName: OperationRepository.Rules] {
         consumers.reduce(into: [:]) { rules, consumer in
             if case .pipeline(let name) = consumer.scope { rules[name] = consumer.rules }
         }
     }
 
     /// Moves the operations that are queued under names which no open consumer takes.
-    func adoptUndeclared(_ name: PipelineName, _ id: Consumer.ID) async throws -> [PipelineName] {
+    func adoptOrphanedOperations(_ name: PipelineName, _ id: Consumer.ID) async throws -> [PipelineName] {
         let moved = try await onQueue {
             let open = self.state.withLock { Array($0.consumers.values) }
             guard open.contains(where: { $0.id == id }) else {
@@ -152,21 +152,21 @@ extension QueueEngine {
                 )
             }
             var moved: [PipelineName] = []
-            var reports: [OperationBook.News.Entry] = []
+            var reports: [OperationRepository.SideResults.Entry] = []
             try self.transact { transaction in
-                let book = OperationBook(transaction, now: self.clock.now, Self.rules(of: open))
+                let repository = OperationRepository(transaction, now: self.clock.now, Self.rules(of: open))
                 moved = try transaction.names().map { PipelineName($0) }.filter { name in
                     !open.contains { $0.takes(name) }
                 }
-                for other in moved { try book.move(other, to: name) }
-                if !moved.isEmpty { try book.breakRings(of: name) }
-                reports = book.news.reports
+                for other in moved { try repository.move(other, to: name) }
+                if !moved.isEmpty { try repository.breakCycles(of: name) }
+                reports = repository.sideResults.reports
             }
             self.send(reports, to: open)
             return moved
         }
-        state.withLock { $0.isNews = true }
-        scheduleTurn()
+        state.withLock { $0.hasUnseenWork = true }
+        schedulePass()
         return moved
     }
 
@@ -182,16 +182,16 @@ extension QueueEngine {
     // MARK: Waiting
 
     /// Waits until no handler of a consumer runs and none of its operations is ready; without an id, of all consumers.
-    func drained(_ id: Consumer.ID? = nil) async throws {
+    func waitUntilIdle(_ id: Consumer.ID? = nil) async throws {
         var pause = Duration.milliseconds(1)
-        await settle()
+        await waitForPasses()
         while try await isWorking(id) {
             try await Task.sleep(for: pause)
             pause = min(pause * 2, .milliseconds(100))
-            await settle()
+            await waitForPasses()
         }
         // The events of the last operations may still be on their way.
-        await settle()
+        await waitForPasses()
     }
 
     /// Whether a handler of a consumer runs, or one of its operations is pending and could start. Operations that wait
@@ -203,21 +203,21 @@ extension QueueEngine {
                 "A handler that waits until nothing runs any more would wait for itself."
             )
         }
-        // This runs between two turns, so that claimed operations are known to run.
+        // This runs between two passes, so that claimed operations are known to run.
         let (all, isRunning, pending) = try await onQueue { [self] in
-            askGates()
+            checkGates()
             let (all, isRunning) = state.withLock { state in
                 (state.consumers, state.running.values.contains { id == nil || $0.consumer == id })
             }
             var pending: [PipelineName] = []
             if !isRunning {
                 try transact { transaction in
-                    let book = OperationBook(transaction)
-                    pending = try book.pendingNames().filter { name in
+                    let repository = OperationRepository(transaction)
+                    pending = try repository.pendingNames().filter { name in
                         // Operations at a closed gate wait for a constraint.
                         guard let gate = all.values.first(where: { $0.isGateClosed && $0.takes(name) })?.options.gate
                         else { return true }
-                        return try gate.exemptKeys.map { try book.isPending(name, keys: $0) } ?? false
+                        return try gate.exemptKeys.map { try repository.isPending(name, keys: $0) } ?? false
                     }
                 }
             }
@@ -250,7 +250,7 @@ extension QueueEngine {
             state.consumers[id]?.suspensions -= 1
             return suspensions - 1
         }
-        if left == 0 { scheduleTurn() }
+        if left == 0 { schedulePass() }
         return left
     }
 
@@ -260,23 +260,23 @@ extension QueueEngine {
 
     func setLimit(_ limit: Int?, of id: Consumer.ID) {
         state.withLock { $0.consumers[id]?.maxConcurrent = limit }
-        scheduleTurn()
+        schedulePass()
     }
 
-    /// Adds an observer of a constraint, or replaces an earlier one.
-    func observe(_ observer: any ConstraintObserver, for id: Consumer.ID) {
+    /// Adds a source of a constraint, or replaces an earlier one.
+    func observe(_ source: any ConstraintSource, for id: Consumer.ID) {
         let isOpen = state.withLock { state in
-            state.consumers[id]?.options.constraints.removeAll { $0.constraint == observer.constraint }
-            state.consumers[id]?.options.constraints.append(observer)
+            state.consumers[id]?.options.constraints.removeAll { $0.constraint == source.constraint }
+            state.consumers[id]?.options.constraints.append(source)
             return state.consumers[id] != nil
         }
-        if isOpen { watch(observer) }
+        if isOpen { watch(source) }
     }
 
     /// Looks at waiting operations whenever a constraint may have become satisfied.
-    private func watch(_ observer: any ConstraintObserver) {
-        observer.observe { [weak self] in self?.constraintsChanged() }
-        // The constraint may have become satisfied before the observer was registered.
+    private func watch(_ source: any ConstraintSource) {
+        source.observe { [weak self] in self?.constraintsChanged() }
+        // The constraint may have become satisfied before this callback was registered.
         constraintsChanged()
     }
 
@@ -294,20 +294,20 @@ extension QueueEngine {
             Task.detached { await self.remove(id, grace) }
             return
         }
-        // After this turn, the operations that were just being claimed are known.
-        await takeTurn()
+        // After this pass, the operations that were just being claimed are known.
+        await performPass()
         if grace > .zero { await waitForEnds(of: id, grace) }
         await cancelAttempts(of: id)
-        // The outcomes of the handlers are written before or in this turn.
-        await takeTurn()
+        // The outcomes of the handlers are written before or in this pass.
+        await performPass()
         let (consumer, isLast) = state.withLock { state in
             (state.consumers.removeValue(forKey: id), state.consumers.isEmpty)
         }
         consumer?.events.finish()
         if isLast { await end() }
         // A queue that two consumers took may belong to one of them now.
-        state.withLock { state in (state.isNews, state.disputed) = (true, []) }
-        scheduleTurn()
+        state.withLock { state in (state.hasUnseenWork, state.disputed) = (true, []) }
+        schedulePass()
     }
 
     /// Ends the attempts of a consumer: those that have begun are cancelled, and the others are returned to the queue.
@@ -322,14 +322,14 @@ extension QueueEngine {
             for attempt in running { await attempt.task?.value }
             // A thread is just creating the attempt's task.
             isBeginning = running.contains { $0.task == nil }
-            if isBeginning { await takeTurn() }
+            if isBeginning { await performPass() }
         }
     }
 
     /// Returns attempts that have not begun to the queue.
     func withdraw(where isUnwanted: (EngineExecutor.Attempt) -> Bool) {
         for (operation, consumer) in executor.withdraw(where: isUnwanted) {
-            end(Ending(operation: operation, consumer: consumer, outcome: .failure(CancellationError())))
+            end(AttemptEnd(operation: operation, consumer: consumer, outcome: .failure(CancellationError())))
         }
     }
 
@@ -405,7 +405,7 @@ extension QueueEngine {
             LiveWorkers.remove(self.key(of: worker))
             // If this fails, the next process that opens the store finds that the worker is dead.
             try self.transact { transaction in
-                try OperationBook(transaction).forget(worker)
+                try OperationRepository(transaction).forget(worker)
             }
         }
     }

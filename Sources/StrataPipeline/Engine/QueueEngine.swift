@@ -4,8 +4,8 @@ import Synchronization
 
 /// The engine that runs the operations of all pipelines of one stack.
 ///
-/// The engine writes in turns, with one transaction each. A turn stores the outcomes since the last turn, handles due
-/// holds and schedules, and claims operations. While a turn is being written, the work of the next one gathers. Under
+/// The engine writes in passes, with one transaction each. A pass stores the outcomes since the last pass, handles due
+/// holds and schedules, and claims operations. While a pass is being written, the work of the next one gathers. Under
 /// load, many operations share a commit. A single operation does not wait.
 ///
 /// Isolation: any.
@@ -18,15 +18,15 @@ final class QueueEngine: StackEngine {
         /// The queues that several consumers take, as far as reported.
         var disputed: Set<PipelineName> = []
         /// Ends of attempts that are not yet written.
-        var ended: [Ending] = []
+        var ended: [AttemptEnd] = []
         var progress: [Claim: Double] = [:]
         /// The running attempts.
         var running: [Int64: Running] = [:]
         var worker: Int64?
         /// The next date at which a hold ends or a schedule is due, as last known.
         var nextDue: Date?
-        /// The facts that the last turn has read from the store.
-        var sighting: OperationBook.Sighting?
+        /// The facts that the last pass has read from the store.
+        var cachedFacts: OperationRepository.CachedFacts?
         /// The date up to which due schedules have been handled.
         var seenUntil = Date.distantPast
         var alarm: (any PipelineAlarm)?
@@ -40,8 +40,8 @@ final class QueueEngine: StackEngine {
         /// started.
         var withheldUntil: Date?
         /// Whether operations may have become ready without the engine's knowledge.
-        var isNews = false
-        /// Whether the last turn ended or started several attempts at once. Then the next turn waits for more work.
+        var hasUnseenWork = false
+        /// Whether the last pass ended or started several attempts at once. Then the next pass waits for more work.
         var isBusy = false
         var suspensions = 0
         /// Callers that wait for the end of a consumer's handlers.
@@ -52,13 +52,13 @@ final class QueueEngine: StackEngine {
         /// Whether the stack is being closed.
         var isStopping = false
         /// The position up to which finished operations are being deleted; nil if none are.
-        var archiveEnd: OperationBook.ArchiveEnd?
+        var archiveEnd: OperationRepository.ArchiveEnd?
         /// Where the last search for stray cycles has ended.
-        var ringsSeen = Int64.min
+        var cyclesSearchedTo = Int64.min
         /// When this worker sends its next heartbeat and looks for other workers.
-        var nextBeat = Date.distantPast
+        var nextHeartbeat = Date.distantPast
         /// The last observations of other workers.
-        var others: [Int64: OperationBook.Sight] = [:]
+        var others: [Int64: OperationRepository.WorkerObservation] = [:]
         /// Whether constraints may have become satisfied.
         var haveConstraintsChanged = false
         /// Whether schedules may have changed.
@@ -73,7 +73,7 @@ final class QueueEngine: StackEngine {
     struct Running: Sendable {
         let claim: Claim
         let consumer: Consumer.ID
-        let lane: OperationBook.Lane
+        let lane: OperationRepository.Lane
         /// The handler's task; nil before the attempt has begun.
         var task: Task<Void, Never>?
         /// Whether the task must be cancelled.
@@ -94,17 +94,17 @@ final class QueueEngine: StackEngine {
         case open
         case inTime
         /// The deadline came first, and ends the attempt with this value.
-        case late(Ending)
+        case late(AttemptEnd)
     }
 
     /// The end of an attempt.
-    struct Ending: Sendable {
+    struct AttemptEnd: Sendable {
         let operation: ClaimedOperation
         let consumer: Consumer
         let outcome: Result<Outcome, any Error>
         /// The result for the operation, if it was already stored with the handler's own changes.
-        var written: OperationBook.Report?
-        /// Whether the constraint that the operation waits for is satisfied, as far as an observer knows.
+        var written: OperationRepository.Report?
+        /// Whether the constraint that the operation waits for is satisfied, as far as its source knows.
         var isSatisfied = false
     }
 
@@ -127,7 +127,7 @@ final class QueueEngine: StackEngine {
         self.stack = stack
         self.clock = clock
         self.group = group
-        let listening = stack.listen { [weak self] news in self?.note(news) }
+        let listening = stack.listen { [weak self] commits in self?.handleCommits(commits) }
         self.listening.withLock { $0 = listening }
     }
 
@@ -145,28 +145,29 @@ final class QueueEngine: StackEngine {
         return engine
     }
 
-    // MARK: News
+    // MARK: Commits
 
     /// Handles commits, which may have made operations ready or may concern running operations.
-    private func note(_ news: [ChangeSet]?) {
+    private func handleCommits(_ commits: [ChangeSet]?) {
         let isConcerned = state.withLock { state in
             // The engine knows its own commits. Other engines commit under the same author, so the commit number
             // decides.
-            let isConcerned = news?.reduce(false) { known, changes in
+            let isConcerned = commits?.reduce(false) { known, changes in
                 state.ownCommits.remove(changes.token.sequence) == nil && Self.isConcerned(changes) || known
             }
-            if news == nil { state.ownCommits = [] }
+            if commits == nil { state.ownCommits = [] }
             // Every engine reports its own commits in its own process.
-            for changes in news ?? [] where changes.author != Self.author && changes.contains(FinishedOperation.self) {
-                state.decided += changes.of(FinishedOperation.self).inserted.map(\.number)
+            for changes in commits ?? [] where changes.author != Self.author && changes.contains(FinishedOperation.self)
+            {
+                state.decided += changes.of(FinishedOperation.self).inserted.map(\.rawValue)
             }
-            if news?.contains(where: { $0.contains(PeriodicOperation.self) }) ?? true {
+            if commits?.contains(where: { $0.contains(PeriodicOperation.self) }) ?? true {
                 state.haveSchedulesChanged = true
             }
-            if isConcerned ?? true { state.isNews = true }
+            if isConcerned ?? true { state.hasUnseenWork = true }
             return isConcerned ?? true
         }
-        if isConcerned { scheduleTurn() }
+        if isConcerned { schedulePass() }
     }
 
     private static func isConcerned(_ changes: ChangeSet) -> Bool {
@@ -176,16 +177,16 @@ final class QueueEngine: StackEngine {
 
     /// Runs a transaction and marks its commit as this engine's own.
     func transact(_ body: (StoreTransaction) throws -> Void) throws {
-        try noting { note in
+        try markOwnCommit { mark in
             try stack.transact(author: Self.author) { transaction in
                 try body(transaction)
-                note(transaction)
+                mark(transaction)
             }
         }
     }
 
     /// Records the number of the commit as this engine's own, until the commit fails.
-    func noting(_ body: ((StoreTransaction) -> Void) throws -> Void) throws {
+    func markOwnCommit(_ body: ((StoreTransaction) -> Void) throws -> Void) throws {
         var number: Int64?
         do {
             try body { transaction in
@@ -198,54 +199,54 @@ final class QueueEngine: StackEngine {
             if let number {
                 state.withLock { state in
                     state.ownCommits.remove(number)
-                    state.isNews = true
+                    state.hasUnseenWork = true
                 }
             }
             throw error
         }
     }
 
-    /// Requests a turn. One turn serves all requests made before it.
+    /// Requests a pass. One pass serves all requests made before it.
     ///
     /// - Parameters:
-    ///   - isPatient: whether the turn may wait a moment for more work, unless another request needs it sooner.
+    ///   - isPatient: whether the pass may wait a moment for more work, unless another request needs it sooner.
     ///   - isLast: whether a handler of this engine makes the request as its last action.
-    func scheduleTurn(isPatient: Bool = false, isLast: Bool = false) {
-        executor.ask(isPatient: isPatient, isLast: isLast) { self.runTurn() }
+    func schedulePass(isPatient: Bool = false, isLast: Bool = false) {
+        executor.requestPass(isPatient: isPatient, isLast: isLast) { self.runPass() }
     }
 
-    /// Runs one turn, after the requested ones.
-    func takeTurn() async { _ = try? await executor.perform { self.runTurn() } }
+    /// Runs one pass, after the requested ones.
+    func performPass() async { _ = try? await executor.perform { self.runPass() } }
 
-    /// Runs a body between two turns, while the engine does not write.
+    /// Runs a body between two passes, while the engine does not write.
     func onQueue<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await executor.perform(body)
     }
 
     /// Waits until the engine has processed and written everything that it knows of. Handlers may still run.
-    func settle() async { await executor.settle() }
+    func waitForPasses() async { await executor.waitUntilIdle() }
 
     // MARK: Attempts
 
-    func note(progress: Double, of claim: Claim) throws {
+    func record(progress: Double, of claim: Claim) throws {
         let isHeld = state.withLock { state in
             guard state.running[claim.operation]?.claim == claim else { return false }
             state.progress[claim] = progress
             return true
         }
         guard isHeld else { throw Self.lostError(claim) }
-        scheduleTurn()
+        schedulePass()
     }
 
     /// Ends an attempt. If several ends are reported, the first one counts. If the end does not come from the handler,
     /// the handler is cancelled, and its later outcome does not count.
     ///
     /// - Parameter isLast: whether the handler makes the call as its last action.
-    func end(_ ending: Ending, isLast: Bool = false) {
-        let number = ending.operation.claim.operation
+    func end(_ attemptEnd: AttemptEnd, isLast: Bool = false) {
+        let number = attemptEnd.operation.claim.operation
         var task: Task<Void, Never>?
         let deadline = state.withLock { state in
-            guard state.isOpen(ending.operation.claim) else { return nil as (any PipelineAlarm)? }
+            guard state.isOpen(attemptEnd.operation.claim) else { return nil as (any PipelineAlarm)? }
             state.running[number]!.isEnding = true
             if !isLast {
                 state.running[number]!.isUnwanted = true
@@ -255,20 +256,20 @@ final class QueueEngine: StackEngine {
             if case .late(let missed) = state.running[number]!.timing {
                 state.ended.append(missed)
             } else {
-                state.ended.append(ending)
+                state.ended.append(attemptEnd)
             }
             return state.running[number]!.deadline
         }
         deadline?.cancel()
         task?.cancel()
         let isAlone = state.withLock { !$0.isBusy || $0.ended.count >= $0.running.count }
-        scheduleTurn(isPatient: !isAlone, isLast: isLast)
+        schedulePass(isPatient: !isAlone, isLast: isLast)
     }
 
     /// Handles constraints that may have become satisfied.
     func constraintsChanged() {
         state.withLock { $0.haveConstraintsChanged = true }
-        scheduleTurn()
+        schedulePass()
     }
 
     static func lostError(_ claim: Claim) -> PipelineError {

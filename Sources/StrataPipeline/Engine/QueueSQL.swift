@@ -11,25 +11,25 @@ enum QueueSQL {
     private static let range = "\"id\" BETWEEN ?1 AND ?2"
 
     /// Claimable operations, best first, with the columns that a claim needs.
-    static let selectCandidates = selectCandidates(OperationBook.Selection())
+    static let selectCandidates = selectCandidates(OperationRepository.Selection())
 
     /// The claimable operations of a selection.
     ///
     /// - Parameter hasTies: whether to read holds and queued prerequisites as well.
-    static func selectCandidates(_ selection: OperationBook.Selection, hasTies: Bool) -> String {
+    static func selectCandidates(_ selection: OperationRepository.Selection, hasTies: Bool) -> String {
         switch (selection.keys != nil, selection.isSuspected, hasTies) {
         case (false, false, false): selectCandidates
         case (false, false, true): selectTiedCandidates
         default: selectCandidates(selection, with: hasTies ? ties : "")
         }
     }
-    private static let selectTiedCandidates = selectCandidates(OperationBook.Selection(), with: ties)
+    private static let selectTiedCandidates = selectCandidates(OperationRepository.Selection(), with: ties)
     private static let ties = """
         , (SELECT max("until") FROM \(holds) WHERE "operation" = o."id"), \
         EXISTS (SELECT 1 FROM \(dependencies) d JOIN \(operations) p ON p."id" = d."prerequisite" \
         WHERE d."dependant" = o."id" AND NOT (p."status" = 4 AND d."whenFailed" = 'run'))
         """
-    private static func selectCandidates(_ selection: OperationBook.Selection, with ties: String = "") -> String {
+    private static func selectCandidates(_ selection: OperationRepository.Selection, with ties: String = "") -> String {
         // The plus signs make SQLite use the index of the few matching rows, and not the index of all pending rows.
         let isOfFew = selection.isSuspected || selection.keys != nil
         let conditions = [
@@ -90,7 +90,7 @@ enum QueueSQL {
         SELECT d."prerequisite" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."prerequisite" \
         WHERE d."dependant" = ? AND o."status" = 4 AND d."whenFailed" = 'fail' LIMIT 1
         """
-    /// The first operation of a lane. Failed operations do not count if the pipeline parks them.
+    /// The first operation of a lane. Failed operations do not count if the pipeline sets them aside.
     static func selectFirst(_ ordering: PipelineOrdering, countingFailed: Bool) -> String {
         let order =
             ordering == .lifo
@@ -114,7 +114,7 @@ enum QueueSQL {
         SELECT "id" FROM \(operations) WHERE "status" = 3 AND "pipeline" = ? AND +"lane" = ? LIMIT 1
         """
 
-    static let markPending = """
+    static let setStatusIfPending = """
         UPDATE \(operations) SET "status" = ?, "awaitsPlace" = ?, "_version" = ? WHERE "id" = ? AND "status" = 0
         """
     /// Only a waiting operation waits for a place in its lane, so every other change of the status clears the flag.
@@ -207,11 +207,11 @@ enum QueueSQL {
     static let selectFailures = "SELECT \"failures\" FROM \(operations) WHERE \"id\" = ?"
     static let setFailures = "UPDATE \(operations) SET \"failures\" = ?, \"_version\" = ? WHERE \"id\" = ?"
     /// Returns an operation to the queue, with fewer attempts if this attempt does not count.
-    static let putBack = """
+    static let requeue = """
         UPDATE \(operations) SET "status" = ?, "worker" = NULL, "attempts" = "attempts" - ?, "constraint" = ?, \
         "request" = NULL, \(awaitsNothing), \(isFree), "_version" = ? WHERE "id" = ?
         """
-    static let putBackColumns = ["status", "worker", "attempts", "constraint", "request", "awaitsPlace", "suspicion"]
+    static let requeueColumns = ["status", "worker", "attempts", "constraint", "request", "awaitsPlace", "suspicion"]
     /// The end of an attempt, or a person's decision, ends the suspicion.
     private static let isFree = "\"suspicion\" = NULL"
     static let request = """
@@ -221,7 +221,7 @@ enum QueueSQL {
         UPDATE \(operations) SET "status" = 0, "worker" = NULL, "attempts" = 0, "crashes" = 0, "constraint" = NULL, "request" = NULL, \
         \(awaitsNothing), \(isFree), "_version" = ? WHERE "id" = ?
         """
-    static let retryColumns = putBackColumns + ["crashes"]
+    static let retryColumns = requeueColumns + ["crashes"]
     static let setProgress = """
         UPDATE \(operations) SET "progress" = ?, "_version" = ? WHERE "id" = ? AND "status" = 3 AND "worker" = ? AND "epoch" = ?
         """
@@ -324,8 +324,8 @@ enum QueueSQL {
     /// portion at most.
     static let selectFinishedAfter = "SELECT \"id\" FROM \"FinishedOperation\" WHERE \"finishedAt\" > ? LIMIT ?"
     static let moveFinished = "UPDATE \"FinishedOperation\" SET \"finishedAt\" = ?, \"_version\" = ? WHERE \"id\" = ?"
-    static let selectStepsAfter = "SELECT \"id\" FROM \"OperationTransition\" WHERE \"at\" > ? LIMIT ?"
-    static let moveStep = "UPDATE \"OperationTransition\" SET \"at\" = ?, \"_version\" = ? WHERE \"id\" = ?"
+    static let selectTransitionsAfter = "SELECT \"id\" FROM \"OperationTransition\" WHERE \"at\" > ? LIMIT ?"
+    static let moveTransition = "UPDATE \"OperationTransition\" SET \"at\" = ?, \"_version\" = ? WHERE \"id\" = ?"
     static let selectResult = "SELECT \"pipeline\", \"result\" FROM \"FinishedOperation\" WHERE \"id\" = ?"
     static let deleteFinished = "DELETE FROM \"FinishedOperation\" WHERE \"id\" = ?"
 
@@ -342,14 +342,14 @@ enum QueueSQL {
         "SELECT \"id\", \"process\", \"processStart\", \"machine\", \"beat\" FROM \"PipelineWorker\""
     static let selectWorker = "SELECT 1 FROM \"PipelineWorker\" WHERE \"id\" = ?"
     static let deleteWorker = "DELETE FROM \"PipelineWorker\" WHERE \"id\" = ?"
-    static let beat = "UPDATE \"PipelineWorker\" SET \"beat\" = \"beat\" + 1, \"_version\" = ? WHERE \"id\" = ?"
+    static let heartbeat = "UPDATE \"PipelineWorker\" SET \"beat\" = \"beat\" + 1, \"_version\" = ? WHERE \"id\" = ?"
     static let selectActiveOfWorker =
         "SELECT \"id\", \"crashes\" FROM \(operations) WHERE \"status\" = 3 AND \"worker\" = ?"
-    static let rescue = """
+    static let reclaim = """
         UPDATE \(operations) SET "status" = 0, "worker" = NULL, "crashes" = "crashes" + ?1, \
         "suspicion" = max(coalesce("suspicion", 0) + 1 - ?1, 1), "attempts" = "attempts" - 1, "_version" = ?2 WHERE "id" = ?3
         """
-    static let rescueColumns = ["status", "worker", "crashes", "suspicion", "attempts"]
+    static let reclaimColumns = ["status", "worker", "crashes", "suspicion", "attempts"]
 
     // Declarations.
 
@@ -400,25 +400,26 @@ enum QueueSQL {
         WHERE "id" BETWEEN ?1 AND ?2 AND (+"status" BETWEEN 1 AND 3 OR \(StatusRules.isTorn("+"))) UNION ALL \
         SELECT "prerequisite", 3 FROM \(dependencies) WHERE "prerequisite" BETWEEN ?1 AND ?2 GROUP BY "prerequisite"
         """
-    static let beginAnew = """
+    static let reset = """
         UPDATE \(operations) SET "status" = 0, "worker" = NULL, "constraint" = NULL, "request" = NULL, \(awaitsNothing), \
         \(isFree), "_version" = ? WHERE "id" = ?
         """
 
-    // The journal.
+    // Transitions.
 
-    static let selectAnyJournalled = "SELECT 1 FROM \"PipelineRecord\" WHERE \"isJournalled\" = 1 LIMIT 1"
+    static let selectAnyRecordingTransitions = "SELECT 1 FROM \"PipelineRecord\" WHERE \"isJournalled\" = 1 LIMIT 1"
     /// The status of an operation, or its result if it is finished.
-    static let selectStep = """
+    static let selectTransition = """
         SELECT "pipeline", "status", NULL, "attempts", "constraint", "failures" FROM \(operations) WHERE "id" = ?1 UNION ALL \
         SELECT "pipeline", NULL, "result", "attempts", NULL, "failures" FROM "FinishedOperation" WHERE "id" = ?1 LIMIT 1
         """
-    static let insertStep = """
+    static let insertTransition = """
         INSERT INTO "OperationTransition" ("id", "operation", "pipeline", "status", "attempts", "reason", "commit", "at", "_version") \
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?7)
         """
-    static let selectOldSteps = "SELECT \"id\" FROM \"OperationTransition\" WHERE \"at\" <= ? ORDER BY \"at\" LIMIT ?"
-    static let deleteStep = "DELETE FROM \"OperationTransition\" WHERE \"id\" = ?"
+    static let selectOldTransitions =
+        "SELECT \"id\" FROM \"OperationTransition\" WHERE \"at\" <= ? ORDER BY \"at\" LIMIT ?"
+    static let deleteTransition = "DELETE FROM \"OperationTransition\" WHERE \"id\" = ?"
 
     // Cycles of dependencies.
 
@@ -436,7 +437,7 @@ enum QueueSQL {
         """
     static let selectDependant = "SELECT \"dependant\" FROM \(dependencies) WHERE \"id\" = ?"
     static let selectAnyDependant = "SELECT 1 FROM \(dependencies) WHERE \"prerequisite\" = ? LIMIT 1"
-    static let selectPlace =
+    static let selectPosition =
         "SELECT \"pipeline\", \"lane\", \"sortKey\", \"commit\" FROM \(operations) WHERE \"id\" = ?"
     private static let isDependant = "EXISTS (SELECT 1 FROM \(dependencies) WHERE \"dependant\" = \(operations).\"id\")"
     /// The nearest earlier operation of the same commit and lane that has dependencies.
@@ -478,7 +479,7 @@ enum QueueSQL {
         """
     static let selectNextDependant = "SELECT min(\"dependant\") FROM \(dependencies) WHERE \"dependant\" > ?"
     /// The prerequisites of an operation that have neither failed nor run now.
-    static let selectStandingPrerequisites = """
+    static let selectQueuedPrerequisites = """
         SELECT d."prerequisite" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."prerequisite" \
         WHERE d."dependant" = ? AND o."status" IN (0, 1, 2) LIMIT ?
         """

@@ -1,7 +1,7 @@
 public import Foundation
 public import Strata
 
-/// A change of an operation's status, recorded if its pipeline or broker keeps a journal.
+/// A change of an operation's status, recorded if its pipeline or broker records transitions.
 ///
 /// Transitions are kept as long as finished operations of the same age, and may be deleted like any objects.
 @Model(.index("operation"), .index("pipeline"), .index("at"), table: "OperationTransition")

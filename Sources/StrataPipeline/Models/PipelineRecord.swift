@@ -13,8 +13,8 @@ public final class PipelineRecord {
     public internal(set) var crashLimit: Int
     /// How many operations of one lane run at once; nil if the pipeline has no such limit.
     public internal(set) var laneLimit: Int?
-    /// Whether this is a queue of a broker. Such a record is deleted when the queue is empty and has no journal
-    /// entries.
+    /// Whether this is a queue of a broker. Such a record is deleted when the queue is empty and has no
+    /// transitions.
     public internal(set) var isTransient: Bool = false
     /// Whether each status change of its operations is recorded.
     public internal(set) var isJournalled: Bool = false

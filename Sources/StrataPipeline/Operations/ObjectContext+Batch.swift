@@ -19,7 +19,7 @@ extension ObjectContext {
     ///   - priority: the priority of the operations.
     ///   - completion: the payload of the completion.
     ///   - completionPipeline: the pipeline of the completion.
-    ///   - whenFailed: what happens to the completion when an operation has failed permanently.
+    ///   - onFailure: what happens to the completion when an operation has failed permanently.
     /// - Throws: the store's errors.
     /// - Complexity: O(operations).
     @discardableResult
@@ -30,11 +30,11 @@ extension ObjectContext {
         priority: Int = 0,
         then completion: Completion,
         in completionPipeline: PipelineName,
-        whenFailed: DependencyPolicy = .wait
+        onFailure: DependencyPolicy = .wait
     ) throws -> OperationBatch {
         let operations = payloads.map { enqueue($0, in: pipeline, lane: lane, priority: priority) }
         let last = enqueue(completion, in: completionPipeline)
-        try last.addDependencies(operations, whenFailed: whenFailed)
+        try last.addDependencies(operations, onFailure: onFailure)
         return OperationBatch(operations: operations, completion: last)
     }
 }

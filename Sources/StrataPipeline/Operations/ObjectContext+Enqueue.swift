@@ -17,7 +17,7 @@ extension ObjectContext {
     ///   - lane: operations of one lane follow the pipeline's ordering among each other.
     ///   - priority: of the ready operations, those with the greatest priority start first.
     ///   - key: unique among the queued operations of a pipeline. A commit that would add a second operation with the
-    ///     key throws `notUnique`. See ``enqueue(_:in:lane:priority:key:ifQueued:notBefore:)-(Payload,_,_,_,_,_,_)``
+    ///     key throws `notUnique`. See ``enqueue(_:in:lane:priority:key:onDuplicate:notBefore:)-(Payload,_,_,_,_,_,_)``
     ///     for other ways to treat duplicates.
     ///   - notBefore: the earliest start.
     /// - Returns: the operation. It may be changed like any object until the commit, and by separate commits
@@ -35,7 +35,7 @@ extension ObjectContext {
         let operation = insert(QueuedOperation.make(payload, in: pipeline, lane, priority, key))
         operation.isMadeHere = true
         if let notBefore {
-            insert(OperationHold(operation: operation.id.number, name: HoldName.start, until: notBefore))
+            insert(OperationHold(operation: operation.id.rawValue, name: HoldName.start, until: notBefore))
             if !operation.id.isAssigned { operation.problem = QueuedOperation.withoutID }
         }
         if let item = payload._itemNumber { operation.tie(to: item, of: payload, in: self) }
@@ -46,7 +46,8 @@ extension ObjectContext {
     /// dependency on this id before.
     ///
     /// - Returns: nil if an operation of this id is queued or finished; nothing has changed then.
-    /// - Throws: ``Strata/StrataError`` with `foreignID` for an id, or an item, of another store; the store's errors.
+    /// - Throws: ``Strata/StrataError`` with `idOfOtherStore` for an id, or an item, of another store; the store's
+    ///   errors.
     public func enqueue<Payload: OperationPayload>(
         _ payload: Payload,
         as id: ObjectID<QueuedOperation>,

@@ -19,6 +19,6 @@ extension FinishedOperation {
     /// - Throws: ``PipelineError`` with `wrongPayload` if the payload has another type, and with `undecodablePayload`
     ///   if a later version of the type has stored it; decoding errors.
     public func payload<Payload: OperationPayload>(as type: Payload.Type) throws -> Payload {
-        try Payload.decoded(payload, version: payloadVersion, type: self.type, of: id.number)
+        try Payload.decoded(payload, version: payloadVersion, type: self.type, of: id.rawValue)
     }
 }

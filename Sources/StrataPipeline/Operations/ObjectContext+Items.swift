@@ -42,11 +42,11 @@ extension ObjectContext {
     public func operations<Object: QueueItem>(of item: Object) throws -> [QueuedOperation] {
         // `find` throws for an object of another store.
         guard try find(item.id) != nil else { return [] }
-        let number = item.id.number
+        let number = item.id.rawValue
         let ties = try fetch(OperationItem.where { $0.item == number })
         let operations = try find(ties.map { $0.id.counterpart(QueuedOperation.self) })
         return operations.sorted { left, right in
-            (left.turn, left.id) < (right.turn, right.id)
+            (left.positionCommit, left.id) < (right.positionCommit, right.id)
         }
     }
 }

@@ -17,7 +17,7 @@ extension ObjectContext {
     /// Queues an operation under a key, or reuses the operation that is already queued under this key.
     ///
     /// ```swift
-    /// try context.enqueue(Report(about: "June"), in: .reports, key: "June", ifQueued: .keep)
+    /// try context.enqueue(Report(about: "June"), in: .reports, key: "June", onDuplicate: .keep)
     /// ```
     ///
     /// - Parameters:
@@ -32,8 +32,8 @@ extension ObjectContext {
     ///   - policy: what happens if the key is taken.
     ///   - notBefore: the earliest start.
     /// - Returns: the operation that is queued under the key.
-    /// - Throws: ``Strata/StrataError`` with `foreignID` for an item of another store; encoding errors; the store's
-    ///   errors. In these cases nothing is queued or replaced.
+    /// - Throws: ``Strata/StrataError`` with `idOfOtherStore` for an item of another store; encoding errors; the
+    ///   store's errors. In these cases nothing is queued or replaced.
     @discardableResult
     public func enqueue<Payload: OperationPayload>(
         _ payload: Payload,
@@ -41,11 +41,12 @@ extension ObjectContext {
         lane: String = "",
         priority: Int = 0,
         key: String,
-        ifQueued policy: DuplicatePolicy,
+        onDuplicate policy: DuplicatePolicy,
         notBefore: Date? = nil
     ) throws -> QueuedOperation {
         try payload.refuseForeignItem(in: self)
-        if let queued = try first(.of(key, in: pipeline)), state[EndingOperation.self]?.isEnding(queued) != true {
+        if let queued = try first(.of(key, in: pipeline)), state[CompletingOperation.self]?.isCompleting(queued) != true
+        {
             switch policy {
             // The edit makes the commit conflict if the operation is finished by then.
             case .keep: if queued.commit > 0 { queued.edits += 1 }
@@ -57,7 +58,7 @@ extension ObjectContext {
     }
 
     /// Queues an object itself under a key, or reuses the operation that is already queued under this key: see
-    /// ``enqueue(_:in:lane:priority:key:ifQueued:notBefore:)-(Payload,_,_,_,_,_,_)``. An object without a context is
+    /// ``enqueue(_:in:lane:priority:key:onDuplicate:notBefore:)-(Payload,_,_,_,_,_,_)``. An object without a context is
     /// inserted.
     @discardableResult
     public func enqueue<Object: QueueItem>(
@@ -66,7 +67,7 @@ extension ObjectContext {
         lane: String = "",
         priority: Int = 0,
         key: String,
-        ifQueued policy: DuplicatePolicy,
+        onDuplicate policy: DuplicatePolicy,
         notBefore: Date? = nil
     ) throws -> QueuedOperation {
         try enqueue(
@@ -75,7 +76,7 @@ extension ObjectContext {
             lane: lane,
             priority: priority,
             key: key,
-            ifQueued: policy,
+            onDuplicate: policy,
             notBefore: notBefore
         )
     }
@@ -83,13 +84,15 @@ extension ObjectContext {
     /// Frees the key of the operation that this context's commit completes, so that the same commit can queue another
     /// operation under the key.
     func release(_ key: String, in pipeline: PipelineName) {
-        guard let ending = state[EndingOperation.self], ending.key.hasSameBytes(as: key), ending.pipeline == pipeline
+        guard let completing = state[CompletingOperation.self], completing.key.hasSameBytes(as: key),
+            completing.pipeline == pipeline
         else { return }
         // If the operation cannot be read, the commit cannot be written either, and reports the error.
-        guard let operation = try? find(ending.id), operation.key.hasSameBytes(as: key), ending.isEnding(operation)
+        guard let operation = try? find(completing.id), operation.key.hasSameBytes(as: key),
+            completing.isCompleting(operation)
         else { return }
         operation.key = nil
-        ending.releasedKey = key
+        completing.releasedKey = key
     }
 }
 
@@ -110,7 +113,7 @@ extension QueuedOperation {
 }
 
 /// The operation that a context's commit completes.
-enum EndingOperation: ContextStateKey {
+enum CompletingOperation: ContextStateKey {
     final class Value {
         let id: ObjectID<QueuedOperation>
         let pipeline: PipelineName
@@ -122,8 +125,8 @@ enum EndingOperation: ContextStateKey {
             (self.id, pipeline, key) = (id, operation.pipeline, operation.key)
         }
 
-        /// Whether an operation is the ending one, and no retry of it is requested.
-        func isEnding(_ operation: QueuedOperation) -> Bool { operation.id == id && operation.request != .retry }
+        /// Whether an operation is the completing one, and no retry of it is requested.
+        func isCompleting(_ operation: QueuedOperation) -> Bool { operation.id == id && operation.request != .retry }
     }
 }
 

@@ -32,8 +32,8 @@ public enum OperationResult: String, AttributeValue, CaseIterable {
     case completed
     /// The operation was no longer wanted. Its dependants still run.
     case skipped
-    /// The operation had failed, and its pipeline drops failed operations.
-    case dropped
+    /// The operation had failed, and its pipeline discards failed operations. The stored name is `dropped`.
+    case discarded = "dropped"
 }
 
 /// A request to change a queued operation. The request is stored until the engine has carried it out.

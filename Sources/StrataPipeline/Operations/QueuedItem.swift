@@ -12,7 +12,7 @@ public struct QueuedItem<Object: QueueItem>: OperationPayload, Hashable {
 
     public static var operationType: String { Object.itemType }
 
-    public var _itemNumber: Int64? { id.number }
+    public var _itemNumber: Int64? { id.rawValue }
 }
 
 /// The stored form of ``QueuedItem``, for code that does not know the model.
@@ -46,7 +46,7 @@ extension QueuedItem: ItemPayload {
 extension OperationPayload {
     /// Rejects a payload that is an object of another store.
     ///
-    /// - Throws: ``Strata/StrataError`` with `foreignID`.
+    /// - Throws: ``Strata/StrataError`` with `idOfOtherStore`.
     func refuseForeignItem(in context: ObjectContext) throws {
         // The check of `_itemNumber` comes first, because a dynamic cast to a protocol is slow.
         guard _itemNumber != nil, let item = self as? any ItemPayload else { return }

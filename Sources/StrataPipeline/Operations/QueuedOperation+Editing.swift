@@ -7,14 +7,14 @@ extension QueuedOperation {
     /// - Throws: ``PipelineError`` with `wrongPayload` if the payload has another type, and with `undecodablePayload`
     ///   if a later version of the type has stored it; decoding errors.
     public func payload<Payload: OperationPayload>(as type: Payload.Type) throws -> Payload {
-        try Payload.decoded(payload, version: payloadVersion, type: self.type, of: id.number)
+        try Payload.decoded(payload, version: payloadVersion, type: self.type, of: id.rawValue)
     }
 
     /// Replaces the payload. A running attempt keeps the payload that it started with, and if this attempt is done, so
     /// is the operation. To run the operation once more with the new payload, call ``retry()`` as well, in the same
     /// commit.
     ///
-    /// - Throws: ``Strata/StrataError`` with `foreignID` for an item of another store; encoding errors.
+    /// - Throws: ``Strata/StrataError`` with `idOfOtherStore` for an item of another store; encoding errors.
     public func setPayload<Payload: OperationPayload>(_ payload: Payload) throws {
         if let owningContext { try payload.refuseForeignItem(in: owningContext) }
         let isOther = !type.hasSameBytes(as: Payload.operationType) || payload._itemNumber != nil
@@ -46,21 +46,21 @@ extension QueuedOperation {
     ///
     /// - Parameter other: an operation of the earlier commit, in the same pipeline. Its ``sortKey`` is copied.
     /// - Throws: ``PipelineError`` with `invalidArgument` if this operation is already queued, or the other one is in
-    ///   another pipeline; ``Strata/StrataError`` with `foreignID` for an operation of another store.
+    ///   another pipeline; ``Strata/StrataError`` with `idOfOtherStore` for an operation of another store.
     public func join(_ other: QueuedOperation) throws {
         try requireContext().refuseForeign(other.id)
         guard commit <= 0 else {
             throw PipelineError(
                 .invalidArgument,
                 "The operation is queued already. Only one that no commit has queued yet can join an earlier commit.",
-                operations: [id.number]
+                operations: [id.rawValue]
             )
         }
         guard other.pipeline == pipeline else {
             throw PipelineError(
                 .invalidArgument,
                 "An operation of '\(pipeline)' cannot join the commit of one of '\(other.pipeline)'.",
-                operations: [other.id.number]
+                operations: [other.id.rawValue]
             )
         }
         sortKey = other.sortKey
@@ -68,45 +68,45 @@ extension QueuedOperation {
     }
 
     /// The number of the commit that determines the operation's position; `Int64.max` before this commit is known.
-    var turn: Int64 { commit == 0 ? .max : abs(commit) }
+    var positionCommit: Int64 { commit == 0 ? .max : abs(commit) }
 
     // MARK: Dependencies
 
     /// Makes this operation wait until others are completed or skipped.
     ///
-    /// - Parameter whenFailed: what happens to this operation when one of the others has failed permanently. For an
+    /// - Parameter onFailure: what happens to this operation when one of the others has failed permanently. For an
     ///   existing dependency, the policy is replaced.
     /// - Throws: ``PipelineError`` with `dependencyCycle` if the operations would wait for each other; nothing has
     ///   changed then. If changes of another context close a cycle, the commit finds the cycle and throws the same
-    ///   error. ``Strata/StrataError`` with `foreignID` for an operation of another store. The store's errors.
+    ///   error. ``Strata/StrataError`` with `idOfOtherStore` for an operation of another store. The store's errors.
     /// - Complexity: O(1) for an operation without dependants.
-    public func addDependencies(_ others: [QueuedOperation], whenFailed: DependencyPolicy = .wait) throws {
-        try addDependencies(others.map(\.id), whenFailed: whenFailed)
+    public func addDependencies(_ others: [QueuedOperation], onFailure: DependencyPolicy = .wait) throws {
+        try addDependencies(others.map(\.id), onFailure: onFailure)
     }
 
     /// Makes this operation wait for others by their ids, including ids of operations that are not queued yet. While an
     /// operation is not queued, this one does not wait for it.
     public func addDependencies(
         _ others: [ObjectID<QueuedOperation>],
-        whenFailed: DependencyPolicy = .wait
+        onFailure: DependencyPolicy = .wait
     ) throws {
         let context = try requireContext()
         for other in others { try context.refuseForeign(other) }
         let prerequisites = context.state[Prerequisites.self] ?? Prerequisites.Value()
         // A new operation cannot have dependants, unless this context has made others depend on its id.
-        let isNew = isMadeHere && commit == 0 && !prerequisites.numbers.contains(id.number)
-        for other in others where !isNew || other == id { try checkRing(other, context) }
-        prerequisites.numbers.formUnion(others.map(\.number))
+        let isNew = isMadeHere && commit == 0 && !prerequisites.numbers.contains(id.rawValue)
+        for other in others where !isNew || other == id { try checkCycle(other, context) }
+        prerequisites.numbers.formUnion(others.map(\.rawValue))
         context.state[Prerequisites.self] = prerequisites
-        let hasNone = isNew && prerequisites.dependants.insert(id.number).inserted
-        let known = hasNone ? [] : try context.fetch(.of(dependant: id.number))
+        let hasNone = isNew && prerequisites.dependants.insert(id.rawValue).inserted
+        let known = hasNone ? [] : try context.fetch(.of(dependant: id.rawValue))
         let byPrerequisite = Dictionary(known.map { ($0.prerequisite, $0) }) { first, _ in first }
-        for number in Set(others.map(\.number)).sorted() {
+        for number in Set(others.map(\.rawValue)).sorted() {
             if let dependency = byPrerequisite[number] {
-                dependency.whenFailed = whenFailed
+                dependency.whenFailed = onFailure
             } else {
                 context.insert(
-                    OperationDependency(dependant: id.number, prerequisite: number, whenFailed: whenFailed)
+                    OperationDependency(dependant: id.rawValue, prerequisite: number, whenFailed: onFailure)
                 )
             }
         }
@@ -115,12 +115,12 @@ extension QueuedOperation {
 
     /// Removes dependencies, so that this operation starts without waiting for the others.
     ///
-    /// - Throws: ``Strata/StrataError`` with `foreignID` for an operation of another store; the store's errors.
+    /// - Throws: ``Strata/StrataError`` with `idOfOtherStore` for an operation of another store; the store's errors.
     public func removeDependencies(_ others: [ObjectID<QueuedOperation>]) throws {
         let context = try requireContext()
         for other in others { try context.refuseForeign(other) }
-        let numbers = Set(others.map(\.number))
-        for dependency in try context.fetch(.of(dependant: id.number))
+        let numbers = Set(others.map(\.rawValue))
+        for dependency in try context.fetch(.of(dependant: id.rawValue))
         where numbers.contains(dependency.prerequisite) {
             context.delete(dependency)
         }
@@ -131,20 +131,20 @@ extension QueuedOperation {
     public func dependencies() throws -> [ObjectID<QueuedOperation>] {
         let context = try requireContext()
         // The application may have requested a dependency that the operations' effects imply as well.
-        let numbers = Set(try context.fetch(.of(dependant: id.number)).map(\.prerequisite))
+        let numbers = Set(try context.fetch(.of(dependant: id.rawValue)).map(\.prerequisite))
         return numbers.sorted().map { id.sibling($0) }
     }
 
-    private func checkRing(_ other: ObjectID<QueuedOperation>, _ context: ObjectContext) throws {
-        let own = id.number
+    private func checkCycle(_ other: ObjectID<QueuedOperation>, _ context: ObjectContext) throws {
+        let own = id.rawValue
         // A cycle must lead back to this operation. If this operation has no dependants, only a dependency on itself is
         // a cycle.
-        guard try other.number == own || context.exists(.of(prerequisite: own)) else { return }
-        let ring = try DependencyRing.find(from: CollectionOfOne(own)) { number in
+        guard try other.rawValue == own || context.exists(.of(prerequisite: own)) else { return }
+        let cycle = try DependencyCycle.find(from: CollectionOfOne(own)) { number in
             // The other dependencies of this operation do not lead back to it: they were checked when they were added.
-            number == own ? [other.number] : try context.fetch(.of(dependant: number)).map(\.prerequisite)
+            number == own ? [other.rawValue] : try context.fetch(.of(dependant: number)).map(\.prerequisite)
         }
-        if let ring { throw DependencyRing.error(ring) }
+        if let cycle { throw DependencyCycle.error(cycle) }
     }
 
     // MARK: Holds
@@ -160,7 +160,7 @@ extension QueuedOperation {
             throw PipelineError(
                 .invalidArgument,
                 "'\(name)' is the name of a hold that pipelines make themselves. Take another one.",
-                operations: [id.number]
+                operations: [id.rawValue]
             )
         }
         try setHold(name, until: date, in: requireContext())
@@ -173,12 +173,12 @@ extension QueuedOperation {
 
     /// Sets the date of a hold; nil removes the hold.
     func setHold(_ name: String, until date: Date?, in context: ObjectContext) throws {
-        let hold = try context.first(.of(operation: id.number, name: name))
+        let hold = try context.first(.of(operation: id.rawValue, name: name))
         switch (hold, date) {
         case (nil, nil): return
         case (let hold?, let date?): hold.until = date
         case (let hold?, nil): context.delete(hold)
-        case (nil, let date?): context.insert(OperationHold(operation: id.number, name: name, until: date))
+        case (nil, let date?): context.insert(OperationHold(operation: id.rawValue, name: name, until: date))
         }
         edits += 1
     }
@@ -214,7 +214,7 @@ extension QueuedOperation {
 
     /// Removes the operation before it was ever committed, with its dependencies and holds.
     private func takeBack() throws {
-        let (context, number) = (try requireContext(), id.number)
+        let (context, number) = (try requireContext(), id.rawValue)
         context.delete(self)
         for dependency in try context.fetch(.of(dependant: number)) { context.delete(dependency) }
         for hold in try context.fetch(OperationHold.where { $0.operation == number }) { context.delete(hold) }

@@ -29,6 +29,6 @@ public struct Attempt<Payload: OperationPayload>: Sendable {
     ///   process has taken over the operation.
     public func progress(_ fraction: Double) async throws {
         try Task.checkCancellation()
-        try engine.note(progress: fraction, of: claim)
+        try engine.record(progress: fraction, of: claim)
     }
 }

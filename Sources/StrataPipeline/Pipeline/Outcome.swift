@@ -6,7 +6,7 @@ public struct Outcome: Sendable {
         case done
         case doneCommitting(@Sendable (ObjectContext) throws -> Void)
         case retry(after: Duration)
-        case postpone(for: Duration, reason: String? = nil)
+        case snooze(for: Duration, reason: String? = nil)
         case wait(Constraint)
         case fail(String)
         case skip
@@ -21,8 +21,8 @@ public struct Outcome: Sendable {
     /// neither.
     ///
     /// The block receives a separate context over the committed state. The engine commits this context when the block
-    /// returns. The block must not save or commit, and must not run a batch: these calls throw `misuse`. Blocks of one
-    /// stack run one after the other.
+    /// returns. The block must not save or commit, and must not run a batch: these calls throw `invalidState`. Blocks
+    /// of one stack run one after the other.
     ///
     /// If another commit changes a table that the block has read before its own commit, the block runs again on the
     /// newest state, in a new context. So the block's reads and writes are isolated from other commits. The block may
@@ -41,11 +41,11 @@ public struct Outcome: Sendable {
 
     /// Tries the operation again after a pause that another party has asked for, such as a busy server. The attempt
     /// does not count.
-    public static func postpone(for pause: Duration) -> Outcome { Outcome(kind: .postpone(for: pause)) }
+    public static func snooze(for pause: Duration) -> Outcome { Outcome(kind: .snooze(for: pause)) }
 
-    /// As ``postpone(for:)``, with a reason that is kept with the operation's failures.
-    package static func postpone(for pause: Duration, because reason: String) -> Outcome {
-        Outcome(kind: .postpone(for: pause, reason: HandlerText.kept(reason)))
+    /// As ``snooze(for:)``, with a reason that is kept with the operation's failures.
+    package static func snooze(for pause: Duration, because reason: String) -> Outcome {
+        Outcome(kind: .snooze(for: pause, reason: HandlerText.kept(reason)))
     }
 
     /// Tries the operation again when a constraint is satisfied, or when a person calls ``QueuedOperation/retry()``.
@@ -88,6 +88,6 @@ public struct Constraint: RawRepresentable, ExpressibleByStringLiteral, Hashable
 
     /// The network is available.
     public static let network: Constraint = "network"
-    /// A person calls ``QueuedOperation/retry()``.
-    public static let person: Constraint = "person"
+    /// A person or a program calls ``QueuedOperation/retry()``. The stored name is `person`.
+    public static let manual: Constraint = "person"
 }

@@ -39,7 +39,7 @@ public final class Pipeline: OperationRunner {
     ///   - stack: a stack that was opened with ``models``.
     ///   - name: the name under which operations are queued; not the empty text. A stack can have one open pipeline of
     ///     a name.
-    ///   - formerNames: earlier names of the pipeline. Operations queued under these names are moved to this pipeline
+    ///   - previousNames: earlier names of the pipeline. Operations queued under these names are moved to this pipeline
     ///     and keep their order.
     ///   - ordering: the order in which operations of one lane start. If the pipeline had another ordering before,
     ///     queued operations keep their former order as far as the new ordering leaves it open.
@@ -49,22 +49,22 @@ public final class Pipeline: OperationRunner {
     ///     waiting operation of this lane starts.
     ///   - rateLimit: how many attempts may start in an interval, in all processes together; nil for any number.
     ///   - retry: when an operation is tried again after its handler has thrown.
-    ///   - whenFailed: what happens to operations that have failed permanently. By default they block their lane in
-    ///     serial orderings, and are parked in `flat`.
+    ///   - onFailure: what happens to operations that have failed permanently. By default they block their lane in
+    ///     serial orderings, and are set aside in `flat`.
     ///   - timeout: how long the handler of an attempt may take. After this time the attempt has failed: its task is
     ///     cancelled, and a later outcome does not count. If the handler returns `.done` with changes in time, the
     ///     changes are committed however long the commit takes. A handler that ignores its cancellation may run at the
     ///     same time as the next attempt.
-    ///   - constraints: observers of the constraints that handlers wait for by ``Outcome/wait(_:)``. If a constraint
-    ///     has no observer, only ``QueuedOperation/retry()`` ends the waiting.
+    ///   - constraints: sources of the constraints that handlers wait for by ``Outcome/wait(_:)``. If a constraint
+    ///     has no source, only ``QueuedOperation/retry()`` ends the waiting.
     ///   - gate: a constraint that the whole pipeline waits for. While it is not satisfied, operations stay pending: no
     ///     operation is claimed, and nothing is written. Running operations continue.
     ///   - retention: how long finished operations are kept. The longest retention of all pipelines and brokers that
     ///     the store has known applies, including closed ones.
-    ///   - crashLimit: how often a process may end while one operation runs alone in it, before this operation counts
+    ///   - maxCrashes: how often a process may end while one operation runs alone in it, before this operation counts
     ///     as failed. If several operations were running, the end does not count for any of them, and each is then
     ///     tried alone: see ``QueuedOperation/suspicion``.
-    ///   - isJournalled: whether each status change of this pipeline's operations is recorded as an
+    ///   - recordsTransitions: whether each status change of this pipeline's operations is recorded as an
     ///     ``OperationTransition``.
     ///   - isSuspended: whether the pipeline begins suspended, as after one call of ``suspend()``.
     ///   - shutdownGrace: how long handlers may continue when the pipeline's service group shuts down.
@@ -77,19 +77,19 @@ public final class Pipeline: OperationRunner {
     public static func open<Payload: OperationPayload>(
         _ stack: ContextStack,
         named name: PipelineName,
-        formerNames: [PipelineName] = [],
+        previousNames: [PipelineName] = [],
         ordering: PipelineOrdering = .flat,
         maxConcurrent: Int? = 8,
         maxConcurrentPerLane: Int? = nil,
         rateLimit: RateLimit? = nil,
         retry: RetryPolicy = .standard,
-        whenFailed: FailurePolicy? = nil,
+        onFailure: FailurePolicy? = nil,
         timeout: Duration? = nil,
-        constraints: [any ConstraintObserver] = [],
+        constraints: [any ConstraintSource] = [],
         gate: PipelineGate? = nil,
         retention: FinishedRetention = .standard,
-        crashLimit: Int = 5,
-        isJournalled: Bool = false,
+        maxCrashes: Int = 5,
+        recordsTransitions: Bool = false,
         isSuspended: Bool = false,
         shutdownGrace: Duration = .seconds(20),
         clock: any PipelineClock = .system,
@@ -103,22 +103,22 @@ public final class Pipeline: OperationRunner {
                     ordering: ordering,
                     laneLimit: maxConcurrentPerLane,
                     retry: retry,
-                    whenFailed: whenFailed ?? (ordering.isSerial ? .block : .park),
-                    crashLimit: crashLimit,
+                    onFailure: onFailure ?? (ordering.isSerial ? .blockLane : .setAside),
+                    maxCrashes: maxCrashes,
                     timeout: timeout,
                     retention: retention,
                     constraints: constraints,
                     gate: gate,
                     rateLimit: rateLimit,
                     shutdownGrace: shutdownGrace,
-                    isJournalled: isJournalled
+                    recordsTransitions: recordsTransitions
                 ),
                 handler: Consumer.handler(handler),
                 events: EventHub(PipelineTelemetry(stack, runner: name.rawValue)),
                 maxConcurrent: maxConcurrent,
                 suspensions: isSuspended ? 1 : 0
             ),
-            formerNames: formerNames,
+            previousNames: previousNames,
             on: stack,
             clock
         )
@@ -132,14 +132,14 @@ public final class Pipeline: OperationRunner {
     /// ``PipelineName/default``.
     ///
     /// The stack does not know pipelines that only another process has open. If there are such pipelines, list the
-    /// names to be moved in `formerNames` instead.
+    /// names to be moved in `previousNames` instead.
     ///
     /// - Returns: the names from which operations were moved.
     /// - Throws: ``PipelineError`` with `closed` if this pipeline is closed; the store's errors.
     /// - Complexity: O(moved operations), and a lookup of the names of all queues.
     @discardableResult
-    public func adoptUndeclared() async throws -> [PipelineName] {
-        try await handle.engine.adoptUndeclared(name, handle.id)
+    public func adoptOrphanedOperations() async throws -> [PipelineName] {
+        try await handle.engine.adoptOrphanedOperations(name, handle.id)
     }
 }
 

@@ -33,7 +33,7 @@ extension PipelineEvent: CustomStringConvertible {
         switch self {
         case .started(let id, let attempt): "\(id) was started, attempt \(attempt)"
         case .stuck(let id, let duration): "\(id) has not come to an end in \(duration)"
-        case .finished(let id, let result): "\(id) is \(result.rawValue)"
+        case .finished(let id, let result): "\(id) is \(result)"
         case .retrying(let id, let date, let message): "\(id) is tried again at \(date.inWords): \(message)"
         case .waiting(let id, let constraint): "\(id) waits for '\(constraint.rawValue)'"
         case .failed(let id, let message): "\(id) has failed: \(message)"

@@ -11,8 +11,8 @@
 /// writes nothing: however many operations are queued, they stay pending and continue when the gate opens. Each process
 /// has a separate gate.
 public struct PipelineGate: Sendable {
-    /// The observer that knows whether the gate is open.
-    public let constraint: any ConstraintObserver
+    /// The source that knows whether the gate is open.
+    public let constraint: any ConstraintSource
     /// The prefix of the keys of operations that the gate does not hold back; nil if the gate holds back all
     /// operations.
     public let exemptKeys: String?
@@ -20,7 +20,7 @@ public struct PipelineGate: Sendable {
     /// Creates a gate that is open while a constraint is satisfied.
     ///
     /// - Parameter exemptKeys: the prefix of the keys of operations that do not need the resource that the gate guards.
-    public init(_ constraint: any ConstraintObserver, exemptKeys: String? = nil) {
+    public init(_ constraint: any ConstraintSource, exemptKeys: String? = nil) {
         self.constraint = constraint
         self.exemptKeys = exemptKeys
     }

@@ -44,7 +44,7 @@ public struct PipelineName: RawRepresentable, ExpressibleByStringInterpolation, 
     public func hash(into hasher: inout Hasher) { rawValue.hashBytes(into: &hasher) }
 
     /// The usual name for the pipeline that adopts operations of undeclared pipelines. It adopts them only on request:
-    /// see ``Pipeline/adoptUndeclared()``.
+    /// see ``Pipeline/adoptOrphanedOperations()``.
     public static let `default`: PipelineName = "default"
 
     /// The text of the name.

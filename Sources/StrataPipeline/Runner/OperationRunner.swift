@@ -51,10 +51,10 @@ extension OperationRunner {
 
     // MARK: Constraints
 
-    /// Adds an observer for a constraint that handlers wait for by ``Outcome/wait(_:)``. It works like the observers
-    /// that the runner was opened with, for constraints that appear later. It replaces an earlier observer of the same
+    /// Adds a source of a constraint that handlers wait for by ``Outcome/wait(_:)``. It works like the sources
+    /// that the runner was opened with, for constraints that appear later. It replaces an earlier source of the same
     /// constraint.
-    public func observe(_ observer: any ConstraintObserver) { handle.engine.observe(observer, for: handle.id) }
+    public func observe(_ source: any ConstraintSource) { handle.engine.observe(source, for: handle.id) }
 
     // MARK: Observing
 
@@ -82,7 +82,7 @@ extension OperationRunner {
     package func intercept(_ interceptor: any HandlerInterceptor) { handle.interceptors.append(interceptor) }
 
     /// Waits until the engine has processed and written everything that it knows of. Handlers may still run.
-    package func settle() async { await handle.engine.settle() }
+    package func waitForPasses() async { await handle.engine.waitForPasses() }
 
     /// The stack on which the runner is open.
     package var stack: ContextStack { handle.engine.stack }
@@ -103,13 +103,13 @@ extension OperationRunner {
     /// as well, nor for operations that other processes run.
     ///
     /// While the runner is suspended and an operation is ready, the call does not return. If pipelines create work for
-    /// each other, use ``StackPipelines/drained()``, which waits for all of them.
+    /// each other, use ``StackPipelines/waitUntilIdle()``, which waits for all of them.
     ///
     /// - Throws: ``PipelineError`` with `closed` if the runner is closed. ``PipelineError`` with `invalidArgument` if
     ///   one of the runner's handlers makes the call, because the handler would wait for itself. `CancellationError`;
     ///   the store's errors.
     /// - Complexity: O(names under which operations are ready) for each check. A long wait checks ten times a second.
-    public func drained() async throws { try await handle.engine.drained(handle.id) }
+    public func waitUntilIdle() async throws { try await handle.engine.waitUntilIdle(handle.id) }
 
     // MARK: Closing
 

@@ -45,7 +45,7 @@ public final class StackPipelines: StackEngine {
             state.suspensions = max(state.suspensions - 1, 0)
             return (state.suspensions, state.engine)
         }
-        if left == 0 { engine?.scheduleTurn() }
+        if left == 0 { engine?.schedulePass() }
         return left
     }
 
@@ -67,7 +67,7 @@ public final class StackPipelines: StackEngine {
             state.maxConcurrent = limit
             return state.engine
         }
-        engine?.scheduleTurn()
+        engine?.schedulePass()
     }
 
     // MARK: Waiting
@@ -81,10 +81,10 @@ public final class StackPipelines: StackEngine {
     ///
     /// - Throws: ``PipelineError`` with `invalidArgument` if a handler makes the call, because the handler would wait
     ///   for itself; `CancellationError`; the store's errors.
-    /// - Complexity: as ``OperationRunner/drained()``.
-    public func drained() async throws {
+    /// - Complexity: as ``OperationRunner/waitUntilIdle()``.
+    public func waitUntilIdle() async throws {
         let engine = state.withLock { $0.engine }
-        try await engine?.drained()
+        try await engine?.waitUntilIdle()
     }
 
     // MARK: For the engine

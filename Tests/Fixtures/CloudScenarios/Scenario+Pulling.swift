@@ -105,7 +105,7 @@ extension Scenario {
         },
         pulls: true,
         downloads: true,
-        isSealed: true,
+        isEncrypted: true,
         remote: [
             "home/letter": Bytes.data(1), "home/letter%metadata": Bytes.metadata(1),
             "home/film": Bytes.data(2, size: film),

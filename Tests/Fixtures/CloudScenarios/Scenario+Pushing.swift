@@ -129,7 +129,7 @@ extension Scenario {
             try cloud.edit("/letter", seed: 2, sections: sidecars)
             try cloud.draft(3, at: "/large", size: large)
         },
-        isSealed: true,
+        isEncrypted: true,
         remote: files(["home/letter": 2], sidecars: true).merging(["home/large": Bytes.data(3, size: large)]) { $1 },
         reports: ["uploaded data of /large", "uploaded metadata, thumbnail, data of /letter"]
     )

@@ -10,14 +10,14 @@ struct ScenarioError: Error, CustomStringConvertible {
 
 extension Scenario {
     /// Prepares the state before the work.
-    public func prepare(_ place: ScenarioPlace) async throws {
+    public func prepare(_ place: ScenarioFolder) async throws {
         let stack = try await place.openStack()
         let account = try await place.openAccount(stack, of: self)
         try await stack.background { [earlier] context in
             try earlier(context.cloud(account))
             try context.commit()
         }
-        account.push.resume()
+        account.uploads.resume()
         try await finish(stack, isDownloading: false)
         // Another machine's changes come after the remote has listed its objects.
         if pulls { try await account.pull() }
@@ -36,7 +36,7 @@ extension Scenario {
     ///
     /// - Parameter opened: called when store and account are open. At this time, downloads of marked nodes are already
     ///   running.
-    public func run(_ place: ScenarioPlace, opened: () throws -> Void) async throws {
+    public func run(_ place: ScenarioFolder, opened: () throws -> Void) async throws {
         let stack = try await place.openStack()
         let account = try await place.openAccount(stack, of: self, download: downloads ? .all : .onDemand)
         try opened()
@@ -48,7 +48,7 @@ extension Scenario {
                 try context.commit()
             }
         }
-        account.push.resume()
+        account.uploads.resume()
         if pulls { try await account.pull() }
         try await fetch(account, stack)
         try await finish(stack, isDownloading: downloads)

@@ -23,7 +23,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
     /// Nodes that are downloaded on request.
     let fetches: [TreePath]
     /// Whether content is encrypted.
-    public let isSealed: Bool
+    public let isEncrypted: Bool
     /// Whether the remote has a change feed, so that a pull continues where the last one has ended.
     let hasFeed: Bool
     /// The final contents of the files in the inboxes of other accounts.
@@ -44,7 +44,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
         pulls: Bool = false,
         downloads: Bool = false,
         fetches: [TreePath] = [],
-        isSealed: Bool = false,
+        isEncrypted: Bool = false,
         hasFeed: Bool = false,
         messages: [Data] = [],
         remote: [String: Data],
@@ -53,7 +53,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
     ) {
         (self.name, self.earlier, self.others, self.change) = (name, earlier, others, change)
         (self.pulls, self.downloads, self.fetches) = (pulls, downloads, fetches)
-        (self.isSealed, self.hasFeed, self.messages) = (isSealed, hasFeed, messages)
+        (self.isEncrypted, self.hasFeed, self.messages) = (isEncrypted, hasFeed, messages)
         (self.remote, self.reports, self.marks) = (remote, reports.sorted(), marks.sorted())
     }
 
@@ -65,7 +65,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
     static let large = 10_000
 
     /// The encryption of the content, with the same key in each process.
-    public func sealing() throws -> ContentSealing? { try isSealed ? ContentSealing(Self.key()) : nil }
+    public func encryption() throws -> ContentEncryption? { try isEncrypted ? ContentEncryption(Self.key()) : nil }
 
     /// The key of encrypted accounts.
     public static func key() throws -> AccountKey {

@@ -37,8 +37,8 @@ struct ScenarioHandler: CloudHandler {
             report("modified \(sections) of \(node.path)", cloud)
         case .moved(let node, let path): report("moved \(path) to \(node.path)", cloud)
         case .deleted(_, let path, _): report("deleted \(path)", cloud)
-        case .kept(let node): report("kept \(node.path)", cloud)
-        case .renamed(let node, let path): report("renamed \(path) to \(node.path)", cloud)
+        case .restored(let node): report("restored \(node.path)", cloud)
+        case .displaced(let node, let path): report("displaced \(path) to \(node.path)", cloud)
         }
     }
 

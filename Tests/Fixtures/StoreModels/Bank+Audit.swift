@@ -31,7 +31,7 @@ extension Bank {
             {
                 audit.faults.append("transfer \(transfer.position) has legs \(legs.map(\.amount))")
             }
-            audit.ids[transfer.position] = [transfer.id.number] + legs.map { $0.id.number }
+            audit.ids[transfer.position] = [transfer.id.rawValue] + legs.map { $0.id.rawValue }
         }
         let legCount = try context.count(Leg.all)
         if legCount != 2 * transfers.count { audit.faults.append("\(legCount) legs of \(transfers.count) transfers") }

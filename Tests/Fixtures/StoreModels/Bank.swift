@@ -55,10 +55,10 @@ public enum Bank {
         counter.last += 1
         let (from, to) = (accounts[counter.last % accountCount], accounts[(counter.last * 5 + 2) % accountCount])
         let transfer = context.insert(Transfer(position: counter.last))
-        var ids = [transfer.id.number]
+        var ids = [transfer.id.rawValue]
         for (account, sign) in [(from, -1), (to, 1)] {
             account.balance += sign * amount
-            ids.append(context.insert(Leg(amount: sign * amount, transfer: transfer, account: account)).id.number)
+            ids.append(context.insert(Leg(amount: sign * amount, transfer: transfer, account: account)).id.rawValue)
         }
         let oldest = counter.last - keptTransfers
         for old in try context.fetch(Transfer.where { $0.position <= oldest }) { context.delete(old) }

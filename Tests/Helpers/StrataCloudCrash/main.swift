@@ -25,7 +25,7 @@ func count() {
 
 do {
     if isFromBeginning { count() }
-    try await scenario.run(ScenarioPlace(URL(filePath: arguments[2]))) { if !isFromBeginning { count() } }
+    try await scenario.run(ScenarioFolder(URL(filePath: arguments[2]))) { if !isFromBeginning { count() } }
     say("done \(file_steps())")
 } catch {
     say("error: \(error)")

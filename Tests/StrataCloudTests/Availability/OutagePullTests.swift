@@ -12,123 +12,130 @@ import Testing
     private static let away = RemoteError(.unreachable, "connection refused")
     private static let cut = RemoteError(.answerLost, "The connection was reset.")
 
-    @Test func `a pull that somebody calls for is tried at once, throws, and ends an outage when it succeeds`()
+    @Test("A requested pull is tried at once, throws on failure, and ends an outage if it succeeds")
+    func requestedPull()
         async throws
     {
-        let world = try await OutageWorld()
-        try await world.fill(5, "sent")
-        try await world.stage.drain()
-        try await world.fill(20)
-        world.fail(with: Self.away)
-        await #expect(throws: RemoteError.self) { try await world.account.pull() }
-        #expect(world.account.outage != nil)
+        let fixture = try await OutageFixture()
+        try await fixture.fill(5, "sent")
+        try await fixture.harness.drain()
+        try await fixture.fill(20)
+        fixture.fail(with: Self.away)
+        await #expect(throws: RemoteError.self) { try await fixture.account.pull() }
+        #expect(fixture.account.outage != nil)
         // No upload is sent during the outage.
-        let puts = world.requests.count { $0.verb == "PUT" }
-        world.account.push.resume()
-        try await world.settle()
-        #expect(world.requests.count { $0.verb == "PUT" } == puts)
-        let count = world.requests.count
-        await #expect(throws: RemoteError.self) { try await world.account.pull() }
-        #expect(world.requests.count == count + 1)
-        world.fail(nil)
-        try await world.account.pull()
-        #expect(world.account.outage == nil)
-        try await world.settle()
-        #expect(try await world.operations().isEmpty)
-        await world.account.close()
+        let puts = fixture.requests.count { $0.verb == "PUT" }
+        fixture.account.uploads.resume()
+        try await fixture.settle()
+        #expect(fixture.requests.count { $0.verb == "PUT" } == puts)
+        let count = fixture.requests.count
+        await #expect(throws: RemoteError.self) { try await fixture.account.pull() }
+        #expect(fixture.requests.count == count + 1)
+        fixture.fail(nil)
+        try await fixture.account.pull()
+        #expect(fixture.account.outage == nil)
+        try await fixture.settle()
+        #expect(try await fixture.operations().isEmpty)
+        await fixture.account.close()
     }
 
-    @Test func `pulls by themselves wait until the remote is there again, and begin then`() async throws {
-        let world = try await OutageWorld { $0.pull = .every(.seconds(10)) }
-        world.stage.remote.folder("home")
-        try await world.pass(1)
-        world.fail(with: Self.away)
-        try await world.pass(60)
-        let lists = world.requests.count { $0.verb == "LIST" }
-        try await world.pass(600)
-        #expect(world.requests.count { $0.verb == "LIST" } == lists)
-        world.stage.remote.write("home/x", "1")
-        world.fail(nil)
-        try await world.pass(61)
-        let paths = try await world.stage.numbers().keys.filter { $0.hasPrefix("home/") }
+    @Test("Automatic pulls wait until the remote is reachable, and start then")
+    func automaticPulls() async throws {
+        let fixture = try await OutageFixture { $0.pull = .every(.seconds(10)) }
+        fixture.harness.remote.folder("home")
+        try await fixture.pass(1)
+        fixture.fail(with: Self.away)
+        try await fixture.pass(60)
+        let lists = fixture.requests.count { $0.verb == "LIST" }
+        try await fixture.pass(600)
+        #expect(fixture.requests.count { $0.verb == "LIST" } == lists)
+        fixture.harness.remote.write("home/x", "1")
+        fixture.fail(nil)
+        try await fixture.pass(61)
+        let paths = try await fixture.harness.numbers().keys.filter { $0.hasPrefix("home/") }
         #expect(paths == ["home/x"])
-        await world.account.close()
+        await fixture.account.close()
     }
 
-    @Test func `an operation that waits for a pull goes on though the pull's connection breaks`() async throws {
-        let world = try await OutageWorld()
-        try await world.stage.commit { _ = try $0.createNode(at: "/f/a") }
-        try await world.stage.drain()
+    @Test("An operation that waits for a pull continues although the pull's connection breaks")
+    func waitingForPull() async throws {
+        let fixture = try await OutageFixture()
+        try await fixture.harness.commit { _ = try $0.createNode(at: "/f/a") }
+        try await fixture.harness.drain()
         // Another machine deletes the folder.
-        world.stage.remote.write("home/f/a", nil)
-        world.stage.remote.write("home/f", nil)
-        try await world.stage.commit { cloud in _ = try cloud.createNode(at: "/f/b") }
+        fixture.harness.remote.write("home/f/a", nil)
+        fixture.harness.remote.write("home/f", nil)
+        try await fixture.harness.commit { cloud in _ = try cloud.createNode(at: "/f/b") }
         let left = Mutex(15)
-        world.fail { request in
+        fixture.fail { request in
             guard request.verb == "LIST", left.withLock({ $0 }) > 0 else { return nil }
             left.withLock { $0 -= 1 }
             return .before(Self.cut)
         }
-        world.account.push.resume()
-        try await world.pass(1_200)
+        fixture.account.uploads.resume()
+        try await fixture.pass(1_200)
         #expect(left.withLock { $0 } == 0)
-        #expect(try await world.operations().isEmpty)
-        #expect(world.stage.remote.tree["home/f/b"] != nil)
-        await world.account.close()
+        #expect(try await fixture.operations().isEmpty)
+        #expect(fixture.harness.remote.tree["home/f/b"] != nil)
+        await fixture.account.close()
     }
 
-    @Test(arguments: [away, cut])
-    func `a download that comes further each time arrives, however often its connection breaks`(error: RemoteError)
+    @Test(
+        "A download that progresses in each attempt arrives, however often its connection breaks",
+        arguments: [away, cut]
+    )
+    func progressingDownload(error: RemoteError)
         async throws
     {
-        let world = try await OutageWorld()
-        world.stage.remote.folder("home")
+        let fixture = try await OutageFixture()
+        fixture.harness.remote.folder("home")
         let text = String(repeating: "0123456789", count: 4)
-        world.stage.remote.write("home/film", text)
-        try await world.account.pull()
-        let node = try await world.stage.read { try $0.node(at: "/film").id }
+        fixture.harness.remote.write("home/film", text)
+        try await fixture.account.pull()
+        let node = try await fixture.harness.read { try $0.node(at: "/film").id }
         // Each attempt delivers one byte.
-        world.fail { $0.verb == "BODY" ? .cut(1) : nil }
-        let account = world.account
+        fixture.fail { $0.verb == "BODY" ? .cut(1) : nil }
+        let account = fixture.account
         let task = Task { try await account.downloads.fetch(node) }
         for _ in 0..<120 {
-            try await world.pass(1)
-            if world.requests.count(where: { $0.verb.hasPrefix("GET") }) > 30 { break }
+            try await fixture.pass(1)
+            if fixture.requests.count(where: { $0.verb.hasPrefix("GET") }) > 30 { break }
         }
-        #expect(world.requests.count { $0.verb.hasPrefix("GET") } > 30)
+        #expect(fixture.requests.count { $0.verb.hasPrefix("GET") } > 30)
         // The download also survives a long outage.
-        world.fail(with: error)
-        try await world.pass(300)
-        world.fail(nil)
-        try await world.pass(61)
+        fixture.fail(with: error)
+        try await fixture.pass(300)
+        fixture.fail(nil)
+        try await fixture.pass(61)
         let file = try await task.value
         #expect(try String(contentsOf: file.file, encoding: .utf8) == text)
         file.release()
-        await world.account.close()
+        await fixture.account.close()
     }
 
-    @Test func `downloads that nobody has begun wait until the remote was asked once more, and send nothing`()
+    @Test("Automatic downloads wait for a successful probe, and send no requests before it")
+    func queuedDownloads()
         async throws
     {
-        let world = try await OutageWorld { $0.download = .all }
-        world.stage.remote.folder("home")
-        for number in 0..<30 { world.stage.remote.write("home/\(number)", "\(number)") }
-        try await world.account.pull()
-        let marked = { try await world.stage.read { try $0.nodesMarkedForDownload().count } }
-        for _ in 0..<500 where try await marked() > 0 { try await world.pass(1) }
+        let fixture = try await OutageFixture { $0.download = .all }
+        fixture.harness.remote.folder("home")
+        for number in 0..<30 { fixture.harness.remote.write("home/\(number)", "\(number)") }
+        try await fixture.account.pull()
+        let marked = { try await fixture.harness.read { try $0.nodesMarkedForDownload().count } }
+        for _ in 0..<500 where try await marked() > 0 { try await fixture.pass(1) }
         #expect(try await marked() == 0)
-        world.fail(with: Self.away)
-        await #expect(throws: RemoteError.self) { try await world.account.pull() }
-        let count = world.requests.count
-        try await world.stage.commit { cloud in
+        fixture.fail(with: Self.away)
+        await #expect(throws: RemoteError.self) { try await fixture.account.pull() }
+        let count = fixture.requests.count
+        try await fixture.harness.commit { cloud in
             for number in 0..<30 { cloud.markNeedsDownload(try cloud.node(at: TreePath(["\(number)"])), .data) }
         }
-        try await world.pass(300)
-        #expect(world.requests.count - count < 20, "\(world.requests.count - count)")
-        world.fail(nil)
-        try await world.pass(61)
-        for _ in 0..<500 where try await marked() > 0 { try await world.pass(1) }
+        try await fixture.pass(300)
+        #expect(fixture.requests.count - count < 20, "\(fixture.requests.count - count)")
+        fixture.fail(nil)
+        try await fixture.pass(61)
+        for _ in 0..<500 where try await marked() > 0 { try await fixture.pass(1) }
         #expect(try await marked() == 0)
-        await world.account.close()
+        await fixture.account.close()
     }
 }

@@ -57,42 +57,44 @@ import Testing
         }
     }
 
-    @Test func `a process that is killed at any moment leaves nothing behind that is not swept`() async throws {
-        let world = CacheWorld()
+    @Test("A process that is killed at any moment leaves only files that a sweep removes")
+    func killedAtAnyMoment() async throws {
+        let fixture = CacheFixture()
         for round in 0..<15 {
-            let worker = try Worker(world.folder, seed: round, steps: 10_000)
+            let worker = try Worker(fixture.folder, seed: round, steps: 10_000)
             await worker.wait(steps: 1 + round * 3)
             _ = await worker.end(killing: true)
-            let cache = try await world.open(limit: 20_000)
+            let cache = try await fixture.open(limit: 20_000)
             #expect(try await cache.faults() == [], "round \(round)")
             for node in try await cache.nodes() {
-                let file = try #require(try await cache.file(CacheWorld.key(node)))
+                let file = try #require(try await cache.file(CacheFixture.key(node)))
                 let words = try String(contentsOf: file.file, encoding: .utf8).split(separator: " ")
                 #expect(words[0] == "\(node)" && words[1] == file.eTag?.value ?? "")
                 file.release()
             }
             let temporary = try FileManager.default.contentsOfDirectory(
-                atPath: world.folder.appending(path: "temporary").path
+                atPath: fixture.folder.appending(path: "temporary").path
             )
             #expect(temporary == [cache.owner])
             try await cache.close()
         }
     }
 
-    @Test func `several processes work on one folder, and one that is killed does not disturb the others`() async throws
+    @Test("Several processes use one folder, and a killed process does not disturb the others")
+    func severalProcesses() async throws
     {
-        let world = CacheWorld()
-        let workers = try (0..<3).map { try Worker(world.folder, seed: 100 + $0, steps: $0 == 0 ? 100_000 : 150) }
+        let fixture = CacheFixture()
+        let workers = try (0..<3).map { try Worker(fixture.folder, seed: 100 + $0, steps: $0 == 0 ? 100_000 : 150) }
         await workers[0].wait(steps: 20)
         _ = await workers[0].end(killing: true)
         for worker in workers.dropFirst() {
             await worker.wait(steps: 150)
             #expect(await worker.end(killing: false))
         }
-        let cache = try await world.open(limit: 20_000)
+        let cache = try await fixture.open(limit: 20_000)
         #expect(try await cache.faults() == [])
         let usage = try await cache.usage()
         #expect(usage.evictable == 0 || usage.total <= 20_000)
-        #expect(world.files.count == usage.count)
+        #expect(fixture.files.count == usage.count)
     }
 }

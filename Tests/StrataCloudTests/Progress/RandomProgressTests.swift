@@ -14,27 +14,28 @@ import Testing
         return (0..<6).map { _ in .random(in: 0...UInt64(UInt32.max)) }
     }()
 
-    @Test(arguments: seeds) func `what is left is the same for all who look`(seed: UInt64) async throws {
+    @Test("All readers see the same remaining work", arguments: seeds)
+    func sameForAllReaders(seed: UInt64) async throws {
         var dice = Dice(seed: seed)
-        let stage = try await CloudStage(options: CloudOptions(download: .byApplication, clock: VirtualClock()))
-        let other = try await CloudStage(StrictRemote(name: "other"), stack: stage.stack, id: "bob")
-        let folder = try await stage.commit { try $0.createFolder(at: "/f").id }
-        let leaf = try await stage.commit { try $0.createNode(at: "/f/leaf", size: 3).id }
-        let account = stage.account
+        let harness = try await CloudHarness(options: CloudOptions(download: .byApplication, clock: VirtualClock()))
+        let other = try await CloudHarness(StrictRemote(name: "other"), stack: harness.stack, id: "bob")
+        let folder = try await harness.commit { try $0.createFolder(at: "/f").id }
+        let leaf = try await harness.commit { try $0.createNode(at: "/f/leaf", size: 3).id }
+        let account = harness.account
         let source = ProgressSource(
-            stack: stage.stack,
-            facts: account.facts,
-            book: account.downloads.transfers,
+            stack: harness.stack,
+            info: account.info,
+            tracker: account.downloads.transfers,
             policy: .byApplication
         )
-        let scopes = [ProgressScope.account, .below(folder.number), .node(leaf.number)]
-        let watches = scopes.map { source.book.rings($0) }
+        let scopes = [ProgressScope.account, .below(folder.rawValue), .node(leaf.rawValue)]
+        let watches = scopes.map { source.tracker.rings($0) }
         var followers = zip(scopes, watches).map { scope, watch in
             ProgressReading(source, scope, watcher: watch.watcher) {}
         }
         for step in 0..<60 {
             for _ in 0..<Int.random(in: 1...4, using: &dice) {
-                try await change(.random(in: 0..<9, using: &dice), stage, keeping: leaf, dice.next())
+                try await change(.random(in: 0..<9, using: &dice), harness, keeping: leaf, dice.next())
             }
             if Bool.random(using: &dice) { try await other.commit { _ = try $0.createNode(at: TreePath(["\(step)"])) } }
             let whole = [
@@ -69,18 +70,18 @@ import Testing
     }
 
     /// Lets the ready operations run. Failed operations stay: they wait for a time that does not come.
-    private func work(_ stage: CloudStage) async throws {
-        stage.account.push.resume()
-        repeat { await stage.account.push.settle() } while try await stage.account.push.isWorking()
-        stage.account.push.suspend()
-        await stage.account.push.settle()
+    private func work(_ harness: CloudHarness) async throws {
+        harness.account.uploads.resume()
+        repeat { await harness.account.uploads.waitForPasses() } while try await harness.account.uploads.isWorking()
+        harness.account.uploads.suspend()
+        await harness.account.uploads.waitForPasses()
     }
 
-    private func change(_ kind: Int, _ stage: CloudStage, keeping leaf: ObjectID<CloudNode>, _ seed: UInt64)
+    private func change(_ kind: Int, _ harness: CloudHarness, keeping leaf: ObjectID<CloudNode>, _ seed: UInt64)
         async throws
     {
-        if kind == 8 { return try await work(stage) }
-        try await stage.commit { cloud in
+        if kind == 8 { return try await work(harness) }
+        try await harness.commit { cloud in
             var dice = Dice(seed: seed)
             var nodes: [CloudNode] = []
             try cloud.walk(cloud.root()) { node, _ in

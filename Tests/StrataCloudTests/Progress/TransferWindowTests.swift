@@ -12,7 +12,8 @@ import Testing
         window.throughput(.upload, at: start + seconds) { _ in true }
     }
 
-    @Test func `what has passed counts by the time since the beginning, and no more than ten seconds`() {
+    @Test("Bytes count over the time since the start, and over ten seconds at most")
+    func tenSeconds() {
         var window = TransferWindow()
         window.begin(.upload, isFirst: true, at: start)
         for second in 0..<20 { window.add(100, of: source, at: start + Double(second) + 0.5) }
@@ -22,7 +23,8 @@ import Testing
         #expect(throughput(window, after: 40) == 0)
     }
 
-    @Test func `a beginning of less than a second counts as one`() {
+    @Test("A start of less than a second counts as one second")
+    func shortStart() {
         var window = TransferWindow()
         window.begin(.upload, isFirst: true, at: start + 0.9)
         window.add(50, of: source, at: start + 0.95)
@@ -30,7 +32,8 @@ import Testing
         #expect(throughput(window, after: 2.9) == 25)
     }
 
-    @Test func `behind a pause the time begins anew`() {
+    @Test("After a pause, the time starts over")
+    func afterPause() {
         var window = TransferWindow()
         window.begin(.upload, isFirst: true, at: start)
         window.add(100, of: source, at: start)
@@ -39,7 +42,8 @@ import Testing
         #expect(throughput(window, after: 32) == 40)
     }
 
-    @Test func `directions and nodes are told apart`() {
+    @Test("Directions and nodes are counted separately")
+    func separateTransfers() {
         var window = TransferWindow()
         window.begin(.upload, isFirst: true, at: start)
         window.begin(.download, isFirst: true, at: start)
@@ -51,7 +55,8 @@ import Testing
         #expect(window.throughput(.download, at: start + 2) { _ in true } == 20)
     }
 
-    @Test func `a clock that is set back makes nothing up`() {
+    @Test("A clock that is set back adds no bytes")
+    func clockSetBack() {
         var window = TransferWindow()
         window.begin(.upload, isFirst: true, at: start)
         window.add(100, of: source, at: start + 5)

@@ -12,85 +12,85 @@ import Testing
 
     private let scratch = DownloadTests.Scratch()
 
-    private func stage(
+    private func harness(
         _ remote: StrictRemote,
-        sealing: ContentSealing? = nil,
+        encryption: ContentEncryption? = nil,
         handler: TestHandler = TestHandler(),
         download: DownloadPolicy = .onDemand
-    ) async throws -> CloudStage {
+    ) async throws -> CloudHarness {
         var options = CloudOptions(
-            sealing: sealing,
+            encryption: encryption,
             retry: RetryPolicy(maxAttempts: nil, base: .milliseconds(1), cap: .milliseconds(2)),
             cacheFolder: scratch.folder.appending(path: UUID().uuidString)
         )
         options.download = download
-        return try await CloudStage(remote, handler: handler, options: options)
+        return try await CloudHarness(remote, handler: handler, options: options)
     }
 
     /// A machine with a file `/n` that the remote has and has listed.
     private func maker(
         _ abilities: RemoteCapabilities = RemoteCapabilities(isLocal: true),
-        sealing: ContentSealing? = nil,
+        encryption: ContentEncryption? = nil,
         fault: @escaping Fault = { _, _ in nil }
-    ) async throws -> CloudStage {
-        let stage = try await stage(StrictRemote(abilities, fault: fault), sealing: sealing)
-        try await stage.commit { cloud in
+    ) async throws -> CloudHarness {
+        let harness = try await harness(StrictRemote(abilities, fault: fault), encryption: encryption)
+        try await harness.commit { cloud in
             let node = try cloud.createNode(at: "/n")
-            stage.handler.set("content", of: node.id)
+            harness.handler.set("content", of: node.id)
         }
-        try await stage.drain()
-        try await stage.account.pull()
-        return stage
+        try await harness.drain()
+        try await harness.account.pull()
+        return harness
     }
 
     /// Another machine with the same remote, after its first pull.
-    private func other(of first: CloudStage, sealing: ContentSealing? = nil) async throws -> CloudStage {
-        let second = try await stage(first.remote, sealing: sealing)
+    private func other(of first: CloudHarness, encryption: ContentEncryption? = nil) async throws -> CloudHarness {
+        let second = try await harness(first.remote, encryption: encryption)
         try await second.account.pull()
         _ = second.handler.pulled()
         return second
     }
 
-    private func fetch(_ stage: CloudStage, _ path: TreePath = "/n") async throws -> String {
-        let id = try await stage.read { try $0.node(at: path).id }
-        let file = try await stage.account.downloads.fetch(id)
+    private func fetch(_ harness: CloudHarness, _ path: TreePath = "/n") async throws -> String {
+        let id = try await harness.read { try $0.node(at: path).id }
+        let file = try await harness.account.downloads.fetch(id)
         defer { file.release() }
         return try String(contentsOf: file.file, encoding: .utf8)
     }
 
-    private func files(_ stage: CloudStage) -> [String: String] {
-        stage.remote.tree.filter { !$0.key.hasSuffix("/") }
+    private func files(_ harness: CloudHarness) -> [String: String] {
+        harness.remote.tree.filter { !$0.key.hasSuffix("/") }
     }
 
-    private func folders(_ stage: CloudStage) async throws -> [String] {
-        try await stage.tree().keys.filter { $0.hasSuffix("/") }.sorted()
+    private func folders(_ harness: CloudHarness) async throws -> [String] {
+        try await harness.tree().keys.filter { $0.hasSuffix("/") }.sorted()
     }
 
-    private func addChild(_ stage: CloudStage, _ path: TreePath = "/n/child") async throws {
-        try await stage.commit { cloud in _ = try cloud.createNode(at: path) }
+    private func addChild(_ harness: CloudHarness, _ path: TreePath = "/n/child") async throws {
+        try await harness.commit { cloud in _ = try cloud.createNode(at: path) }
     }
 
-    private func edit(_ stage: CloudStage, _ text: String, _ path: TreePath = "/n") async throws {
-        try await stage.commit { cloud in
+    private func edit(_ harness: CloudHarness, _ text: String, _ path: TreePath = "/n") async throws {
+        try await harness.commit { cloud in
             let node = try cloud.node(at: path)
-            stage.handler.set(text, of: node.id)
+            harness.handler.set(text, of: node.id)
             try cloud.upload(node)
         }
     }
 
     /// Lets machines send and pull until no machine finds changes.
-    private func settle(_ stages: CloudStage...) async throws {
+    private func settle(_ harnesses: CloudHarness...) async throws {
         for _ in 0..<8 {
             var isQuiet = true
-            for stage in stages {
-                try await stage.drain()
-                if try await stage.account.pull() != PullSummary() { isQuiet = false }
+            for harness in harnesses {
+                try await harness.drain()
+                if try await harness.account.pull() != PullSummary() { isQuiet = false }
             }
             if isQuiet { break }
         }
-        for stage in stages {
-            #expect(try await stage.queued() == [])
-            #expect(try await stage.account.pull() == PullSummary())
+        for harness in harnesses {
+            #expect(try await harness.queued() == [])
+            #expect(try await harness.account.pull() == PullSummary())
         }
     }
 
@@ -98,9 +98,9 @@ import Testing
 
     // MARK: Sending
 
-    @Test(arguments: FolderSidecarTests.kinds)
-    func `content and children that are made at once arrive`(_ kind: RemoteCapabilities) async throws {
-        let first = try await stage(StrictRemote(kind))
+    @Test("Content and children that are created together arrive", arguments: FolderSidecarTests.kinds)
+    func createdTogether(_ kind: RemoteCapabilities) async throws {
+        let first = try await harness(StrictRemote(kind))
         try await first.commit { cloud in
             let node = try cloud.createNode(at: "/n")
             first.handler.set("content", of: node.id)
@@ -110,7 +110,7 @@ import Testing
         try await first.drain()
         #expect(files(first) == Self.both)
         #expect(first.remote.refusals == [])
-        let second = try await stage(first.remote)
+        let second = try await harness(first.remote)
         try await second.account.pull()
         #expect(second.handler.pulled() == ["new /n", "new /n/child"])
         #expect(try await fetch(second) == "content")
@@ -118,8 +118,11 @@ import Testing
         try await settle(first, second)
     }
 
-    @Test(arguments: FolderSidecarTests.kinds)
-    func `a file that gets a child keeps its content, and its node on all machines`(_ kind: RemoteCapabilities)
+    @Test(
+        "A file that gets a child keeps its content, and its node on all machines",
+        arguments: FolderSidecarTests.kinds
+    )
+    func fileGetsChild(_ kind: RemoteCapabilities)
         async throws
     {
         let first = try await maker(kind)
@@ -144,7 +147,8 @@ import Testing
         #expect(try await fetch(first) == "edited")
     }
 
-    @Test func `an unchanged version is not reported as modified by a conversion`() async throws {
+    @Test("A conversion does not report an unchanged version as modified")
+    func unchangedVersion() async throws {
         let first = try await maker()
         let second = try await other(of: first)
         try await addChild(first)
@@ -154,13 +158,11 @@ import Testing
         try await settle(first, second)
     }
 
-    @Test(
-        arguments: [
+    @Test("An interrupted conversion continues", arguments: [
             "MOVE home/n%payload", "COPY home/n%payload", "PUT home/n%payload", "DELETE home/n", "MKCOL home/n",
         ],
-        [true, false]
-    )
-    func `a conversion that is interrupted goes on`(_ request: String, isCarriedOut: Bool) async throws {
+        [true, false])
+    func interruptedConversion(_ request: String, isCarriedOut: Bool) async throws {
         for kind in FolderSidecarTests.kinds {
             let isReady = Mutex(false)
             let once = Once()
@@ -176,7 +178,8 @@ import Testing
         }
     }
 
-    @Test func `between two steps of a conversion other machines miss nothing`() async throws {
+    @Test("Between two steps of a conversion, other machines miss nothing")
+    func betweenSteps() async throws {
         let isReady = Mutex(false)
         let isStuck = Mutex(true)
         let first = try await maker { request, _ in
@@ -187,7 +190,7 @@ import Testing
         let id = try await second.read { try $0.node(at: "/n").id }
         isReady.withLock { $0 = true }
         try await addChild(first)
-        first.account.push.resume()
+        first.account.uploads.resume()
         while files(first)["home/n%payload"] == nil { try await Task.sleep(for: .milliseconds(1)) }
         #expect(files(first)["home/n"] == nil && first.remote.tree["home/n/"] == nil)
         try await second.account.pull()
@@ -195,7 +198,7 @@ import Testing
         #expect(try await second.read { try $0.node(at: "/n").id } == id)
         #expect(try await fetch(second) == "content")
         // This machine has never seen the file.
-        let third = try await stage(first.remote)
+        let third = try await harness(first.remote)
         try await third.account.pull()
         #expect(third.handler.pulled() == ["new /n"])
         #expect(try await fetch(third) == "content")
@@ -204,8 +207,9 @@ import Testing
         #expect(files(first) == Self.both)
     }
 
-    @Test func `a folder gets content`() async throws {
-        let first = try await stage(StrictRemote())
+    @Test("A folder can get content")
+    func folderGetsContent() async throws {
+        let first = try await harness(StrictRemote())
         try await first.commit { cloud in _ = try cloud.createNode(at: "/n/child") }
         try await first.drain()
         #expect(try await first.read { try !$0.node(at: "/n").hasContent })
@@ -221,7 +225,8 @@ import Testing
 
     // MARK: Two machines
 
-    @Test func `an edit of a file that another machine makes a folder of arrives as the content`() async throws {
+    @Test("An edit of a file that another machine turns into a folder arrives as the folder's content")
+    func editOfConvertedFile() async throws {
         for kind in FolderSidecarTests.kinds {
             let first = try await maker(kind)
             let second = try await other(of: first)
@@ -247,7 +252,8 @@ import Testing
         }
     }
 
-    @Test func `an edit before a conversion is not lost, and is reported`() async throws {
+    @Test("An edit before a conversion is not lost, and is reported")
+    func editBeforeConversion() async throws {
         for kind in FolderSidecarTests.kinds {
             let first = try await maker(kind)
             let second = try await other(of: first)
@@ -262,7 +268,8 @@ import Testing
         }
     }
 
-    @Test func `two edits of which one comes behind a conversion are a conflict`() async throws {
+    @Test("Two edits, one of them after a conversion, are a conflict")
+    func editsAroundConversion() async throws {
         let first = try await maker()
         let second = try await other(of: first)
         try await edit(second, "theirs")
@@ -283,7 +290,8 @@ import Testing
         #expect(try await fetch(first) == "theirs")
     }
 
-    @Test func `both versions of a folder's content are kept`() async throws {
+    @Test("Both versions of a folder's content are kept")
+    func bothVersions() async throws {
         let first = try await maker()
         try await addChild(first)
         try await settle(first)
@@ -307,7 +315,8 @@ import Testing
         #expect(try await fetch(second) == "theirs")
     }
 
-    @Test func `two machines that put children below one file agree`() async throws {
+    @Test("Two machines that add children to one file agree")
+    func childrenFromTwoMachines() async throws {
         for kind in FolderSidecarTests.kinds {
             let first = try await maker(kind)
             let second = try await other(of: first)
@@ -320,11 +329,12 @@ import Testing
                     "home/n%payload": "content", "home/n/a": "content of /n/a", "home/n/b": "content of /n/b",
                 ]
             )
-            for stage in [first, second] { #expect(try await fetch(stage) == "content") }
+            for harness in [first, second] { #expect(try await fetch(harness) == "content") }
         }
     }
 
-    @Test func `a file that others have deleted comes back with its child`() async throws {
+    @Test("A file that others have deleted comes back with its child")
+    func childRestoresFile() async throws {
         let first = try await maker()
         first.remote.write("home/n", nil)
         try await addChild(first)
@@ -332,7 +342,8 @@ import Testing
         #expect(files(first) == Self.both)
     }
 
-    @Test func `a folder that others rename keeps its node`() async throws {
+    @Test("A folder that others rename keeps its node")
+    func folderRenamed() async throws {
         let first = try await maker()
         try await addChild(first)
         let second = try await other(of: first)
@@ -346,10 +357,11 @@ import Testing
         #expect(try await fetch(second, "/m") == "content")
     }
 
-    @Test func `a folder that was moved into another one here, and the other way round there, makes no ring`()
+    @Test("A folder moved into another one here, with the reverse move at the remote, creates no cycle")
+    func movesIntoEachOther()
         async throws
     {
-        let first = try await stage(StrictRemote())
+        let first = try await harness(StrictRemote())
         try await first.commit { cloud in
             for (path, text) in [("/a", "content a"), ("/b", "content of b")] {
                 let node = try cloud.createNode(at: TreePath(parsing: path))
@@ -374,8 +386,11 @@ import Testing
 
     // MARK: Content without its folder
 
-    @Test(arguments: FolderSidecarTests.kinds)
-    func `content that others have changed is not replaced by a folder that comes to its place`(
+    @Test(
+        "Content that others have changed is not replaced by a folder that takes its place",
+        arguments: FolderSidecarTests.kinds
+    )
+    func editedContentAndFolder(
         _ kind: RemoteCapabilities
     )
         async throws
@@ -399,7 +414,8 @@ import Testing
         #expect(texts.contains("theirs") && texts.contains("content of m"), "\(files(first))")
     }
 
-    @Test func `content without its folder stays where a folder with content is moved to its place`() async throws {
+    @Test("Content without its folder stays if a folder with content is moved to its place")
+    func contentWithoutFolder() async throws {
         let first = try await maker()
         try await addChild(first)
         try await settle(first)
@@ -414,7 +430,8 @@ import Testing
         )
     }
 
-    @Test func `a folder of which only the content is left can be changed and moved`() async throws {
+    @Test("A folder of which only the content remains can be changed and moved")
+    func onlyContentLeft() async throws {
         let first = try await maker()
         try await addChild(first)
         try await settle(first)
@@ -434,8 +451,8 @@ import Testing
 
     // MARK: Moving, copying, deleting
 
-    @Test(arguments: FolderSidecarTests.kinds)
-    func `a file that others have made a folder of is not deleted`(_ kind: RemoteCapabilities) async throws {
+    @Test("A file that others have turned into a folder is not deleted", arguments: FolderSidecarTests.kinds)
+    func convertedFileNotDeleted(_ kind: RemoteCapabilities) async throws {
         let first = try await maker(kind)
         let second = try await other(of: first)
         try await addChild(second)
@@ -446,8 +463,8 @@ import Testing
         #expect(try await fetch(first) == "content")
     }
 
-    @Test(arguments: FolderSidecarTests.kinds)
-    func `a file that others have made a folder of is moved as a folder`(_ kind: RemoteCapabilities) async throws {
+    @Test("A file that others have turned into a folder is moved as a folder", arguments: FolderSidecarTests.kinds)
+    func convertedFileMoved(_ kind: RemoteCapabilities) async throws {
         let first = try await maker(kind)
         let second = try await other(of: first)
         try await addChild(second)
@@ -463,12 +480,13 @@ import Testing
         #expect(try await fetch(second, "/m") == "content")
     }
 
-    @Test func `content that others have moved stays marked until a pull has found it`() async throws {
+    @Test("Content that others have moved stays marked until a pull has found it")
+    func movedContent() async throws {
         let first = try await maker()
         try await addChild(first)
         try await settle(first)
         let isWanted = Mutex(false)
-        let second = try await stage(first.remote, download: .only { _, _ in isWanted.withLock { $0 } })
+        let second = try await harness(first.remote, download: .only { _, _ in isWanted.withLock { $0 } })
         try await second.account.pull()
         try await edit(first, "edited")
         try await first.drain()
@@ -483,8 +501,8 @@ import Testing
         #expect(try await second.read { try $0.markedSections(of: $0.node(at: "/m")).isEmpty })
     }
 
-    @Test(arguments: FolderSidecarTests.kinds)
-    func `content goes where the folder goes`(_ kind: RemoteCapabilities) async throws {
+    @Test("Content moves with its folder", arguments: FolderSidecarTests.kinds)
+    func contentFollowsFolder(_ kind: RemoteCapabilities) async throws {
         let first = try await maker(kind)
         try await addChild(first)
         try await first.drain()
@@ -511,7 +529,8 @@ import Testing
         #expect(try await second.tree() == [:])
     }
 
-    @Test func `content that others have changed is not deleted with the folder`() async throws {
+    @Test("Content that others have changed is not deleted with the folder")
+    func editedContentKept() async throws {
         let first = try await maker()
         try await addChild(first)
         try await settle(first)
@@ -522,11 +541,11 @@ import Testing
         #expect(try await fetch(first) == "theirs")
     }
 
-    @Test(arguments: [
+    @Test("A file that is deleted during its conversion is gone", arguments: [
         (FolderSidecarTests.kinds[0], "MKCOL home/n"), (FolderSidecarTests.kinds[3], "MKCOL home/n"),
         (FolderSidecarTests.kinds[3], "DELETE home/n"), (FolderSidecarTests.kinds[4], "DELETE home/n"),
     ])
-    func `a file that is deleted during its conversion is gone`(_ kind: RemoteCapabilities, last: String) async throws {
+    func deletedDuringConversion(_ kind: RemoteCapabilities, last: String) async throws {
         let isReady = Mutex(false)
         let first = try await maker(kind) { request, _ in
             guard isReady.withLock({ $0 }), "\(request)" == last else { return nil }
@@ -534,7 +553,7 @@ import Testing
         }
         isReady.withLock { $0 = true }
         try await addChild(first)
-        first.account.push.resume()
+        first.account.uploads.resume()
         while files(first)["home/n%payload"] == nil { try await Task.sleep(for: .milliseconds(1)) }
         try await first.commit { cloud in try cloud.delete(cloud.node(at: "/n")) }
         isReady.withLock { $0 = false }
@@ -545,7 +564,8 @@ import Testing
 
     // MARK: Listings
 
-    @Test func `content that no listing shows stays`() async throws {
+    @Test("Content that no listing shows stays")
+    func unlistedContent() async throws {
         let first = try await maker()
         try await addChild(first)
         try await settle(first)
@@ -554,7 +574,8 @@ import Testing
         #expect(try await fetch(first) == "content")
     }
 
-    @Test func `a folder and its content that a listing lacks, and the remote has, are an error of the remote`()
+    @Test("A folder and content that the remote has and a listing lacks are an error of the remote")
+    func missingFromListing()
         async throws
     {
         for kind in [FolderSidecarTests.kinds[0], FolderSidecarTests.kinds[3]] {
@@ -571,10 +592,11 @@ import Testing
 
     // MARK: Encrypted
 
-    @Test func `in an encrypted account content and metadata of a folder are one file`() async throws {
-        let sealing = ContentSealing(SealedWorld.account)
-        let first = try await maker(sealing: sealing)
-        let second = try await other(of: first, sealing: sealing)
+    @Test("In an encrypted account, the content and metadata of a folder are one file")
+    func encryptedFolder() async throws {
+        let encryption = ContentEncryption(EncryptionFixture.account)
+        let first = try await maker(encryption: encryption)
+        let second = try await other(of: first, encryption: encryption)
         try await addChild(first)
         try await first.drain()
         #expect(files(first).keys.sorted() == ["home/n%payload", "home/n/child"])
@@ -591,14 +613,15 @@ import Testing
         #expect(try String(contentsOf: metadata.file, encoding: .utf8) == "content metadata")
     }
 
-    @Test func `a folder of an encrypted account with metadata alone has no content once that was looked at`()
+    @Test("An encrypted folder with metadata only has no content after a check")
+    func encryptedMetadataOnly()
         async throws
     {
-        let sealing = ContentSealing(SealedWorld.account)
-        let first = try await stage(StrictRemote(), sealing: sealing)
+        let encryption = ContentEncryption(EncryptionFixture.account)
+        let first = try await harness(StrictRemote(), encryption: encryption)
         try await first.commit { cloud in _ = try cloud.upload(cloud.createFolder(at: "/n"), .metadata) }
         try await first.drain()
-        let second = try await other(of: first, sealing: sealing)
+        let second = try await other(of: first, encryption: encryption)
         await #expect(throws: (any Error).self) { try await fetch(second) }
         #expect(try await second.read { try !$0.node(at: "/n").hasContent })
         let error = await #expect(throws: CloudError.self) { try await fetch(second) }

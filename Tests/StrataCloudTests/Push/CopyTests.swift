@@ -17,8 +17,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false], [true, false])
-    func `a copy has content that was not sent before its source was deleted`(
+    @Test(
+        "A copy has the content that was not uploaded before its source was deleted",
+        arguments: [true, false], [true, false]
+    )
+    func unsentContent(
         _ isFolder: Bool,
         isCopyOfCopy: Bool
     ) async throws {
@@ -39,9 +42,9 @@ import Testing
             if isFolder { try cloud.createFolder(at: "/a/inner") }
             return note.id
         }
-        account.push.resume()
+        account.uploads.resume()
         try await account.waitUntilIdle()
-        account.push.suspend()
+        account.uploads.suspend()
         try await account.commit { cloud in
             let note = try #require(try cloud.context.find(id))
             note.text = "second"
@@ -51,7 +54,7 @@ import Testing
             try cloud.delete(cloud.node(at: "/a"))
             if isCopyOfCopy { try cloud.delete(cloud.node(at: "/b")) }
         }
-        account.push.resume()
+        account.uploads.resume()
         try await account.waitUntilIdle()
         #expect(remote.tree[isFolder ? "home/c%payload" : "home/c"] == "second")
         #expect(remote.tree.keys.filter { !$0.hasPrefix("home/c") } == ["home/"])
@@ -59,7 +62,8 @@ import Testing
         try await stack.close()
     }
 
-    @Test func `what others have written into the source is recognised behind a lost answer`() async throws {
+    @Test("An edit of the source by others is recognized after a lost answer")
+    func editOfSource() async throws {
         let isFirst = Mutex(true)
         let remote = StrictRemote(RemoteCapabilities(copies: false, moves: false, isLocal: true)) { request, _ in
             guard request.verb == "DELETE", request.key == "home/b" else { return nil }
@@ -68,52 +72,52 @@ import Testing
                 return isFirst ? .answerLost : nil
             }
         }
-        let stage = try await CloudStage(
+        let harness = try await CloudHarness(
             remote,
             options: CloudOptions(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)))
         )
-        try await stage.commit { _ = try $0.createNode(at: "/a") }
-        try await stage.drain()
+        try await harness.commit { _ = try $0.createNode(at: "/a") }
+        try await harness.drain()
         // The new content has the same size as the old one, and another version.
         remote.write("home/a", "theirs of /a.")
-        try await stage.commit { cloud in
+        try await harness.commit { cloud in
             let copy = try cloud.copy(cloud.node(at: "/a"), to: "/b")
             try cloud.move(copy, to: "/c")
         }
-        try await stage.drain()
+        try await harness.drain()
         #expect(remote.tree == ["home/": "", "home/a": "theirs of /a.", "home/c": "theirs of /a."])
-        #expect(try await stage.queued() == [])
-        await stage.account.close()
+        #expect(try await harness.queued() == [])
+        await harness.account.close()
     }
 
-    @Test(arguments: [true, false])
-    func `what an upload has brought that was broken off and left out is copied without a refusal`(
+    @Test("Content of an interrupted and skipped upload is copied without a refusal", arguments: [true, false])
+    func skippedUpload(
         hasArrived: Bool
     ) async throws {
         let remote = StrictRemote(RemoteCapabilities(copies: true, moves: false, isLocal: true)) { request, count in
             guard request.verb == "PUT", request.key == "home/a", count > 2 else { return nil }
             return hasArrived ? .answerLost : .before(RemoteError(.unavailable, "Not now."))
         }
-        let stage = try await CloudStage(
+        let harness = try await CloudHarness(
             remote,
             options: CloudOptions(retry: RetryPolicy(base: .seconds(3600), cap: .seconds(3600)))
         )
-        let node = try await stage.commit { try $0.createNode(at: "/a").id }
-        stage.handler.set("first", of: node)
-        try await stage.drain()
-        stage.handler.set("second", of: node)
-        try await stage.commit { cloud in _ = try cloud.upload(cloud.node(at: "/a")) }
-        stage.account.push.resume()
-        while try await stage.read({ try $0.operations(for: $0.node(at: "/a")).first?.failures.list.isEmpty ?? true }) {
+        let node = try await harness.commit { try $0.createNode(at: "/a").id }
+        harness.handler.set("first", of: node)
+        try await harness.drain()
+        harness.handler.set("second", of: node)
+        try await harness.commit { cloud in _ = try cloud.upload(cloud.node(at: "/a")) }
+        harness.account.uploads.resume()
+        while try await harness.read({ try $0.operations(for: $0.node(at: "/a")).first?.failures.list.isEmpty ?? true }) {
             try await Task.sleep(for: .milliseconds(1))
         }
-        stage.account.push.suspend()
-        try await stage.commit { cloud in _ = try cloud.copy(cloud.node(at: "/a"), to: "/b") }
-        try await stage.commit { cloud in try cloud.delete(cloud.node(at: "/a")) }
-        try await stage.drain()
+        harness.account.uploads.suspend()
+        try await harness.commit { cloud in _ = try cloud.copy(cloud.node(at: "/a"), to: "/b") }
+        try await harness.commit { cloud in try cloud.delete(cloud.node(at: "/a")) }
+        try await harness.drain()
         #expect(remote.refusals == [])
         #expect(remote.tree == ["home/": "", "home/b": hasArrived ? "second" : "first"])
-        #expect(try await stage.queued() == [])
-        await stage.account.close()
+        #expect(try await harness.queued() == [])
+        await harness.account.close()
     }
 }

@@ -8,78 +8,81 @@ import Testing
 
 /// Uploads that fail permanently, and uploads without content.
 @Suite struct FailedUploadTests {
-    @Test func `M11 who sends a node once more has what has failed for it tried again`() async throws {
+    @Test("Uploading a node again also retries its failed operations")
+    func retriedFailure() async throws {
         let isRefusing = Flag()
         let remote = StrictRemote { request, _ in
             isRefusing.isOn && request.key.hasSuffix("/file") ? .before(RemoteError(.invalidKey, "Not now.")) : nil
         }
-        let stage = try await CloudStage(remote)
-        let node = try await stage.commit { cloud in
+        let harness = try await CloudHarness(remote)
+        let node = try await harness.commit { cloud in
             try cloud.createNode(at: "/other")
             return try cloud.createNode(at: "/file").id
         }
-        try await stage.drain()
+        try await harness.drain()
         let failed = OperationStatus.failed
-        #expect(try await stage.statuses() == [failed])
+        #expect(try await harness.statuses() == [failed])
         // The remote still refuses: the operation is tried again, and fails again.
-        #expect(stage.asked("/file") == 1)
+        #expect(harness.asked("/file") == 1)
         for count in 2...4 {
-            try await stage.commit { cloud in _ = try cloud.upload(#require(try cloud.context.find(node))) }
-            try await stage.drain()
-            #expect(try await stage.statuses().first == failed)
-            #expect(stage.asked("/file") == count)
+            try await harness.commit { cloud in _ = try cloud.upload(#require(try cloud.context.find(node))) }
+            try await harness.drain()
+            #expect(try await harness.statuses().first == failed)
+            #expect(harness.asked("/file") == count)
         }
         // An upload of another node does not retry this one.
-        try await stage.commit { cloud in _ = try cloud.upload(cloud.node(at: "/other")) }
-        try await stage.drain()
-        #expect(try await stage.statuses().first == failed)
-        #expect(stage.asked("/file") == 4 && stage.asked("/other") == 2)
+        try await harness.commit { cloud in _ = try cloud.upload(cloud.node(at: "/other")) }
+        try await harness.drain()
+        #expect(try await harness.statuses().first == failed)
+        #expect(harness.asked("/file") == 4 && harness.asked("/other") == 2)
         #expect(remote.tree.keys.sorted() == ["home/", "home/other"])
 
         isRefusing.isOn = false
-        stage.handler.set("newest", of: node)
-        try await stage.commit { cloud in _ = try cloud.upload(#require(try cloud.context.find(node))) }
-        try await stage.drain()
-        #expect(try await stage.queued() == [])
+        harness.handler.set("newest", of: node)
+        try await harness.commit { cloud in _ = try cloud.upload(#require(try cloud.context.find(node))) }
+        try await harness.drain()
+        #expect(try await harness.queued() == [])
         #expect(remote.tree.keys.sorted() == ["home/", "home/file", "home/other"])
         #expect(remote.tree["home/file"] == "newest")
         // The waiting uploads became one upload.
-        #expect(stage.handler.state.withLock { $0.uploaded.count { $0 == "data of /file" } } == 1)
-        await stage.account.close()
+        #expect(harness.handler.state.withLock { $0.uploaded.count { $0 == "data of /file" } } == 1)
+        await harness.account.close()
     }
 
-    @Test func `where the handler gives nothing, nothing is sent, and it is not told of an upload`() async throws {
+    @Test("If the handler gives no content, nothing is uploaded, and the handler gets no report")
+    func noContent() async throws {
         let remote = StrictRemote()
-        let stage = try await CloudStage(remote)
-        let node = try await stage.commit { try $0.createNode(at: "/empty").id }
-        stage.handler.set([:], of: node)
-        try await stage.drain()
-        #expect(try await stage.queued() == [])
-        #expect(stage.handler.state.withLock { $0.asked } == ["data of /empty"])
-        #expect(stage.handler.state.withLock { $0.uploaded } == [])
+        let harness = try await CloudHarness(remote)
+        let node = try await harness.commit { try $0.createNode(at: "/empty").id }
+        harness.handler.set([:], of: node)
+        try await harness.drain()
+        #expect(try await harness.queued() == [])
+        #expect(harness.handler.state.withLock { $0.asked } == ["data of /empty"])
+        #expect(harness.handler.state.withLock { $0.uploaded } == [])
         #expect(remote.tree.keys.contains("home/empty") == false)
         // A file that another machine puts there belongs to that machine, and a pull brings it here.
-        stage.remote.write("home/empty", "theirs")
-        _ = try await stage.account.pull()
-        #expect(stage.handler.pulled().contains("new /empty"))
-        await stage.account.close()
+        harness.remote.write("home/empty", "theirs")
+        _ = try await harness.account.pull()
+        #expect(harness.handler.pulled().contains("new /empty"))
+        await harness.account.close()
     }
 
-    @Test func `where a remote keeps records, one that has failed is tried again as well`() async throws {
+    @Test("On a remote with records, a failed record is also retried")
+    func failedRecord() async throws {
         let isRefusing = Flag()
         let remote = StrictRemote(RemoteCapabilities(keepsRecords: true, isLocal: true)) { request, _ in
             isRefusing.isOn && request.key.contains("/file") ? .before(RemoteError(.invalidKey, "Not now.")) : nil
         }
-        let stage = try await CloudStage(remote)
-        let node = try await stage.commit { try $0.createNode(at: "/file").id }
-        try await stage.drain()
-        #expect(try await stage.statuses().contains(.failed))
+        let harness = try await CloudHarness(remote)
+        let node = try await harness.commit { try $0.createNode(at: "/file").id }
+        try await harness.drain()
+        #expect(try await harness.statuses().contains(.failed))
         isRefusing.isOn = false
-        try await stage.commit { cloud in _ = try cloud.upload(#require(try cloud.context.find(node))) }
-        try await stage.drain()
-        #expect(try await stage.queued() == [])
+        try await harness.commit { cloud in _ = try cloud.upload(#require(try cloud.context.find(node))) }
+        try await harness.drain()
+        #expect(try await harness.queued() == [])
         #expect(remote.tree.keys.contains("home/file"))
-        await stage.account.close()
+        await harness.account.close()
     }
 }
 
@@ -91,7 +94,7 @@ private final class Flag: Sendable {
     }
 }
 
-extension CloudStage {
+extension CloudHarness {
     /// The number of times that the handler was asked for the data of a file.
     fileprivate func asked(_ path: String) -> Int {
         handler.state.withLock { $0.asked.count { $0 == "data of \(path)" } }

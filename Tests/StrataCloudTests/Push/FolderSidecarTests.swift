@@ -21,62 +21,63 @@ import Testing
         RemoteCapabilities(hasFolders: false, copies: false, moves: false, isLocal: true),
     ]
 
-    private func stage(
+    private func harness(
         _ remote: StrictRemote,
-        sealing: ContentSealing? = nil,
+        encryption: ContentEncryption? = nil,
         handler: TestHandler = TestHandler()
-    ) async throws -> CloudStage {
+    ) async throws -> CloudHarness {
         let retry = RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
         let folder = scratch.folder.appending(path: UUID().uuidString)
-        let options = CloudOptions(sealing: sealing, retry: retry, cacheFolder: folder)
-        return try await CloudStage(remote, handler: handler, options: options)
+        let options = CloudOptions(encryption: encryption, retry: retry, cacheFolder: folder)
+        return try await CloudHarness(remote, handler: handler, options: options)
     }
 
     /// A machine that has made a folder with metadata, and a file in the folder.
     private func maker(
         _ abilities: RemoteCapabilities = RemoteCapabilities(isLocal: true),
         fault: @escaping Fault = { _, _ in nil }
-    ) async throws -> CloudStage {
-        let stage = try await stage(StrictRemote(abilities, fault: fault))
-        try await stage.commit { cloud in
+    ) async throws -> CloudHarness {
+        let harness = try await harness(StrictRemote(abilities, fault: fault))
+        try await harness.commit { cloud in
             let folder = try cloud.createFolder(at: "/f")
             try cloud.createNode(at: "/f/a")
             try cloud.upload(folder, [.metadata, .thumbnail])
         }
-        try await stage.drain()
-        return stage
+        try await harness.drain()
+        return harness
     }
 
     /// Another machine with the same remote, after its first pull.
-    private func other(of first: CloudStage, sealing: ContentSealing? = nil) async throws -> CloudStage {
-        let second = try await stage(first.remote, sealing: sealing)
+    private func other(of first: CloudHarness, encryption: ContentEncryption? = nil) async throws -> CloudHarness {
+        let second = try await harness(first.remote, encryption: encryption)
         try await second.account.pull()
         return second
     }
 
-    private func fetch(_ stage: CloudStage, _ section: ContentSections, _ path: TreePath = "/f") async throws -> String
+    private func fetch(_ harness: CloudHarness, _ section: ContentSections, _ path: TreePath = "/f") async throws -> String
     {
-        let id = try await stage.read { try $0.node(at: path).id }
-        let file = try await stage.account.downloads.fetch(id, section)
+        let id = try await harness.read { try $0.node(at: path).id }
+        let file = try await harness.account.downloads.fetch(id, section)
         defer { file.release() }
         return try String(contentsOf: file.file, encoding: .utf8)
     }
 
-    private func files(_ stage: CloudStage) -> [String] {
-        stage.remote.tree.keys.filter { !$0.hasSuffix("/") }.sorted()
+    private func files(_ harness: CloudHarness) -> [String] {
+        harness.remote.tree.keys.filter { !$0.hasSuffix("/") }.sorted()
     }
 
     /// Expects that the queue is empty, that a pull finds no changes, and that there are no conflicts.
-    private func expectSettled(_ stages: CloudStage...) async throws {
-        for stage in stages {
-            #expect(try await stage.queued() == [])
-            #expect(try await stage.account.pull() == PullSummary())
-            #expect(try await stage.read { try $0.conflicts().isEmpty })
-            await stage.account.close()
+    private func expectSettled(_ harnesses: CloudHarness...) async throws {
+        for harness in harnesses {
+            #expect(try await harness.queued() == [])
+            #expect(try await harness.account.pull() == PullSummary())
+            #expect(try await harness.read { try $0.conflicts().isEmpty })
+            await harness.account.close()
         }
     }
 
-    @Test(arguments: kinds) func `another machine finds, downloads and changes it`(_ kind: RemoteCapabilities)
+    @Test("Another machine finds, downloads and changes the metadata of a folder", arguments: kinds)
+    func otherMachine(_ kind: RemoteCapabilities)
         async throws
     {
         let first = try await maker(kind)
@@ -95,7 +96,8 @@ import Testing
         try await expectSettled(first, second)
     }
 
-    @Test func `a folder has no data`() async throws {
+    @Test("A folder has no data section")
+    func noData() async throws {
         let first = try await maker()
         for section in [ContentSections.data, .header] {
             let error = await #expect(throws: CloudError.self) {
@@ -111,7 +113,8 @@ import Testing
         await first.account.close()
     }
 
-    @Test(arguments: kinds) func `it moves with the folder`(_ kind: RemoteCapabilities) async throws {
+    @Test("The metadata moves with the folder", arguments: kinds)
+    func movesWithFolder(_ kind: RemoteCapabilities) async throws {
         let first = try await maker(kind)
         let second = try await other(of: first)
         try await first.commit { cloud in try cloud.move(cloud.node(at: "/f"), to: "/g") }
@@ -124,8 +127,8 @@ import Testing
         try await expectSettled(first, second)
     }
 
-    @Test(arguments: ["home/g", "home/g%metadata", "home/g%thumbnail"], [true, false])
-    func `a move that is interrupted goes on`(_ place: String, isCarriedOut: Bool) async throws {
+    @Test("An interrupted move continues", arguments: ["home/g", "home/g%metadata", "home/g%thumbnail"], [true, false])
+    func interruptedMove(_ place: String, isCarriedOut: Bool) async throws {
         let once = Once()
         let first = try await maker { request, _ in
             guard request.verb == "MOVE", request.key == place, once() else { return nil }
@@ -137,7 +140,8 @@ import Testing
         try await expectSettled(first)
     }
 
-    @Test func `what somebody left where a folder comes to lie does not become its metadata`() async throws {
+    @Test("Metadata left at the destination of a folder does not become the folder's metadata")
+    func foreignMetadata() async throws {
         let first = try await maker()
         first.remote.write("home/g%metadata", "left")
         try await first.commit { cloud in try cloud.move(cloud.node(at: "/f"), to: "/g") }
@@ -147,7 +151,8 @@ import Testing
         try await expectSettled(first)
     }
 
-    @Test func `what others write beside the new place during a move stays`() async throws {
+    @Test("Metadata that others write at the new place during a move stays")
+    func editDuringMove() async throws {
         let isMoved = Mutex(false)
         let first = try await maker { request, _ in
             guard request.verb == "MOVE", request.key == "home/g%metadata" else { return nil }
@@ -157,7 +162,7 @@ import Testing
             }
         }
         try await first.commit { cloud in try cloud.move(cloud.node(at: "/f"), to: "/g") }
-        first.account.push.resume()
+        first.account.uploads.resume()
         while !isMoved.withLock({ $0 }) { await Task.yield() }
         first.remote.write("home/g%metadata", "theirs")
         try await first.drain()
@@ -167,7 +172,8 @@ import Testing
         try await expectSettled(first)
     }
 
-    @Test(arguments: kinds) func `it is deleted with the folder`(_ kind: RemoteCapabilities) async throws {
+    @Test("The metadata is deleted with the folder", arguments: kinds)
+    func deletedWithFolder(_ kind: RemoteCapabilities) async throws {
         let first = try await maker(kind)
         let second = try await other(of: first)
         try await first.commit { cloud in try cloud.delete(cloud.node(at: "/f")) }
@@ -178,8 +184,11 @@ import Testing
         try await expectSettled(first, second)
     }
 
-    @Test(arguments: ["home/f", "home/f%metadata", "home/f%thumbnail"], [true, false])
-    func `a delete that is interrupted goes on`(_ place: String, isCarriedOut: Bool) async throws {
+    @Test(
+        "An interrupted delete continues",
+        arguments: ["home/f", "home/f%metadata", "home/f%thumbnail"], [true, false]
+    )
+    func interruptedDelete(_ place: String, isCarriedOut: Bool) async throws {
         let once = Once()
         let first = try await maker { request, _ in
             guard request.verb == "DELETE", request.key == place, once() else { return nil }
@@ -191,7 +200,8 @@ import Testing
         try await expectSettled(first)
     }
 
-    @Test func `it stays with a folder into which others have put something`() async throws {
+    @Test("The metadata stays if others have put a file into the folder")
+    func folderNotEmpty() async throws {
         let first = try await maker()
         first.remote.write("home/f/theirs", "theirs")
         try await first.commit { cloud in try cloud.delete(cloud.node(at: "/f")) }
@@ -202,15 +212,16 @@ import Testing
         try await expectSettled(first)
     }
 
-    @Test func `metadata that was sent without an answer is deleted with the folder`() async throws {
-        let first = try await stage(
+    @Test("Metadata whose upload got no answer is deleted with the folder")
+    func lostAnswer() async throws {
+        let first = try await harness(
             StrictRemote { request, count in
                 // Each answer is lost, so that the folder is deleted before an answer arrives.
                 request.verb == "PUT" && request.key == "home/f%metadata" ? .answerLost : nil
             }
         )
         try await first.commit { cloud in _ = try cloud.upload(cloud.createFolder(at: "/f"), .metadata) }
-        first.account.push.resume()
+        first.account.uploads.resume()
         while !first.remote.tree.keys.contains("home/f%metadata") { await Task.yield() }
         try await first.commit { cloud in try cloud.delete(cloud.node(at: "/f")) }
         try await first.drain()
@@ -218,9 +229,10 @@ import Testing
         try await expectSettled(first)
     }
 
-    @Test func `two machines that make the same folder have a conflict about its metadata`() async throws {
+    @Test("Two machines that create the same folder have a conflict about its metadata")
+    func conflictOfTwoMachines() async throws {
         let first = try await maker()
-        let second = try await stage(first.remote)
+        let second = try await harness(first.remote)
         try await second.commit { cloud in
             let folder = try cloud.createFolder(at: "/f")
             second.handler.set("mine", of: folder.id)
@@ -235,7 +247,7 @@ import Testing
                 for conflict in try cloud.conflicts() { try cloud.resolve(conflict, .both) }
             }
         }
-        #expect(error?.code == .wrongKind)
+        #expect(error?.code == .notAFile)
         try await second.commit { cloud in
             for conflict in try cloud.conflicts() { try cloud.resolve(conflict, .merged) }
         }
@@ -247,7 +259,8 @@ import Testing
         try await expectSettled(second)
     }
 
-    @Test func `a folder that others have deleted comes back if its metadata has changed here`() async throws {
+    @Test("A folder that others have deleted comes back if its metadata has changed here")
+    func deletedByOthers() async throws {
         let first = try await maker()
         try await first.account.pull()
         first.remote.state.withLock { state in state.entries = state.entries.filter { !$0.key.hasPrefix("home/f") } }
@@ -260,7 +273,8 @@ import Testing
         try await expectSettled(first)
     }
 
-    @Test func `a feed tells of it alone`() async throws {
+    @Test("A change feed reports the metadata alone")
+    func reportedByFeed() async throws {
         let first = try await maker(RemoteCapabilities(hasChangeFeed: true, isLocal: true))
         try await first.account.pull()
         first.remote.write("home/f%metadata", "theirs")
@@ -273,16 +287,17 @@ import Testing
 
     // MARK: Encrypted
 
-    private static let sealing = ContentSealing(SealedWorld.account)
+    private static let encryption = ContentEncryption(EncryptionFixture.account)
 
-    @Test func `in an encrypted account it lies beside the folder, and only who has the key can read it`() async throws
+    @Test("In an encrypted account, the metadata lies beside the folder, and only owners of the key can read it")
+    func encrypted() async throws
     {
-        let first = try await stage(StrictRemote(), sealing: Self.sealing)
+        let first = try await harness(StrictRemote(), encryption: Self.encryption)
         try await first.commit { cloud in _ = try cloud.upload(cloud.createFolder(at: "/f"), .metadata) }
         try await first.drain()
         #expect(files(first) == ["home/f%payload"])
         #expect(!first.remote.bytes("home/f%payload").contains(Data("metadata".utf8)))
-        let second = try await other(of: first, sealing: Self.sealing)
+        let second = try await other(of: first, encryption: Self.encryption)
         #expect(try await fetch(second, .metadata) == "content of /f metadata")
         // The upload sends the remote's metadata along.
         second.handler.set([.thumbnail: Data("small".utf8)], of: try await second.read { try $0.node(at: "/f").id })

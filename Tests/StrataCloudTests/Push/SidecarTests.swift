@@ -10,16 +10,16 @@ import Testing
     private static let path = "home/n%metadata"
 
     /// Two machines with one remote. The first has made a file with metadata.
-    private func machines() async throws -> (SealedStage, SealedStage) {
-        let first = try await SealedStage(
-            sealing: nil,
+    private func machines() async throws -> (EncryptedAccountHarness, EncryptedAccountHarness) {
+        let first = try await EncryptedAccountHarness(
+            encryption: nil,
             sections: [.metadata: Data("old".utf8), .data: Data("data".utf8)]
         )
-        return (first, try await SealedStage.other(of: first, sealing: nil))
+        return (first, try await EncryptedAccountHarness.other(of: first, encryption: nil))
     }
 
-    @Test(arguments: [ConflictResolution.mine, .theirs])
-    func `metadata that others have written is a conflict`(_ resolution: ConflictResolution) async throws {
+    @Test("Metadata that others have written is a conflict", arguments: [ConflictResolution.mine, .theirs])
+    func metadataConflict(_ resolution: ConflictResolution) async throws {
         let (first, second) = try await machines()
         first.handler.set([.metadata: Data("theirs".utf8)], of: first.node)
         try await first.upload(.metadata)
@@ -28,25 +28,26 @@ import Testing
         #expect(second.remote.tree[Self.path] == "theirs")
         // The data has already arrived, and later does not conflict with itself.
         #expect(second.remote.tree["home/n"] == "changed")
-        #expect(try await second.stage.read { try $0.conflicts().map(\.section) } == [.metadata])
-        try await second.stage.commit { cloud in
+        #expect(try await second.harness.read { try $0.conflicts().map(\.section) } == [.metadata])
+        try await second.harness.commit { cloud in
             for conflict in try cloud.conflicts() { try cloud.resolve(conflict, resolution) }
         }
-        try await second.stage.drain()
+        try await second.harness.drain()
         switch resolution {
         case .mine: #expect(second.remote.tree[Self.path] == "ours")
         default:
             #expect(second.remote.tree[Self.path] == "theirs")
-            #expect(try await second.stage.read { try $0.markedSections(of: $0.node(at: "/n")).contains(.metadata) })
+            #expect(try await second.harness.read { try $0.markedSections(of: $0.node(at: "/n")).contains(.metadata) })
         }
         #expect(
-            try await second.stage.read { try $0.conflicts().isEmpty && $0.context.count(QueuedOperation.all) == 0 }
+            try await second.harness.read { try $0.conflicts().isEmpty && $0.context.count(QueuedOperation.all) == 0 }
         )
         await first.close()
         await second.close()
     }
 
-    @Test func `of metadata that others have written as well, both files have the data`() async throws {
+    @Test("In a conflict about metadata, both files have the data")
+    func conflictKeepsData() async throws {
         let (first, second) = try await machines()
         first.handler.set([.metadata: Data("theirs".utf8)], of: first.node)
         try await first.upload(.metadata)
@@ -54,36 +55,38 @@ import Testing
         try await second.upload(.metadata)
         // This machine does not have the data.
         second.handler.everyNode.withLock { $0 = [.metadata: Data("ours".utf8)] }
-        try await second.stage.commit { cloud in
+        try await second.harness.commit { cloud in
             for conflict in try cloud.conflicts() { try cloud.resolve(conflict, .both) }
         }
-        try await second.stage.drain()
+        try await second.harness.drain()
         #expect(
             second.remote.tree == [
                 "home/": "", "home/n": "data", Self.path: "theirs", "home/n 2": "data", "home/n 2%metadata": "ours",
             ]
         )
-        #expect(try await second.stage.queued() == [])
+        #expect(try await second.harness.queued() == [])
         await first.close()
         await second.close()
     }
 
-    @Test func `what a handler throws is no answer of the remote, so that the mark stays`() async throws {
+    @Test("An error of the handler is not an answer of the remote, so the mark stays")
+    func handlerError() async throws {
         let (first, other) = try await machines()
         await other.close()
-        let second = try await SealedStage.other(of: first, sealing: nil, download: .all)
+        let second = try await EncryptedAccountHarness.other(of: first, encryption: nil, download: .all)
         second.handler.state.withLock { $0.refusal = RemoteError(.notFound, "what the handler wants is not there") }
-        try await second.stage.commit { try $0.markNeedsDownload($0.node(at: "/n"), .metadata) }
-        let error = try await #require(throws: CloudError.self) { try await second.stage.account.downloadMarked() }
+        try await second.harness.commit { try $0.markNeedsDownload($0.node(at: "/n"), .metadata) }
+        let error = try await #require(throws: CloudError.self) { try await second.harness.account.downloadMarked() }
         #expect(error.code == .downloadsFailed)
         #expect(second.handler.state.withLock(\.refused) > 0)
-        let marked = try await second.stage.read { try $0.markedSections(of: $0.node(at: "/n")) }
+        let marked = try await second.harness.read { try $0.markedSections(of: $0.node(at: "/n")) }
         #expect(marked.contains(.metadata))
         await first.close()
         await second.close()
     }
 
-    @Test func `metadata whose answer was lost is recognised, also when it has changed since`() async throws {
+    @Test("Metadata whose answer was lost is recognized, also after a later change")
+    func lostAnswer() async throws {
         let handler = TestHandler()
         let once = Once()
         let remote = StrictRemote { request, _ in
@@ -93,29 +96,30 @@ import Testing
             }
             return .answerLost
         }
-        let machine = try await SealedStage(
+        let machine = try await EncryptedAccountHarness(
             remote,
-            sealing: nil,
+            encryption: nil,
             handler: handler,
             sections: [.metadata: Data("old".utf8), .data: Data("data".utf8)]
         )
         #expect(remote.tree[Self.path] == "newer")
-        #expect(try await machine.stage.read { try $0.conflicts().isEmpty })
-        #expect(try await machine.stage.read { try $0.node(at: "/n").remote?.sending } == [])
+        #expect(try await machine.harness.read { try $0.conflicts().isEmpty })
+        #expect(try await machine.harness.read { try $0.node(at: "/n").remote?.sending } == [])
         await machine.close()
     }
 
-    @Test func `what was left behind beside a place goes, when something new comes there`() async throws {
+    @Test("Sidecars left at a place are removed when a new node takes the place")
+    func leftovers() async throws {
         let remote = StrictRemote()
         remote.folder("home")
         remote.write(Self.path, "left")
-        let machine = try await SealedStage(
+        let machine = try await EncryptedAccountHarness(
             remote,
-            sealing: nil,
+            encryption: nil,
             sections: [.metadata: Data("new".utf8), .data: Data("data".utf8)]
         )
         #expect(remote.tree[Self.path] == "new")
-        #expect(try await machine.stage.read { try $0.conflicts().isEmpty })
+        #expect(try await machine.harness.read { try $0.conflicts().isEmpty })
         await machine.close()
     }
 }

@@ -11,7 +11,8 @@ import Testing
 @Suite struct RandomSidecarTests {
     private typealias Random = RandomTreeTests.Random
 
-    @Test func `metadata goes where its node goes`() async throws {
+    @Test("Metadata follows its node")
+    func sidecarsFollowNodes() async throws {
         let environment = ProcessInfo.processInfo.environment
         let first = environment["STRATA_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...1_000_000_000)
         let runs = environment["STRATA_CLOUD_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 40 : 300)
@@ -31,7 +32,7 @@ import Testing
             hasChangeFeed: Bool.random(using: &random),
             isLocal: true
         )
-        let (hasFaults, isSealed) = (Bool.random(using: &random), Int.random(in: 0..<3, using: &random) == 0)
+        let (hasFaults, isEncrypted) = (Bool.random(using: &random), Int.random(in: 0..<3, using: &random) == 0)
         let chance = Mutex(Random(seed: seed ^ 0xFA17))
         let remote = StrictRemote(capabilities) { _, _ in
             guard hasFaults else { return nil }
@@ -43,19 +44,19 @@ import Testing
                 }
             }
         }
-        let stage = try await CloudStage(
+        let harness = try await CloudHarness(
             remote,
             options: CloudOptions(
-                sealing: isSealed ? ContentSealing(SealedWorld.account) : nil,
+                encryption: isEncrypted ? ContentEncryption(EncryptionFixture.account) : nil,
                 retry: RetryPolicy(maxAttempts: nil, base: .milliseconds(1), cap: .milliseconds(2))
             )
         )
-        let handler = stage.handler
+        let handler = harness.handler
         var log: [String] = []
         for number in 0..<Int.random(in: 1...12, using: &random) {
-            if Bool.random(using: &random) { try await stage.drain() }
+            if Bool.random(using: &random) { try await harness.drain() }
             var commitRandom = Random(seed: seed &* 1000 + UInt64(number))
-            log += try await stage.commit { cloud in
+            log += try await harness.commit { cloud in
                 var done: [String] = []
                 for _ in 0..<Int.random(in: 1...5, using: &commitRandom) {
                     done.append(
@@ -71,7 +72,7 @@ import Testing
                 return done + ["commit"]
             }
         }
-        try await stage.drain()
+        try await harness.drain()
         var wrong: [String] = []
         let tree = remote.tree
         for path in tree.keys {
@@ -79,15 +80,15 @@ import Testing
             let node = String(path[..<mark])
             if tree[node] == nil && tree[node + "/"] == nil { wrong.append("\(path) lies beside nothing") }
         }
-        wrong += try await stage.queued().map { "left: \($0)" }
-        if try await stage.read({ try !$0.conflicts().isEmpty }) { wrong.append("a conflict without another machine") }
+        wrong += try await harness.queued().map { "left: \($0)" }
+        if try await harness.read({ try !$0.conflicts().isEmpty }) { wrong.append("a conflict without another machine") }
         // The check of a known file fails while its request fails, so the pull is repeated.
         var summary: PullSummary?
-        for _ in 0..<1000 where summary == nil { summary = try? await stage.account.pull() }
+        for _ in 0..<1000 where summary == nil { summary = try? await harness.account.pull() }
         if summary != PullSummary() { wrong.append("found: \(handler.pulled())") }
-        await stage.account.close()
-        try await stage.stack.close()
-        return wrong.isEmpty ? [] : wrong + ["sealed \(isSealed)"] + log + remote.requests.map { "  \($0)" }
+        await harness.account.close()
+        try await harness.stack.close()
+        return wrong.isEmpty ? [] : wrong + ["sealed \(isEncrypted)"] + log + remote.requests.map { "  \($0)" }
     }
 
     /// Uploads the metadata of a folder.

@@ -26,12 +26,12 @@ import Testing
     }
 
     /// The parameters of one random history.
-    private struct World {
+    private struct Parameters {
         let capabilities: RemoteCapabilities
         let maxConcurrent: Int
         let hasFaults: Bool
         let commits: Int
-        let isSealed: Bool
+        let isEncrypted: Bool
         /// Whether the history uses a name that the remote refuses.
         let hasBadNames: Bool
 
@@ -49,12 +49,13 @@ import Testing
             maxConcurrent = Int.random(in: 1...8, using: &random)
             hasFaults = Bool.random(using: &random)
             commits = Int.random(in: 1...14, using: &random)
-            isSealed = Int.random(in: 0..<3, using: &random) == 0
+            isEncrypted = Int.random(in: 0..<3, using: &random) == 0
             hasBadNames = Int.random(in: 0..<4, using: &random) == 0
         }
     }
 
-    @Test func `nothing that the order of commits allows is refused, and both trees are the same in the end`()
+    @Test("The remote refuses no request that the order of commits allows, and both trees are the same in the end")
+    func anySchedule()
         async throws
     {
         let environment = ProcessInfo.processInfo.environment
@@ -79,10 +80,10 @@ import Testing
     /// - Returns: the errors that the run has found.
     private func run(_ seed: UInt64) async throws -> [String] {
         var random = Random(seed: seed)
-        let world = World(&random)
+        let parameters = Parameters(&random)
         let faults = Mutex(Random(seed: seed ^ 0xFA17))
-        let hasFaults = world.hasFaults
-        let remote = StrictRemote(world.capabilities) { request, _ in
+        let hasFaults = parameters.hasFaults
+        let remote = StrictRemote(parameters.capabilities) { request, _ in
             if request.key.split(separator: "/").contains("bad") {
                 return .before(RemoteError(.invalidKey, "There is no such name."))
             }
@@ -95,11 +96,11 @@ import Testing
                 }
             }
         }
-        let stage = try await CloudStage(
+        let harness = try await CloudHarness(
             remote,
             options: CloudOptions(
-                sealing: world.isSealed ? ContentSealing(SealedWorld.account) : nil,
-                maxConcurrent: world.maxConcurrent,
+                encryption: parameters.isEncrypted ? ContentEncryption(EncryptionFixture.account) : nil,
+                maxConcurrent: parameters.maxConcurrent,
                 retry: RetryPolicy(maxAttempts: nil, base: .milliseconds(1), cap: .milliseconds(2))
             ),
             isSuspended: true
@@ -107,21 +108,21 @@ import Testing
         // Encrypted files have metadata as well. At times this machine does not have it, and the upload sends the
         // remote's metadata along.
         let forgetful = Mutex(Random(seed: seed ^ 0xF0F))
-        stage.handler.state.withLock { $0.forgetsMetadata = { forgetful.withLock { Bool.random(using: &$0) } } }
-        let sections: [ContentSections] = world.isSealed ? [.data, .metadata, [.metadata, .data]] : [.data]
-        let names = world.hasBadNames ? Self.names + ["bad"] : Self.names
+        harness.handler.state.withLock { $0.forgetsMetadata = { forgetful.withLock { Bool.random(using: &$0) } } }
+        let sections: [ContentSections] = parameters.isEncrypted ? [.data, .metadata, [.metadata, .data]] : [.data]
+        let names = parameters.hasBadNames ? Self.names + ["bad"] : Self.names
         var log: [String] = []
-        for number in 0..<world.commits {
+        for number in 0..<parameters.commits {
             // At times the account already runs the operations queued so far, some or all of them.
             switch Int.random(in: 0..<4, using: &random) {
-            case 0: try await stage.drain()
-            case 1: stage.account.push.resume()
-            case 2: while stage.account.push.suspensions == 0 { stage.account.push.suspend() }
+            case 0: try await harness.drain()
+            case 1: harness.account.uploads.resume()
+            case 2: while harness.account.uploads.suspensions == 0 { harness.account.uploads.suspend() }
             default: break
             }
             var commitRandom = Random(seed: seed &* 1000 + UInt64(number))
-            let handler = stage.handler
-            log += try await stage.commit { cloud in
+            let handler = harness.handler
+            log += try await harness.commit { cloud in
                 var done: [String] = []
                 for _ in 0..<Int.random(in: 1...5, using: &commitRandom) {
                     done.append(try Self.edit(cloud, handler, &commitRandom, sections, names))
@@ -129,18 +130,18 @@ import Testing
                 return done + ["commit"]
             }
         }
-        while stage.account.push.suspensions == 0 { stage.account.push.suspend() }
-        try await stage.drain()
-        if world.hasBadNames {
-            log += try await stage.commit { cloud in try Self.renameBad(cloud) }
-            try await stage.drain()
+        while harness.account.uploads.suspensions == 0 { harness.account.uploads.suspend() }
+        try await harness.drain()
+        if parameters.hasBadNames {
+            log += try await harness.commit { cloud in try Self.renameBad(cloud) }
+            try await harness.drain()
         }
         var wrong: [String] = []
         let (here, there) = (
-            try await stage.tree(),
-            stage.handler.settled(
-                world.isSealed ? try remote.opened(by: SealedWorld.keys) : remote.tree,
-                try await stage.numbers()
+            try await harness.tree(),
+            harness.handler.settled(
+                parameters.isEncrypted ? try remote.opened(by: EncryptionFixture.keys) : remote.tree,
+                try await harness.numbers()
             )
         )
         // The comparison ignores trunks and markers of folders.
@@ -151,26 +152,26 @@ import Testing
         if files(here) != files(there) { wrong.append("files here \(files(here)), there \(files(there))") }
         if folders(here) != folders(there) { wrong.append("folders here \(folders(here)), there \(folders(there))") }
         // With faults, a repeated request may be refused. A node with a bad name is sent later than its commit.
-        if !hasFaults, !world.hasBadNames, !remote.refusals.isEmpty { wrong.append("refused: \(remote.refusals)") }
-        if world.isSealed {
+        if !hasFaults, !parameters.hasBadNames, !remote.refusals.isEmpty { wrong.append("refused: \(remote.refusals)") }
+        if parameters.isEncrypted {
             for path in remote.tree.keys where !path.hasSuffix("/") {
-                let bytes = try SealedWorld.open(remote.bytes(path), .metadata, SealedWorld.keys)
+                let bytes = try EncryptionFixture.open(remote.bytes(path), .metadata, EncryptionFixture.keys)
                 let text = String(decoding: bytes, as: UTF8.self)
                 if !text.isEmpty, !text.hasSuffix(" metadata") { wrong.append("metadata of \(path): \(text)") }
             }
         }
-        let left = try await stage.queued()
+        let left = try await harness.queued()
         if !left.isEmpty { wrong.append("left: \(left)") }
-        let accesses = try await stage.read { try $0.context.count(CloudAccess.all) }
+        let accesses = try await harness.read { try $0.context.count(ResourceAccess.all) }
         if accesses != 0 { wrong.append("\(accesses) accesses are left") }
-        let shadows = try await stage.read { cloud in
+        let shadows = try await harness.read { cloud in
             try cloud.context.fetch(RemoteNode.all).filter { try $0.node == nil || $0.node?.path != Self.path(of: $0) }
                 .map { "\($0)" }
         }
         if !shadows.isEmpty { wrong.append("known of the remote, and not so: \(shadows)") }
-        try await stage.stack.close()
+        try await harness.stack.close()
         if !wrong.isEmpty {
-            wrong.append("\(world)")
+            wrong.append("\(parameters)")
             wrong += log
             wrong += remote.requests.map { "  \($0)" }
         }
@@ -235,7 +236,7 @@ import Testing
                 try cloud.upload(
                     node,
                     node.isFolder ? .data : sections.randomElement(using: &random) ?? .data,
-                    isLatestEnough: Bool.random(using: &random)
+                    coalescesUploads: Bool.random(using: &random)
                 )
                 return "upload \(node.path)"
             }

@@ -10,7 +10,8 @@ import Testing
 ///
 /// `STRATA_CLOUD_RUNS` sets the number of histories, starting with the seed `STRATA_SEED`.
 @Suite struct TwoMachinesTests {
-    @Test func `both come to the same tree`() async throws {
+    @Test("Both machines end with the same tree")
+    func sameTree() async throws {
         let environment = ProcessInfo.processInfo.environment
         let first = environment["STRATA_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...1_000_000_000)
         let runs = environment["STRATA_CLOUD_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 50 : 300)
@@ -41,14 +42,14 @@ import Testing
             )
         )
         remote.folder("home")
-        var machines: [CloudStage] = []
+        var machines: [CloudHarness] = []
         for _ in 0..<2 {
             let resolution = [ConflictResolution.mine, .theirs, .both][Int.random(in: 0..<3, using: &random)]
-            let machine = try await CloudStage(
+            let machine = try await CloudHarness(
                 remote,
                 handler: TestHandler(resolution: resolution),
                 options: CloudOptions(
-                    sealing: seed % 3 == 0 ? ContentSealing(SealedWorld.account) : nil,
+                    encryption: seed % 3 == 0 ? ContentEncryption(EncryptionFixture.account) : nil,
                     retry: RetryPolicy(maxAttempts: 6, base: .milliseconds(1), cap: .milliseconds(2))
                 )
             )

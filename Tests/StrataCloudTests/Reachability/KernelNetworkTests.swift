@@ -20,7 +20,8 @@
             addr add 192.0.2.5/24 dev wan
             """
 
-        @Test func `a remote becomes reachable with a route, and unreachable with whatever is taken away`() async throws
+        @Test("A remote becomes reachable with a route, and unreachable when a route, link or address is removed")
+        func routesAndLinks() async throws
         {
             try await NetworkNamespace.run { namespace in
                 let network = try KernelNetwork()
@@ -64,7 +65,8 @@
             }
         }
 
-        @Test func `what is there at the beginning is known at once`() async throws {
+        @Test("The initial state is known at once")
+        func initialState() async throws {
             try await NetworkNamespace.run { namespace in
                 try namespace.ip(Self.cable + "\nroute add default via 192.0.2.1\nroute add unreachable 203.0.113.0/24")
                 let network = try KernelNetwork()
@@ -74,7 +76,8 @@
             }
         }
 
-        @Test func `addresses of IPv6 count once nobody else is known to have them`() async throws {
+        @Test("An IPv6 address counts once the kernel has found no duplicate")
+        func duplicateAddressDetection() async throws {
             try await NetworkNamespace.run { namespace in
                 let network = try KernelNetwork()
                 let neighbour = StatusWaiter(NetworkTarget(host: "2001:db8::77"), in: network)
@@ -87,7 +90,8 @@
             }
         }
 
-        @Test func `messages that were lost are made up for`() async throws {
+        @Test("Lost kernel messages are replaced by a new query")
+        func lostMessages() async throws {
             try await NetworkNamespace.run { namespace in
                 try namespace.ip(Self.cable)
                 // Without IPv6 addresses, the kernel sends no further messages later. Only the overflow must lead to a
@@ -113,7 +117,8 @@
             }
         }
 
-        @Test func `nothing is left open when nobody listens any more`() async throws {
+        @Test("No socket stays open when no one listens anymore")
+        func closedSockets() async throws {
             try await NetworkNamespace.run { _ in
                 weak var gone: KernelNetwork.Listener?
                 for _ in 0..<5 {

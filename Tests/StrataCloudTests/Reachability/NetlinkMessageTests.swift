@@ -65,7 +65,8 @@
             return state
         }
 
-        @Test func `links are read`() {
+        @Test("Links are parsed")
+        func linkMessages() {
             let messages = NetlinkMessage.all(in: Self.bytes(Self.links)[...])
             #expect(
                 messages == [
@@ -78,7 +79,8 @@
             )
         }
 
-        @Test func `addresses are read, without those that are not yet known to be free`() throws {
+        @Test("Addresses are parsed, except those that may still have duplicates")
+        func addressMessages() throws {
             let addresses = Set(Self.state.addresses)
             let expected: [(Int32, String)] = [
                 (1, "127.0.0.1"), (3, "192.0.2.5"), (5, "10.9.0.1"), (1, "::1"), (3, "2001:db8::5"),
@@ -86,7 +88,8 @@
             #expect(addresses == Set(try expected.map { .init(link: $0, address: try #require(NetworkAddress($1))) }))
         }
 
-        @Test func `routes are read`() throws {
+        @Test("Routes are parsed")
+        func routeMessages() throws {
             let state = Self.state
             let expected: [(String, ReachabilityStatus)] = [
                 ("example.com", .reachable(.wired)), ("198.51.100.9", .reachable(.wired)),
@@ -101,7 +104,8 @@
             #expect(state.routes.contains { $0.family == .v6 && $0.bits == 0 && $0.metric == 512 })
         }
 
-        @Test func `messages that are cut off or damaged do no harm`() {
+        @Test("Truncated and damaged messages do no harm")
+        func damagedMessages() {
             for text in [Self.links, Self.addresses, Self.routes] {
                 let bytes = Self.bytes(text)
                 for count in 0..<bytes.count { _ = NetlinkMessage.all(in: bytes.prefix(count)) }
@@ -115,7 +119,8 @@
             }
         }
 
-        @Test func `errors and ends of lists are told apart`() {
+        @Test("Errors and ends of lists are distinguished")
+        func errorsAndEnds() {
             func message(_ type: Int, _ body: [UInt8], flags: UInt16 = 0) -> [UInt8] {
                 var header = nlmsghdr()
                 header.nlmsg_len = UInt32(16 + body.count)
@@ -130,7 +135,8 @@
             #expect(NetlinkMessage.all(in: message(9999, [1, 2, 3, 4])[...]) == [.ignored])
         }
 
-        @Test func `kinds of links are those that the system says`() throws {
+        @Test("The kinds of links match those of the system")
+        func linkKinds() throws {
             let folder = FileManager.default.temporaryDirectory.appending(path: "links-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: folder) }
             for (name, text) in [

@@ -44,7 +44,8 @@ import Testing
         state.status(to: NetworkTarget(host: host))
     }
 
-    @Test func `nothing is reachable without a route, but this machine`() throws {
+    @Test("Without a route, only this machine is reachable")
+    func noRoute() throws {
         let state = try Self.state([])
         #expect(Self.status(state, "example.com") == .unreachable)
         #expect(Self.status(state, "198.51.100.1") == .unreachable)
@@ -52,7 +53,8 @@ import Testing
         #expect(Self.status(NetworkState(), "::1") == .reachable(.loopback))
     }
 
-    @Test func `a default route leads everywhere of its family`() throws {
+    @Test("A default route leads to all addresses of its family")
+    func defaultRoute() throws {
         let state = try Self.state([Self.route("0.0.0.0", 0, by: [2])])
         #expect(Self.status(state, "example.com") == .reachable(.wired))
         #expect(Self.status(state, "198.51.100.1") == .reachable(.wired))
@@ -60,7 +62,8 @@ import Testing
         #expect(Self.status(state, "2001:db8::1") == .unreachable)
     }
 
-    @Test func `a route leads to the addresses that it is for`() throws {
+    @Test("A route leads only to its own addresses")
+    func specificRoute() throws {
         let state = try Self.state([Self.route("198.51.100.128", 25, by: [3])])
         #expect(Self.status(state, "198.51.100.129") == .reachable(.wireless))
         #expect(Self.status(state, "198.51.100.127") == .unreachable)
@@ -69,7 +72,8 @@ import Testing
         #expect(state.status(to: known) == .reachable(.wireless))
     }
 
-    @Test func `the longest prefix decides, and then the lowest metric`() throws {
+    @Test("The longest prefix decides, then the lowest metric")
+    func routeOrder() throws {
         let state = try Self.state([
             Self.route("0.0.0.0", 0, by: [2], metric: 100), Self.route("0.0.0.0", 0, by: [3], metric: 600),
             Self.route("198.51.0.0", 16, by: [3], metric: 900),
@@ -78,7 +82,8 @@ import Testing
         #expect(Self.status(state, "198.51.100.1") == .reachable(.wireless))
     }
 
-    @Test func `links that are down lead nowhere, and the next best route is taken`() throws {
+    @Test("A link that is down leads nowhere, and the next best route is used")
+    func linkDown() throws {
         var state = try Self.state([
             Self.route("0.0.0.0", 0, by: [2], metric: 100), Self.route("0.0.0.0", 0, by: [3], metric: 600),
         ])
@@ -91,7 +96,8 @@ import Testing
         #expect(Self.status(several, "example.com") == .reachable(.wireless))
     }
 
-    @Test func `without an address of the family there is no way`() throws {
+    @Test("Without an address of the family, no route leads anywhere")
+    func noAddress() throws {
         let routes = [try Self.route("::", 0, by: [2]), try Self.route("0.0.0.0", 0, by: [2])]
         #expect(Self.status(try Self.state(routes, addresses: []), "example.com") == .unreachable)
         #expect(
@@ -106,7 +112,8 @@ import Testing
         )
     }
 
-    @Test func `refusals are heeded where everything is routed by them, and not elsewhere`() throws {
+    @Test("A refusing route counts in a table that routes everything, and not elsewhere")
+    func refusals() throws {
         let state = try Self.state([
             Self.route("0.0.0.0", 0, by: [2]), Self.route("203.0.113.0", 24, by: [], kind: .refusal),
             Self.route("198.51.100.0", 24, by: [], kind: .refusal, table: 77),
@@ -115,24 +122,28 @@ import Testing
         #expect(Self.status(state, "198.51.100.9") == .reachable(.wired))
     }
 
-    @Test func `addresses of this machine are reachable whatever is down`() throws {
+    @Test("Addresses of this machine are reachable even if links are down")
+    func ownAddresses() throws {
         var state = try Self.state([Self.route("192.0.2.5", 32, by: [2], kind: .local, table: 255)])
         state.links[2]?.isUp = false
         #expect(Self.status(state, "192.0.2.5") == .reachable(.loopback))
     }
 
-    @Test(arguments: [
+    @Test("Prefixes are compared bit by bit", arguments: [
         ("10.0.0.1", "10.0.0.0", 8, true), ("11.0.0.1", "10.0.0.0", 8, false), ("10.127.0.1", "10.0.0.0", 9, true),
         ("10.128.0.1", "10.0.0.0", 9, false), ("2001:db8::1", "2001:db8::", 32, true),
         ("2001:db9::1", "2001:db8::", 31, true),
         ("1.2.3.4", "1.2.3.4", 32, true), ("1.2.3.5", "1.2.3.4", 32, false),
     ])
-    func `prefixes are compared bit by bit`(text: String, prefix: String, bits: Int, matches: Bool) throws {
+    func prefixes(text: String, prefix: String, bits: Int, matches: Bool) throws {
         #expect(try Self.address(text).matches(Self.address(prefix).bytes, bits: bits) == matches)
     }
 
-    @Test(arguments: ["", "host", "1.2.3", "1.2.3.4.5", "300.1.1.1", ":::", "[::1", "1.2.3.4%eth0", "12345::"])
-    func `what is no address is a name`(text: String) {
+    @Test(
+        "A text that is not an address is a name",
+        arguments: ["", "host", "1.2.3", "1.2.3.4.5", "300.1.1.1", ":::", "[::1", "1.2.3.4%eth0", "12345::"]
+    )
+    func hostNames(text: String) {
         #expect(NetworkAddress(text) == nil)
         #expect(NetworkTarget(host: text) == .anywhere)
     }

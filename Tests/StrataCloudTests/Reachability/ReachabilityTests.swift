@@ -9,7 +9,8 @@ import Testing
 @Suite struct ReachabilityTests {
     private struct Film: OperationPayload {}
 
-    @Test func `folders and this machine are always reachable`() {
+    @Test("Folders and this machine are always reachable")
+    func foldersAndThisMachine() {
         #expect(Reachability.always().status == .reachable(.loopback))
         for host in [
             "localhost", "LOCALHOST.", "minio.localhost", "127.0.0.1", "127.8.9.10", "::1", "[::1]", "0.0.0.0",
@@ -19,7 +20,8 @@ import Testing
         }
     }
 
-    @Test func `every loop begins with the present status`() async {
+    @Test("Every loop begins with the present status")
+    func presentStatus() async {
         let network = ManualReachability(.unreachable)
         for _ in 0..<3 {
             var iterator = network.reachability.changes.makeAsyncIterator()
@@ -27,7 +29,8 @@ import Testing
         }
     }
 
-    @Test func `a slow reader gets the newest status, and nothing that is no change`() async {
+    @Test("A slow reader gets the newest status, and no repetitions")
+    func slowReader() async {
         let network = ManualReachability(.reachable(.wired))
         var iterator = network.reachability.changes.makeAsyncIterator()
         #expect(await iterator.next() == .reachable(.wired))
@@ -42,7 +45,8 @@ import Testing
         #expect(await iterator.next()?.isMetered == true)
     }
 
-    @Test func `loops that have ended are forgotten`() async {
+    @Test("Ended loops are forgotten")
+    func endedLoops() async {
         let network = ManualReachability()
         for _ in 0..<10 {
             for await _ in network.reachability.changes { break }
@@ -53,7 +57,8 @@ import Testing
         withExtendedLifetime(iterator) {}
     }
 
-    @Test func `loops end with what they are about, and with their task`() async {
+    @Test("A loop ends with its subject and with its task")
+    func endOfLoop() async {
         var network: ManualReachability? = ManualReachability()
         let stream = AsyncStream<ReachabilityStatus>.makeStream()
         network?.reachability.addIterator(stream.continuation)
@@ -74,7 +79,8 @@ import Testing
         stream.continuation.finish()
     }
 
-    @Test func `observers hear of changes, and of nothing else`() {
+    @Test("Observers receive changes and nothing else")
+    func observers() {
         let network = ManualReachability(.unreachable)
         let heard = Mutex<[Bool]>([])
         let reachability = network.reachability
@@ -87,7 +93,8 @@ import Testing
         #expect(heard.withLock(\.self) == [true, true, false])
     }
 
-    @Test func `many who set and many who listen end with the same status`() async {
+    @Test("Many writers and many listeners end with the same status")
+    func concurrentUse() async {
         let network = ManualReachability(.unreachable)
         await withTaskGroup { group in
             for index in 0..<8 {
@@ -107,8 +114,8 @@ import Testing
         #expect(network.reachability.status == .reachable(.cellular))
     }
 
-    @Test(.timeLimit(.minutes(1)))
-    func `pipelines wait for the remote, and no wake-up is lost`() async throws {
+    @Test("Pipelines wait for the remote, and no wake-up is lost", .timeLimit(.minutes(1)))
+    func pipelines() async throws {
         let network = ManualReachability(.unreachable)
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let tries = Mutex(0)
@@ -122,7 +129,7 @@ import Testing
             }
             return tries.withLock(\.self) < 3 ? .wait(.network) : .done
         }
-        let log = EventLog(pipeline)
+        let log = EventRecorder(pipeline)
         let id = try await stack.background { context in
             let operation = context.enqueue(Film(), in: "uploads")
             try context.commit()

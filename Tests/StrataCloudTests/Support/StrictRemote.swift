@@ -120,7 +120,7 @@ final class StrictRemote: Remote {
     func opened(by keys: AccountKeys) throws -> [String: String] {
         var tree = tree
         for path in tree.keys where !path.hasSuffix("/") {
-            tree[path] = String(decoding: try SealedWorld.open(bytes(path), .data, keys), as: UTF8.self)
+            tree[path] = String(decoding: try EncryptionFixture.open(bytes(path), .data, keys), as: UTF8.self)
         }
         return tree
     }

@@ -13,7 +13,7 @@ import Testing
         try await stack.background { context in
             [
                 "accounts": try context.count(AccountRecord.all), "nodes": try context.count(CloudNode.all),
-                "remote": try context.count(RemoteNode.all), "accesses": try context.count(CloudAccess.all),
+                "remote": try context.count(RemoteNode.all), "accesses": try context.count(ResourceAccess.all),
                 "marks": try context.count(DownloadMark.all), "tags": try context.count(CloudTag.all),
                 "conflicts": try context.count(CloudConflict.all), "parts": try context.count(PartialUpload.all),
                 "queued": try context.count(QueuedOperation.all), "finished": try context.count(FinishedOperation.all),
@@ -22,18 +22,18 @@ import Testing
         }
     }
 
-    private func fill(_ stage: CloudStage, _ id: String) async throws {
-        try await stage.commit { cloud in
+    private func fill(_ harness: CloudHarness, _ id: String) async throws {
+        try await harness.commit { cloud in
             let note = cloud.context.insert(Note(text: id))
             let node = try cloud.createNode(at: "/f/g/x", content: note.id)
             try cloud.createNode(at: "/y", sections: [.data, .metadata])
             cloud.markNeedsDownload(node, .data)
             try cloud.setTag("t", of: "s", to: Data("v".utf8))
-            cloud.context.insert(CloudConflict(account: id, nodeNumber: node.id.number, section: .data))
+            cloud.context.insert(CloudConflict(account: id, nodeNumber: node.id.rawValue, section: .data))
             cloud.context.insert(
                 PartialUpload(
                     account: id,
-                    node: node.id.number,
+                    node: node.id.rawValue,
                     section: 8,
                     path: "p",
                     contentPrint: "c",
@@ -44,12 +44,13 @@ import Testing
         }
     }
 
-    @Test func `an account that is removed leaves nothing of its own, and nothing of others goes`() async throws {
-        let alice = try await CloudStage()
+    @Test("A removed account leaves nothing of its own, and nothing of other accounts is removed")
+    func removal() async throws {
+        let alice = try await CloudHarness()
         try await fill(alice, "alice")
         try await alice.drain()
         let before = try await counts(alice.stack)
-        let bob = try await CloudStage(StrictRemote(name: "other"), stack: alice.stack, id: "bob")
+        let bob = try await CloudHarness(StrictRemote(name: "other"), stack: alice.stack, id: "bob")
         try await fill(bob, "bob")
         try await bob.drain()
         try await bob.commit { cloud in
@@ -60,7 +61,7 @@ import Testing
         await #expect {
             try await CloudAccount.remove(bob.stack, id: "bob")
         } throws: {
-            ($0 as? CloudError)?.code == .unsentWork
+            ($0 as? CloudError)?.code == .pendingUploads
         }
         #expect(try await bob.stack.background { try $0.count(AccountRecord.all) } == 2)
         try await CloudAccount.remove(bob.stack, id: "bob", discardsUnsent: true)
@@ -78,32 +79,34 @@ import Testing
             ($0 as? CloudError)?.code == .noSuchAccount
         }
         // A new account with the same id starts empty, on any remote.
-        let again = try await CloudStage(StrictRemote(name: "third"), stack: alice.stack, id: "bob")
+        let again = try await CloudHarness(StrictRemote(name: "third"), stack: alice.stack, id: "bob")
         try await again.account.pull()
         #expect(try await again.tree() == [:])
         await again.account.close()
     }
 
-    @Test func `an account that is open is not removed`() async throws {
-        let stage = try await CloudStage()
+    @Test("An open account is not removed")
+    func openAccount() async throws {
+        let harness = try await CloudHarness()
         await #expect {
-            try await CloudAccount.remove(stage.stack, id: "alice")
+            try await CloudAccount.remove(harness.stack, id: "alice")
         } throws: {
             ($0 as? PipelineError)?.code == .alreadyOpen
         }
-        try await stage.commit { _ = try $0.createNode(at: "/x") }
-        try await stage.drain()
-        #expect(stage.remote.tree.keys.sorted() == ["home/", "home/x"])
+        try await harness.commit { _ = try $0.createNode(at: "/x") }
+        try await harness.drain()
+        #expect(harness.remote.tree.keys.sorted() == ["home/", "home/x"])
     }
 
-    @Test func `the files of an account that is removed leave the cache`() async throws {
+    @Test("The files of a removed account leave the cache")
+    func cachedFiles() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let (alice, bob) = try await Self.aliceAndBob(folder)
-        for stage in [alice, bob] {
-            let node = try await stage.commit { try $0.createNode(at: "/x").id }
-            try await stage.drain()
-            try await stage.account.downloads.fetch(node, .data, options: .init(cache: true)).release()
+        for harness in [alice, bob] {
+            let node = try await harness.commit { try $0.createNode(at: "/x").id }
+            try await harness.drain()
+            try await harness.account.downloads.fetch(node, .data, options: .init(cache: true)).release()
         }
         await bob.account.close()
         try await CloudAccount.remove(alice.stack, id: "bob", cacheFolder: folder)
@@ -112,10 +115,10 @@ import Testing
     }
 
     /// Two accounts in one store. Each has a separate remote, and they share a cache.
-    private static func aliceAndBob(_ folder: URL) async throws -> (alice: CloudStage, bob: CloudStage) {
+    private static func aliceAndBob(_ folder: URL) async throws -> (alice: CloudHarness, bob: CloudHarness) {
         let options = CloudOptions(cacheFolder: folder)
-        let alice = try await CloudStage(options: options)
-        let bob = try await CloudStage(StrictRemote(name: "other"), stack: alice.stack, id: "bob", options: options)
+        let alice = try await CloudHarness(options: options)
+        let bob = try await CloudHarness(StrictRemote(name: "other"), stack: alice.stack, id: "bob", options: options)
         return (alice, bob)
     }
 
@@ -127,7 +130,8 @@ import Testing
         }
     }
 
-    @Test func `an object is looked for among the nodes of its account`() async throws {
+    @Test("An object is searched among the nodes of its account")
+    func objectOfNode() async throws {
         let scratch = try ScratchFolder()
         let (alice, bob) = try await Self.aliceAndBob(scratch.file("cache"))
         let note = try await alice.stack.background { context in
@@ -142,7 +146,8 @@ import Testing
         await bob.account.close()
     }
 
-    @Test func `a folder is the same place before it is there`() throws {
+    @Test("A folder remote has the same name before its folder exists")
+    func folderBeforeCreation() throws {
         let scratch = try ScratchFolder()
         let place = scratch.file("later").path
         let before = try FolderRemote(URL(fileURLWithPath: place)).name
@@ -151,15 +156,16 @@ import Testing
         #expect(try FolderRemote(scratch.file("other")).name != before)
     }
 
-    @Test func `an account that is removed leaves nothing of what has arrived of its downloads`() async throws {
+    @Test("A removed account leaves no partial downloads")
+    func partialDownloads() async throws {
         let scratch = try ScratchFolder()
         let folder = scratch.file("cache")
         let (alice, bob) = try await Self.aliceAndBob(folder)
         let partial = Downloads.partials(in: folder)
-        for stage in [alice, bob] {
+        for harness in [alice, bob] {
             // One partial file belongs to an interrupted download. The other had arrived when its process ended.
-            try stage.account.downloads.partialFile("1-8-opened", "v").append(Data("secret".utf8))
-            let whole = try stage.account.downloads.partialFile("2-8-opened", "v")
+            try harness.account.downloads.partialFile("1-8-opened", "v").append(Data("secret".utf8))
+            let whole = try harness.account.downloads.partialFile("2-8-opened", "v")
             try whole.append(Data("secret".utf8))
             _ = try whole.finish()
         }
@@ -174,45 +180,47 @@ import Testing
         await alice.account.close()
     }
 
-    @Test func `an account whose removal was broken off is not opened, and removed by the next call`() async throws {
+    @Test("An account whose removal was interrupted is not opened, and the next call removes it")
+    func interruptedRemoval() async throws {
         let scratch = try ScratchFolder()
         let folder = scratch.file("cache")
-        let stage = try await CloudStage(options: CloudOptions(cacheFolder: folder))
-        try await fill(stage, "alice")
-        await stage.account.close()
+        let harness = try await CloudHarness(options: CloudOptions(cacheFolder: folder))
+        try await fill(harness, "alice")
+        await harness.account.close()
         // The removal fails because this file is not a database.
         let files = Downloads.files(in: folder)
         try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
         try Data(repeating: 7, count: 4096).write(to: files.appending(path: "index.sqlite"))
-        await Self.expect(.unsentWork) { try await CloudAccount.remove(stage.stack, id: "alice", cacheFolder: folder) }
+        await Self.expect(.pendingUploads) { try await CloudAccount.remove(harness.stack, id: "alice", cacheFolder: folder) }
         await Self.expect(.cacheDamaged) {
-            try await CloudAccount.remove(stage.stack, id: "alice", discardsUnsent: true, cacheFolder: folder)
+            try await CloudAccount.remove(harness.stack, id: "alice", discardsUnsent: true, cacheFolder: folder)
         }
         await Self.expect(.removalUnfinished) {
-            _ = try await CloudStage(stage.remote, stack: stage.stack, options: CloudOptions(cacheFolder: folder))
+            _ = try await CloudHarness(harness.remote, stack: harness.stack, options: CloudOptions(cacheFolder: folder))
         }
         await Self.expect(.removalUnfinished) {
-            _ = try await stage.stack.background { try $0.cloud(accountID: "alice").account }
+            _ = try await harness.stack.background { try $0.cloud(accountID: "alice").account }
         }
         try FileManager.default.removeItem(at: files)
-        try await CloudAccount.remove(stage.stack, id: "alice", cacheFolder: folder)
-        let counts = try await counts(stage.stack)
+        try await CloudAccount.remove(harness.stack, id: "alice", cacheFolder: folder)
+        let counts = try await counts(harness.stack)
         #expect(counts.values.allSatisfy { $0 == 0 }, "\(counts)")
-        let again = try await CloudStage(
+        let again = try await CloudHarness(
             StrictRemote(name: "other"),
-            stack: stage.stack,
+            stack: harness.stack,
             options: CloudOptions(cacheFolder: folder)
         )
         #expect(try await again.tree() == [:])
         await again.account.close()
     }
 
-    @Test func `accounts that come and go leave nobody behind who listens to commits`() async throws {
-        let stage = try await CloudStage()
-        await stage.account.close()
-        let stack = stage.stack
+    @Test("Accounts that are opened and closed leave no observer of commits")
+    func observersOfCommits() async throws {
+        let harness = try await CloudHarness()
+        await harness.account.close()
+        let stack = harness.stack
         for _ in 0..<200 {
-            let again = try await CloudStage(stage.remote, stack: stack)
+            let again = try await CloudHarness(harness.remote, stack: stack)
             await again.account.close()
         }
         // A closed account releases its last listeners when its tasks have ended.

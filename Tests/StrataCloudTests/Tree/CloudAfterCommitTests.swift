@@ -30,7 +30,7 @@ import Testing
         let account = Mutex<CloudAccount?>(nil)
     }
 
-    private struct World {
+    private struct Fixture {
         let stack: ContextStack
         let account: CloudAccount
         let scratch = DownloadTests.Scratch()
@@ -61,19 +61,21 @@ import Testing
         return try String(contentsOf: file.file, encoding: .utf8)
     }
 
-    @Test func `what a pull has found is downloaded after its commit`() async throws {
+    @Test("New files of a pull are downloaded after its commit")
+    func downloadAfterPull() async throws {
         let handler = Handler { node, cloud, handler in
             let id = node.id
             try cloud.afterCommit { account in handler.note(try await Self.fetch(id, account)) }
         }
-        let world = try await World(handler, files: 20)
-        try await world.account.pull()
-        try await world.account.waitUntilIdle()
+        let fixture = try await Fixture(handler, files: 20)
+        try await fixture.account.pull()
+        try await fixture.account.waitUntilIdle()
         #expect(handler.log.withLock { $0.sorted() } == (0..<20).map { "text \($0)" }.sorted())
-        try await world.close()
+        try await fixture.close()
     }
 
-    @Test func `a block that is run again counts once, and one that throws does not count`() async throws {
+    @Test("A repeated block counts once, and a block that throws does not count")
+    func repeatedBlock() async throws {
         let (isFirst, isRefused) = (Once(), Once())
         let handler = Handler { node, cloud, handler in
             let path = node.path
@@ -83,16 +85,17 @@ import Testing
             // This error occurs if another context has made and deleted the same object meanwhile.
             throw StrataError(.conflict, "Another context has changed the same meanwhile.")
         }
-        let world = try await World(handler, files: 1)
-        await #expect(throws: CancellationError.self) { try await world.account.pull() }
-        #expect(try await world.account.pull().new == 1)
-        try await world.account.waitUntilIdle()
+        let fixture = try await Fixture(handler, files: 1)
+        await #expect(throws: CancellationError.self) { try await fixture.account.pull() }
+        #expect(try await fixture.account.pull().new == 1)
+        try await fixture.account.waitUntilIdle()
         #expect(!isFirst())
         #expect(handler.log.withLock { $0 } == ["/f0"])
-        try await world.close()
+        try await fixture.close()
     }
 
-    @Test func `what is asked for within the block is told that it is not committed yet`() async throws {
+    @Test("A request inside the block gets an error that the node is not committed yet")
+    func requestBeforeCommit() async throws {
         let (errors, isThrown) = AsyncStream.makeStream(of: (any Error)?.self)
         let opened = Opened()
         let handler = Handler { node, _, _ in
@@ -104,21 +107,22 @@ import Testing
                 } catch { isThrown.yield(error) }
             }
         }
-        let world = try await World(handler, files: 1)
-        opened.account.withLock { $0 = world.account }
-        try await world.account.pull()
+        let fixture = try await Fixture(handler, files: 1)
+        opened.account.withLock { $0 = fixture.account }
+        try await fixture.account.pull()
         opened.account.withLock { $0 = nil }
         var thrown = errors.makeAsyncIterator()
         let error = await thrown.next() as? CloudError
         #expect(error?.code == .noSuchNode)
         #expect(error?.message.contains("not committed yet") ?? false)
         #expect(error?.message.contains("afterCommit") ?? false)
-        try await world.close()
+        try await fixture.close()
     }
 
-    @Test func `a context of an account that is not open refuses it, and a closed account cancels it`() async throws {
-        let world = try await World(Handler { _, _, _ in }, files: 0)
-        try await world.stack.background { context in
+    @Test("A context of an account that is not open refuses it, and a closed account cancels it")
+    func closedAccount() async throws {
+        let fixture = try await Fixture(Handler { _, _, _ in }, files: 0)
+        try await fixture.stack.background { context in
             let error = #expect(throws: CloudError.self) {
                 try context.cloud(accountID: "alice").afterCommit { _ in }
             }
@@ -126,7 +130,7 @@ import Testing
         }
         let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
         let (ended, hasEnded) = AsyncStream.makeStream(of: Bool.self)
-        try await world.account.commit { cloud in
+        try await fixture.account.commit { cloud in
             try cloud.afterCommit { _ in
                 hasBegun.yield()
                 await Gate().wait()
@@ -134,19 +138,20 @@ import Testing
             }
         }
         for await _ in begun { break }
-        await world.account.close()
+        await fixture.account.close()
         var answers = ended.makeAsyncIterator()
         #expect(await answers.next() == true)
-        try await world.stack.close()
+        try await fixture.stack.close()
     }
 
-    @Test func `what it throws is no failure of the commit`() async throws {
+    @Test("An error of the body is not an error of the commit")
+    func thrownError() async throws {
         let handler = Handler { _, cloud, _ in
             try cloud.afterCommit { _ in throw RemoteError(.forbidden, "No.") }
         }
-        let world = try await World(handler, files: 1)
-        #expect(try await world.account.pull().new == 1)
-        try await world.account.waitUntilIdle()
-        try await world.close()
+        let fixture = try await Fixture(handler, files: 1)
+        #expect(try await fixture.account.pull().new == 1)
+        try await fixture.account.waitUntilIdle()
+        try await fixture.close()
     }
 }

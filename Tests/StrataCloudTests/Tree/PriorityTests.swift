@@ -6,8 +6,8 @@ import Testing
 
 /// The operations of a new node have the priority that the application has requested.
 @Suite struct PriorityTests {
-    private func priorities(_ stage: CloudStage) async throws -> [String: [Int]] {
-        try await stage.read { cloud in
+    private func priorities(_ harness: CloudHarness) async throws -> [String: [Int]] {
+        try await harness.read { cloud in
             var priorities: [String: [Int]] = [:]
             try cloud.walk(cloud.root()) { node, _ in
                 priorities["\(node.path)"] = try cloud.operations(for: node).map(\.priority)
@@ -17,12 +17,15 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true])
-    func `the priority of a new node is that of its operations, and of those of the folders that are made for it`(
+    @Test(
+        "The priority of a new node applies to its operations and to those of the folders created for it",
+        arguments: [false, true]
+    )
+    func newNode(
         isLinked: Bool
     ) async throws {
-        let stage = try await CloudStage(StrictRemote(RemoteCapabilities(keepsRecords: true, isLocal: true)))
-        try await stage.commit { cloud in
+        let harness = try await CloudHarness(StrictRemote(RemoteCapabilities(keepsRecords: true, isLocal: true)))
+        try await harness.commit { cloud in
             try cloud.createFolder(at: "/old")
             if isLinked {
                 let note = cloud.context.insert(Note(text: "urgent"))
@@ -34,11 +37,11 @@ import Testing
             try cloud.createNode(at: "/g/plain")
         }
         #expect(
-            try await priorities(stage) == [
+            try await priorities(harness) == [
                 "/old": [0], "/old/new": [7], "/old/new/f": [7], "/old/new/f/n": [7, 7], "/g": [3], "/g/h": [3],
                 "/g/plain": [0, 0],
             ]
         )
-        await stage.account.close()
+        await harness.account.close()
     }
 }

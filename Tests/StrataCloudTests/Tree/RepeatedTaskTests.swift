@@ -19,26 +19,28 @@ import Testing
         }
     }
 
-    @Test func `who asks while a run is under way gets one behind it`() async throws {
+    @Test("A request during a run causes one more run")
+    func requestDuringRun() async throws {
         let (task, runs) = (RepeatedTask(), Runs())
         task.ask(runs.body)
         while runs.count == 0 { await Task.yield() }
         for _ in 0..<3 { task.ask(runs.body) }
         runs.opener.yield()
         runs.opener.yield()
-        await task.settle()
+        await task.waitUntilIdle()
         #expect(runs.count == 2)
     }
 
-    @Test func `one that was stopped is settled, and begins no more`() async throws {
+    @Test("A stopped task has ended, and does not run again")
+    func stopped() async throws {
         let (task, runs) = (RepeatedTask(), Runs())
         task.ask(runs.body)
         while runs.count == 0 { await Task.yield() }
         task.ask(runs.body)
         await task.stop()
-        await task.settle()
+        await task.waitUntilIdle()
         task.ask(runs.body)
-        await task.settle()
+        await task.waitUntilIdle()
         #expect(runs.count == 1)
         runs.opener.finish()
     }

@@ -10,11 +10,11 @@ extension CloudAccount {
             try body(context.cloud(self))
             try context.commit()
         }
-        push.resume()
+        uploads.resume()
         while try await stack.background({ try $0.count(QueuedOperation.where { $0.status != .failed }) }) > 0 {
-            await push.settle()
+            await uploads.waitForPasses()
         }
-        push.suspend()
+        uploads.suspend()
         let failures = try await stack.background { context in
             try context.fetch(QueuedOperation.all).flatMap { $0.failures.list.map(\.message) }
         }

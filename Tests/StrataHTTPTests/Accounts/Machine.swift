@@ -63,10 +63,10 @@ struct Machine {
     /// - Returns: the constraints that operations wait for, and the errors of attempts.
     @discardableResult
     func push() async throws -> (waiting: [String], failures: [String]) {
-        account.push.resume()
-        defer { account.push.suspend() }
+        account.uploads.resume()
+        defer { account.uploads.suspend() }
         for _ in 0..<5_000 {
-            await account.push.settle()
+            await account.uploads.waitForPasses()
             let left = try await stack.background { context in
                 try context.fetch(QueuedOperation.all).filter {
                     $0.status == .pending || $0.status == .active || $0.status == .held && $0.constraint == nil

@@ -15,7 +15,8 @@ import Testing
         return (first, second, server)
     }
 
-    @Test(arguments: ["two", "longer"]) func `what others have edited arrives, and no file comes back`(text: String)
+    @Test("Remote edits arrive, and no file comes back", arguments: ["two", "longer"])
+    func remoteEdits(text: String)
         async throws
     {
         let collection = ScriptedCollection(.time)
@@ -40,7 +41,8 @@ import Testing
         #expect(server.requests.allSatisfy { $0.headers["if-match"]?.contains("strata-time") != true })
     }
 
-    @Test func `two who edit the same file have a conflict`() async throws {
+    @Test("Two machines that edit the same file have a conflict")
+    func conflictingEdits() async throws {
         let collection = ScriptedCollection(.time)
         let (first, second, server) = try await machines(collection)
         collection.wait(seconds: 1)
@@ -52,7 +54,8 @@ import Testing
         _ = server
     }
 
-    @Test func `a file that others have edited is not deleted`() async throws {
+    @Test("A file that others have edited is not deleted")
+    func editedNotDeleted() async throws {
         let collection = ScriptedCollection(.time)
         let (first, second, server) = try await machines(collection)
         collection.wait(seconds: 1)
@@ -64,7 +67,8 @@ import Testing
         _ = server
     }
 
-    @Test func `a file of the same size and time is not the one that is gone`() async throws {
+    @Test("A file with the same size and time is not mistaken for a deleted one")
+    func sameSizeAndTime() async throws {
         let collection = ScriptedCollection(.time)
         let (first, second, server) = try await machines(collection)
         collection.write("/home/n", nil)
@@ -75,7 +79,8 @@ import Testing
         _ = server
     }
 
-    @Test func `reading, copying and moving keep to the version`() async throws {
+    @Test("Reads, copies and moves respect the version")
+    func otherOperations() async throws {
         let collection = ScriptedCollection(.time)
         let server = try await collection.server()
         let remote = try server.remote()
@@ -96,7 +101,8 @@ import Testing
         #expect(try await remote.delete(key, isFolder: false, if: .matches(second)))
     }
 
-    @Test func `a server that gives neither versions nor times is refused`() async throws {
+    @Test("A server without versions and times is refused")
+    func noVersionsNoTimes() async throws {
         let server = try await ScriptedCollection([]).server()
         let error = await failure { try await server.remote().capabilities() }
         #expect(error?.code == .misconfigured)
@@ -106,7 +112,8 @@ import Testing
         try await machine.close()
     }
 
-    @Test func `a server that gives versions and no times is taken`() async throws {
+    @Test("A server with versions and without times is accepted")
+    func versionsWithoutTimes() async throws {
         let collection = ScriptedCollection(.eTag)
         let (first, second, server) = try await machines(collection)
         try await first.write("/n", "two")

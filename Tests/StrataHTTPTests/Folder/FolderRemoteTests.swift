@@ -13,7 +13,8 @@ import Testing
 
     private func path(_ name: String) -> String { root.appending(path: name).path }
 
-    @Test func `versions of writes of one size within a moment differ, in all processes`() async throws {
+    @Test("Versions of quick writes of the same size differ, in all processes")
+    func quickWrites() async throws {
         let key = RemoteKey(["a"])
         let fast = try FolderRemote(root, isDurable: false)
         var versions: Set<ETag> = []
@@ -24,7 +25,8 @@ import Testing
         }
     }
 
-    @Test func `what another program writes in place is another version`() async throws {
+    @Test("A write in place by another program gives another version")
+    func writeInPlace() async throws {
         let key = RemoteKey(["a"])
         let tag = try #require(try await remote.put("old", at: key).eTag)
         let handle = try FileHandle(forWritingTo: root.appending(path: "a"))
@@ -35,14 +37,16 @@ import Testing
         #expect(try await remote.text(key) == "new")
     }
 
-    @Test func `a version survives a move, a change of rights and a restart`() async throws {
+    @Test("A version survives a move, a change of permissions and a restart")
+    func stableVersion() async throws {
         let tag = try await remote.put("a", at: RemoteKey(["a"])).eTag
         try await remote.move(RemoteKey(["a"]), to: RemoteKey(["b"]), isFolder: false)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path("b"))
         #expect(try await FolderRemote(root).head(RemoteKey(["b"]))?.eTag == tag)
     }
 
-    @Test func `symbolic links are neither seen nor followed nor replaced`() async throws {
+    @Test("Symbolic links are not listed, followed or replaced")
+    func symbolicLinks() async throws {
         let outside = try Scratch.folder("outside")
         try Data("secret".utf8).write(to: outside.appending(path: "file"))
         let manager = FileManager.default
@@ -75,7 +79,8 @@ import Testing
         #expect(try manager.contentsOfDirectory(atPath: outside.path) == ["file"])
     }
 
-    @Test func `pipes are neither seen nor waited for`() async throws {
+    @Test("Pipes are not listed, and do not block")
+    func pipes() async throws {
         #expect(mkfifo(path("pipe"), 0o600) == 0)
         let key = RemoteKey(["pipe"])
         #expect(try await remote.all(.root).isEmpty)
@@ -83,7 +88,8 @@ import Testing
         await expect(.occupied) { try await remote.put("x", at: key) }
     }
 
-    @Test func `the hidden folder is nobody's key`() async throws {
+    @Test("The hidden folder is not accessible by any key")
+    func hiddenFolder() async throws {
         let work = try #require(RemoteKey(found: [".%strata"]))
         await expect(.invalidKey) { try await remote.put("x", at: work) }
         await expect(.invalidKey) { try await remote.put("x", at: work.appending("x")) }
@@ -92,7 +98,8 @@ import Testing
         await expect(.invalidKey) { try await remote.delete(work.appending("lock"), isFolder: false, if: .none) }
     }
 
-    @Test func `what was left half written is swept, and what is being written is not`() async throws {
+    @Test("Half-written files are swept, and files that are being written are not")
+    func sweep() async throws {
         let new = root.appending(path: ".%strata/new")
         try Data("left".utf8).write(to: new.appending(path: "left"))
         let (begun, beginning) = AsyncStream.makeStream(of: Void.self)
@@ -113,7 +120,8 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: new.path).isEmpty)
     }
 
-    @Test func `uploads go on after a restart`() async throws {
+    @Test("Uploads continue after a restart")
+    func resumedUploads() async throws {
         let key = RemoteKey(["a"])
         let upload = try await remote.beginUpload(key, mark: nil, mediaType: nil)
         let first = try await remote.uploadPart(RemoteBody(Data("one".utf8)), number: 1, of: upload, at: key)
@@ -124,8 +132,8 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: path(".%strata/uploads")).isEmpty)
     }
 
-    @Test(arguments: ["", "..", "../..", "/etc", "not an id"])
-    func `an upload's id leads nowhere else`(id: String) async throws {
+    @Test("An upload's id gives no access to other files", arguments: ["", "..", "../..", "/etc", "not an id"])
+    func uploadID(id: String) async throws {
         let key = RemoteKey(["a"])
         await expect(.uploadGone) { try await remote.uploadPart(RemoteBody(Data()), number: 1, of: id, at: key) }
         await expect(.uploadGone) { try await remote.completeUpload(id, parts: [], at: key, if: .none) }
@@ -133,7 +141,8 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: path(".%strata/uploads")))
     }
 
-    @Test func `a folder that is gone is unreachable and is not made again`() async throws {
+    @Test("A missing folder is unreachable, and is not created again")
+    func missingFolder() async throws {
         try FileManager.default.removeItem(at: root)
         await expect(.unreachable) { try await remote.put("x", at: RemoteKey(["a"])) }
         await expect(.unreachable) { try await remote.head(RemoteKey(["a"])) }
@@ -143,7 +152,8 @@ import Testing
         await expect(.misconfigured) { try FolderRemote(root) }
     }
 
-    @Test func `a file that changes while it is read is damaged, and one that is replaced is not`() async throws {
+    @Test("A file that changes during a read is damaged, and a file that is replaced is not")
+    func changedDuringRead() async throws {
         let key = RemoteKey(["a"])
         let content = bytes(1 << 20)
         _ = try await remote.put(RemoteBody(content), at: key, if: .none)
@@ -159,7 +169,8 @@ import Testing
         await expect(.damagedContent) { for try await _ in changed.chunks {} }
     }
 
-    @Test func `two remotes on one folder do not lose each other's updates`() async throws {
+    @Test("Two remotes on one folder do not lose each other's updates")
+    func twoRemotes() async throws {
         let other = try FolderRemote(root, isDurable: false)
         let key = RemoteKey(["counter"])
         try await remote.put("0", at: key)

@@ -4,7 +4,8 @@ import Testing
 /// The example `mirror` and a server that breaks all connections: a real process, real connections, and a kill in
 /// between.
 @Suite struct MirrorOutageTests {
-    @Test func `two thousand files ask a server that breaks all connections seldom, also after a kill`() async throws {
+    @Test("Two thousand files cause few requests to a server that breaks all connections, also after a kill")
+    func fewRequests() async throws {
         let server = try await BreakingServer(.closedAtOnce)
         let root = try Scratch.folder("outage")
         let folder = root.appending(path: "a")

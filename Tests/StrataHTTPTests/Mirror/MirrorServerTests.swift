@@ -68,7 +68,8 @@ import Testing
         )
     }
 
-    @Test func `two folders and a bucket`() async throws {
+    @Test("Two folders are mirrored through a bucket")
+    func bucket() async throws {
         let server = try await Servers.shared.ministack()
         try await Buckets.shared.make(on: server.port)
         try await meet([
@@ -77,12 +78,14 @@ import Testing
         ])
     }
 
-    @Test(arguments: RemoteCase.webDAV) func `two folders and a collection`(kind: RemoteCase) async throws {
+    @Test("Two folders are mirrored through a WebDAV collection", arguments: RemoteCase.webDAV)
+    func collection(kind: RemoteCase) async throws {
         let server = try await kind.server()
         try await meet(["webdav://127.0.0.1:\(server.port)/\(try RemoteCase.makeCollection(server))"])
     }
 
-    @Test func `an authority of one's own is trusted where it was named`() async throws {
+    @Test("A custom certificate authority is trusted if it is named")
+    func certificateAuthority() async throws {
         let (authority, context) = try await TransportSecurityTests.certificates()
         let server = try await ScriptedServer(tls: context) { _ in ScriptedServer.Step.answer(401) }
         let root = try Scratch.folder("trusted")

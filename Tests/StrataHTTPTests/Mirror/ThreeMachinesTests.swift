@@ -13,9 +13,9 @@ import Testing
         ProcessInfo.processInfo.environment["STRATA_MACHINES_REMOTE"].map { $0 == "\(remote)" } ?? true
     }
 
-    @Test(arguments: remotes)
-    func `three machines end equal, and nothing is lost that no one has deleted`(_ remote: RemoteCase) async throws {
-        let place = try await MirroredPlace(remote)
+    @Test("Three machines end equal, and only deleted content is gone", arguments: remotes)
+    func equalMachines(_ remote: RemoteCase) async throws {
+        let place = try await MirroredRemote(remote)
         let environment = ProcessInfo.processInfo.environment
         let seconds =
             environment["STRATA_MACHINES_SECONDS"].flatMap { Double($0) } ?? (environment["CI"] == nil ? 6 : 20)
@@ -56,7 +56,7 @@ import Testing
 }
 
 /// A remote, in the form in which a command line names it.
-private struct MirroredPlace {
+private struct MirroredRemote {
     let arguments: [String]
     /// The names of the objects at its top level.
     let names: @Sendable () async throws -> [String]

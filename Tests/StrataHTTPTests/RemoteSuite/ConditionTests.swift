@@ -3,7 +3,8 @@ import StrataCloud
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct ConditionTests {
-    @Test(arguments: RemoteCase.all) func `the remote says what it checks`(kind: RemoteCase) async throws {
+    @Test("The remote states the conditions that it checks", arguments: RemoteCase.all)
+    func supportedConditions(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         let capabilities = try await remote.capabilities()
         #expect(capabilities.isLocal)
@@ -12,7 +13,8 @@ import Testing
         #expect(try await remote.all(.root).isEmpty)
     }
 
-    @Test(arguments: RemoteCase.all) func `what is there is not put where nothing is to be`(kind: RemoteCase)
+    @Test("An existing object is not replaced by a write that requires a free key", arguments: RemoteCase.all)
+    func createOnly(kind: RemoteCase)
         async throws
     {
         let remote = try await kind.make()
@@ -26,7 +28,8 @@ import Testing
         #expect(try await remote.text(key) == "second")
     }
 
-    @Test(arguments: RemoteCase.all) func `only the version that was meant is replaced`(kind: RemoteCase) async throws {
+    @Test("Only the intended version is replaced", arguments: RemoteCase.all)
+    func replaceOnlyVersion(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         let key = RemoteKey(["a"])
         await expect(.conditionFailed) { try await remote.put("x", at: key, if: .matches(ETag("none"))) }
@@ -39,7 +42,8 @@ import Testing
         #expect(try await remote.text(key) == "third")
     }
 
-    @Test(arguments: RemoteCase.all) func `only the version that was meant is deleted`(kind: RemoteCase) async throws {
+    @Test("Only the intended version is deleted", arguments: RemoteCase.all)
+    func deleteOnlyVersion(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         let key = RemoteKey(["a"])
         let first = try #require(try await remote.put("first", at: key).eTag)
@@ -50,7 +54,8 @@ import Testing
         #expect(try await remote.head(key) == nil)
     }
 
-    @Test(arguments: RemoteCase.atomic) func `of many who write what is not there one wins`(kind: RemoteCase)
+    @Test("Of many concurrent creates of one key, one succeeds", arguments: RemoteCase.atomic)
+    func concurrentCreates(kind: RemoteCase)
         async throws
     {
         let remote = try await kind.make()
@@ -63,7 +68,8 @@ import Testing
         }
     }
 
-    @Test(arguments: RemoteCase.atomic) func `of many who replace one version one wins`(kind: RemoteCase) async throws {
+    @Test("Of many concurrent replacements of one version, one succeeds", arguments: RemoteCase.atomic)
+    func concurrentReplaces(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         guard try await remote.capabilities().checksVersions else { return }
         let key = RemoteKey(["a"])

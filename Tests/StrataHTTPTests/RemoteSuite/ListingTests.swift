@@ -3,7 +3,8 @@ import StrataCloud
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ListingTests {
-    @Test(arguments: RemoteCase.all) func `a folder lists what is directly in it`(kind: RemoteCase) async throws {
+    @Test("A folder lists its direct children", arguments: RemoteCase.all)
+    func directChildren(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         let keys = [["a"], ["b", "c"], ["b", "d", "e"], ["bb"]].map { RemoteKey($0) }
         for folder in [["b"], ["b", "d"], ["empty"]] { try await remote.createFolder(RemoteKey(folder)) }
@@ -27,8 +28,11 @@ import Testing
         #expect(try await remote.all(RemoteKey(["b"]), isRecursive: true).map(\.key.path) == ["b/c", "b/d", "b/d/e"])
     }
 
-    @Test(arguments: [RemoteCase.folder, .ministack, .lighttpd, .apache])
-    func `more than a thousand objects are listed, once each`(kind: RemoteCase) async throws {
+    @Test(
+        "More than a thousand objects are listed, each once",
+        arguments: [RemoteCase.folder, .ministack, .lighttpd, .apache]
+    )
+    func manyObjects(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         let folder = RemoteKey(["many"])
         try await remote.createFolder(folder)
@@ -59,7 +63,8 @@ import Testing
         String(repeating: "x", count: 200), String(repeating: "ä", count: 100), "-", "_", "^", "`",
     ]
 
-    @Test(arguments: RemoteCase.all) func `names of all kinds come back as they were`(kind: RemoteCase) async throws {
+    @Test("Names of all kinds survive a round trip", arguments: RemoteCase.all)
+    func namesOfAllKinds(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         let folder = RemoteKey(["odd names & more"])
         try await remote.createFolder(folder)
@@ -84,7 +89,8 @@ import Testing
         #expect(try await remote.delete(folder, isFolder: true, if: .none))
     }
 
-    @Test(arguments: RemoteCase.all) func `folders have names of all kinds`(kind: RemoteCase) async throws {
+    @Test("Folders have names of all kinds", arguments: RemoteCase.all)
+    func folderNames(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         for name in ["a b", "ä+%&", "?#", ".x"] {
             let folder = RemoteKey([name])
@@ -95,7 +101,8 @@ import Testing
         #expect(try await remote.all(.root).count == 4)
     }
 
-    @Test(arguments: RemoteCase.all) func `names that are too long, or none, are refused`(kind: RemoteCase) async throws
+    @Test("Names that are too long or empty are refused", arguments: RemoteCase.all)
+    func invalidNames(kind: RemoteCase) async throws
     {
         let remote = try await kind.make()
         let long = RemoteKey([String(repeating: "x", count: 1100)])

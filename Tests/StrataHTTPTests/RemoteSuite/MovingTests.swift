@@ -3,7 +3,8 @@ import StrataCloud
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct MovingTests {
-    @Test(arguments: RemoteCase.all) func `a copy takes no place and leaves the source`(kind: RemoteCase) async throws {
+    @Test("A copy replaces no object and leaves its source", arguments: RemoteCase.all)
+    func copyKeepsSource(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         let (source, target) = (RemoteKey(["the source +%ä"]), RemoteKey(["the target +%ä"]))
         await expect(.notFound) { try await remote.copy(source, to: target, version: nil) }
@@ -22,7 +23,8 @@ import Testing
         await expect(.parentMissing) { try await remote.copy(source, to: RemoteKey(["no", "where"]), version: nil) }
     }
 
-    @Test(arguments: RemoteCase.s3) func `a copy has the mark of its source`(kind: RemoteCase) async throws {
+    @Test("A copy has the mark of its source", arguments: RemoteCase.s3)
+    func copiedMark(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         var body = RemoteBody(Data("content".utf8))
         body.mark = "a mark"
@@ -31,7 +33,8 @@ import Testing
         #expect(try await remote.head(RemoteKey(["b"]))?.mark == "a mark")
     }
 
-    @Test(arguments: RemoteCase.all) func `a move takes no place and leaves nothing`(kind: RemoteCase) async throws {
+    @Test("A move replaces no object and leaves none", arguments: RemoteCase.all)
+    func moveLeavesNothing(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         let (source, target) = (RemoteKey(["the source"]), RemoteKey(["the target"]))
         guard try await remote.capabilities().moves else {
@@ -52,7 +55,8 @@ import Testing
         await expect(.notFound) { try await remote.move(source, to: RemoteKey(["x"]), isFolder: true) }
     }
 
-    @Test(arguments: RemoteCase.all) func `a folder is moved with what is in it`(kind: RemoteCase) async throws {
+    @Test("A folder is moved with its content", arguments: RemoteCase.all)
+    func folderWithContent(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         guard try await remote.capabilities().moves else { return }
         let (source, target) = (RemoteKey(["source ä"]), RemoteKey(["target ü"]))

@@ -3,7 +3,8 @@ import StrataCloud
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct ReadingTests {
-    @Test(arguments: RemoteCase.all) func `what is put is there`(kind: RemoteCase) async throws {
+    @Test("A written object can be read", arguments: RemoteCase.all)
+    func writtenObject(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         let key = RemoteKey(["a.txt"])
         #expect(try await remote.head(key) == nil)
@@ -18,7 +19,8 @@ import Testing
         #expect(download.object.eTag == put.eTag && download.object.size == 5 && download.range == 0..<5)
     }
 
-    @Test(arguments: RemoteCase.all) func `what is not there is not found`(kind: RemoteCase) async throws {
+    @Test("A missing object is not found", arguments: RemoteCase.all)
+    func missingObject(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         let key = RemoteKey(["nothing"])
         #expect(try await remote.head(key) == nil)
@@ -30,7 +32,8 @@ import Testing
         #expect(try await !remote.delete(key, isFolder: true, if: .none))
     }
 
-    @Test(arguments: RemoteCase.all) func `an empty object is one`(kind: RemoteCase) async throws {
+    @Test("An empty object exists", arguments: RemoteCase.all)
+    func emptyObject(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         let key = RemoteKey(["empty"])
         #expect(try await remote.put("", at: key).size == 0)
@@ -41,7 +44,8 @@ import Testing
         #expect(try await remote.all(.root).map(\.key) == [key])
     }
 
-    @Test(arguments: RemoteCase.all) func `ranges end at the end`(kind: RemoteCase) async throws {
+    @Test("Ranges end at the end of the object", arguments: RemoteCase.all)
+    func rangesAtTheEnd(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         let key = RemoteKey(["digits"])
         let put = try await remote.put("0123456789", at: key)
@@ -59,7 +63,8 @@ import Testing
         }
     }
 
-    @Test(arguments: RemoteCase.all) func `another version than was asked for is not read`(kind: RemoteCase)
+    @Test("Another version than the requested one is not read", arguments: RemoteCase.all)
+    func otherVersion(kind: RemoteCase)
         async throws
     {
         let remote = try await kind.make()
@@ -74,7 +79,8 @@ import Testing
         #expect(try await remote.text(key, range: 1..<3, if: .matches(second)) == "th")
     }
 
-    @Test(arguments: RemoteCase.all) func `megabytes come and go in bounded chunks`(kind: RemoteCase) async throws {
+    @Test("Megabytes are transferred in bounded chunks", arguments: RemoteCase.all)
+    func megabytes(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         let key = RemoteKey(["large"])
         let content = bytes(9 << 20, seed: 7)
@@ -94,7 +100,8 @@ import Testing
         #expect(try await remote.data(key, range: range) == content[1_234_567..<5_234_567])
     }
 
-    @Test(arguments: RemoteCase.all) func `a download that nobody reads on leaves the remote usable`(kind: RemoteCase)
+    @Test("An abandoned download leaves the remote usable", arguments: RemoteCase.all)
+    func abandonedDownload(kind: RemoteCase)
         async throws
     {
         let remote = try await kind.make()

@@ -19,7 +19,7 @@ import Testing
                 remote: remote,
                 handler: Sections(),
                 options: CloudOptions(
-                    sealing: isEncrypted ? ContentSealing(key) : nil,
+                    encryption: isEncrypted ? ContentEncryption(key) : nil,
                     pull: PullPolicy(interval: nil, removalLimit: nil),
                     cacheFolder: try Scratch.folder("cache"),
                     isSuspended: true
@@ -67,7 +67,8 @@ import Testing
         return (remote, first, try await Machine(remote, isEncrypted: isEncrypted, key))
     }
 
-    @Test(arguments: RemoteCase.all, [false, true]) func `a file that gets a child keeps its content`(
+    @Test("A file that gets a child keeps its content", arguments: RemoteCase.all, [false, true])
+    func fileGetsChild(
         kind: RemoteCase,
         isEncrypted: Bool
     ) async throws {
@@ -96,7 +97,8 @@ import Testing
         for machine in [first, second] { try await machine.close() }
     }
 
-    @Test(arguments: RemoteCase.all, [false, true]) func `they go where files and folders go`(
+    @Test("Sections follow their files and folders", arguments: RemoteCase.all, [false, true])
+    func sectionsFollowNodes(
         kind: RemoteCase,
         isEncrypted: Bool
     ) async throws {

@@ -4,7 +4,8 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct WritingTests {
-    @Test(arguments: RemoteCase.all) func `every write of other content is another version`(kind: RemoteCase)
+    @Test("Every write of other content gives another version", arguments: RemoteCase.all)
+    func newVersions(kind: RemoteCase)
         async throws
     {
         let remote = try await kind.make()
@@ -17,7 +18,8 @@ import Testing
         #expect(try await remote.head(key)?.eTag == versions.last)
     }
 
-    @Test(arguments: RemoteCase.all) func `marks are kept where the remote says so`(kind: RemoteCase) async throws {
+    @Test("Marks are stored if the remote states so", arguments: RemoteCase.all)
+    func marks(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         let key = RemoteKey(["marked"])
         var body = RemoteBody(Data("content".utf8))
@@ -31,7 +33,8 @@ import Testing
         #expect(try await remote.head(key)?.mark == nil)
     }
 
-    @Test(arguments: RemoteCase.all) func `folders that are missing are told`(kind: RemoteCase) async throws {
+    @Test("Missing folders are reported", arguments: RemoteCase.all)
+    func missingFolders(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         guard try await remote.capabilities().hasFolders else { return }
         let key = RemoteKey(["folder", "file"])
@@ -45,7 +48,8 @@ import Testing
         await expect(.notFound) { try await remote.list(key, isRecursive: false, after: nil) }
     }
 
-    @Test(arguments: RemoteCase.all) func `a file and a folder do not take each other's place`(kind: RemoteCase)
+    @Test("A file and a folder do not replace each other", arguments: RemoteCase.all)
+    func fileAndFolder(kind: RemoteCase)
         async throws
     {
         let remote = try await kind.make()
@@ -65,7 +69,8 @@ import Testing
         #expect(try await remote.text(file) == "a")
     }
 
-    @Test(arguments: RemoteCase.all) func `folders are made once and deleted when they are empty`(kind: RemoteCase)
+    @Test("A folder is created once, and deleted when it is empty", arguments: RemoteCase.all)
+    func folders(kind: RemoteCase)
         async throws
     {
         let remote = try await kind.make()
@@ -84,7 +89,8 @@ import Testing
         #expect(try await remote.all(.root).isEmpty)
     }
 
-    @Test(arguments: RemoteCase.all) func `a body of another size than it said is refused`(kind: RemoteCase)
+    @Test("A body of another size than announced is refused", arguments: RemoteCase.all)
+    func wrongLength(kind: RemoteCase)
         async throws
     {
         let remote = try await kind.make()
@@ -111,7 +117,8 @@ import Testing
         #expect(try await remote.head(RemoteKey(["b"])) == nil)
     }
 
-    @Test(arguments: RemoteCase.all) func `a cancelled upload ends and leaves nothing behind`(kind: RemoteCase)
+    @Test("A cancelled upload ends and leaves nothing", arguments: RemoteCase.all)
+    func cancelledUpload(kind: RemoteCase)
         async throws
     {
         let remote = try await kind.make()

@@ -17,7 +17,8 @@ import Testing
         var Contents: [Entry]
     }
 
-    @Test(arguments: RemoteCase.s3) func `the client of AWS sees what is put`(kind: RemoteCase) async throws {
+    @Test("The client of AWS sees written objects", arguments: RemoteCase.s3)
+    func awsClient(kind: RemoteCase) async throws {
         let port = try await kind.server().port
         let remote = try #require(try await kind.make() as? S3Remote)
         let name = "größe +%41 & more/ü.txt"
@@ -53,7 +54,8 @@ import Testing
         #expect(Set(listing.Contents.map(\.Key)) == [object, target])
     }
 
-    @Test func `requests are signed as botocore signs them`() async throws {
+    @Test("Requests have the same signatures as those of botocore")
+    func botocoreSignatures() async throws {
         let server = try await ScriptedServer { _ in ScriptedServer.Step.answer(200, ["ETag": "\"1\""]) }
         let remote = try ScriptedRemote.s3(server.port)
         for name in ["plain", "a b+c", "größe", "50%", "~*'()!$&,;=:@", "🦆"] {
@@ -97,7 +99,8 @@ import Testing
         }
     }
 
-    @Test func `curl sees what is put over WebDAV`() async throws {
+    @Test("curl sees objects written over WebDAV")
+    func curlOverWebDAV() async throws {
         let server = try await Servers.shared.lighttpd()
         let remote = try #require(try await RemoteCase.lighttpd.make() as? WebDAVRemote)
         let key = RemoteKey(["größe +%41 & more"])

@@ -42,7 +42,8 @@ import Testing
         ["HOME": home.path].merging(more) { _, new in new }
     }
 
-    @Test func `files are read as the tools of AWS read them`() async throws {
+    @Test("Files are parsed as the tools of AWS parse them")
+    func credentialFiles() async throws {
         let standard = try await S3FileCredentials(environment: environment()).credentials()
         #expect(standard == S3Credentials(accessKey: "first", secretKey: "one=1"))
         let work = S3Credentials(accessKey: "second", secretKey: "two", sessionToken: "token")
@@ -58,7 +59,8 @@ import Testing
         #expect(try await S3FileCredentials(environment: elsewhere).credentials() == nil)
     }
 
-    @Test func `the environment comes before the files`() async throws {
+    @Test("The environment precedes the files")
+    func environmentFirst() async throws {
         let variables = environment([
             "AWS_ACCESS_KEY_ID": "here", "AWS_SECRET_ACCESS_KEY": "now", "AWS_SESSION_TOKEN": "",
         ])
@@ -71,7 +73,8 @@ import Testing
         #expect(try await S3CredentialsChain([]).credentials() == nil)
     }
 
-    @Test func `regions and endpoints are found where the tools look for them`() throws {
+    @Test("Regions and endpoints are found in the same places as by the tools of AWS")
+    func regionsAndEndpoints() throws {
         let plain = try S3Location(bucket: "bucket", environment: environment())
         #expect(plain.region == "eu-north-1" && plain.endpoint.absoluteString == "https://s3.eu-north-1.amazonaws.com")
         #expect(plain.addressing == .virtualHost)
@@ -95,13 +98,15 @@ import Testing
         #expect(names == ["s3://bucket/ at http://127.0.0.1:9000", "s3://bucket/ at http://127.0.0.1:9001"])
     }
 
-    @Test(arguments: ["", "a/b", "..", "a b", "ä", "-x"]) func `names that no bucket has are refused`(name: String)
+    @Test("Invalid names of buckets are refused", arguments: ["", "a/b", "..", "a b", "ä", "-x"])
+    func bucketNames(name: String)
         async
     {
         await expect(.misconfigured) { try S3Location(bucket: name, environment: [:]) }
     }
 
-    @Test func `secrets are not told by descriptions`() {
+    @Test("Descriptions contain no secrets")
+    func secrets() {
         let s3 = S3Credentials(accessKey: "access", secretKey: "hidden", sessionToken: "hidden")
         let http = HTTPCredentials.basic(user: "user", password: "hidden")
         var text =
@@ -113,7 +118,8 @@ import Testing
         #expect(text.contains("access") && text.contains("user"))
     }
 
-    @Test func `without credentials nothing is sent`() async throws {
+    @Test("Without credentials no request is sent")
+    func noCredentials() async throws {
         let server = try await ScriptedServer { _ in ScriptedServer.Step.answer(200) }
         let location = try S3Location(bucket: "bucket", endpoint: Loopback.url(server.port), environment: [:])
         let remote = try S3Remote(location, credentials: S3CredentialsChain([]))

@@ -9,13 +9,13 @@ import Testing
         try S3Service(location, credentials: RemoteCase.credentials, connections: connections, now: { Date() })
     }
 
-    @Test(arguments: [
+    @Test("URLs have the bucket at the requested position", arguments: [
         (S3Location.Addressing.path, "http://server:9000", "http://server:9000/bucket/top/a%20b%2Bc%252F"),
         (.virtualHost, "http://server:9000", "http://bucket.server:9000/top/a%20b%2Bc%252F"),
         (.path, "https://server:443/gateway/", "https://server/gateway/bucket/top/a%20b%2Bc%252F"),
         (.virtualHost, "https://server", "https://bucket.server/top/a%20b%2Bc%252F"),
     ])
-    func `URLs have the bucket where it was asked for`(addressing: S3Location.Addressing, endpoint: String, url: String)
+    func bucketInURL(addressing: S3Location.Addressing, endpoint: String, url: String)
         throws
     {
         let location = try S3Location(
@@ -30,7 +30,8 @@ import Testing
         #expect(service.request("GET", try service.objectName(key), key: key).target.url == url)
     }
 
-    @Test(arguments: RemoteCase.s3) func `what is too large for one request is copied in parts`(kind: RemoteCase)
+    @Test("An object too large for one request is copied in parts", arguments: RemoteCase.s3)
+    func largeCopies(kind: RemoteCase)
         async throws
     {
         let remote = try #require(try await kind.make() as? S3Remote)
@@ -49,7 +50,8 @@ import Testing
         await small.close()
     }
 
-    @Test func `parts of a copy that is cancelled are given up`() async throws {
+    @Test("The parts of a cancelled copy are abandoned")
+    func cancelledCopy() async throws {
         let server = try await ScriptedServer { request in
             switch request.method {
             case "HEAD" where request.uri.hasSuffix("b"): ScriptedServer.Step.answer(404)
@@ -79,7 +81,8 @@ import Testing
         await remote.close()
     }
 
-    @Test func `requests of a root are refused`() async throws {
+    @Test("Requests of a root are refused")
+    func rootRequests() async throws {
         let location = try S3Location(bucket: "bucket", prefix: RemoteKey(["top"]), environment: [:])
         let remote = try S3Remote(location, credentials: RemoteCase.credentials, capabilities: RemoteCapabilities())
         await expect(.invalidKey) { try await remote.put("x", at: .root) }

@@ -12,8 +12,8 @@ import Testing
         }
     }
 
-    @Test(arguments: RemoteCase.s3)
-    func `a file and a folder of one name are both there, and what is in the folder`(kind: RemoteCase) async throws {
+    @Test("A file and a folder with one name both exist, with the content of the folder", arguments: RemoteCase.s3)
+    func fileAndFolder(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         for key in [["home", "x"], ["home", "x", "y"], ["home", "x", "z", "w"], ["home", "other"]] {
             _ = try await remote.put(RemoteBody(Data(key.joined().utf8)), at: RemoteKey(key), if: .isAbsent)
@@ -47,7 +47,7 @@ import Testing
             try context.commit()
         }
         while try await stack.background({ try $0.count(QueuedOperation.where { $0.status != .failed }) }) > 0 {
-            await account.push.settle()
+            await account.uploads.waitForPasses()
         }
         #expect(try await text(remote, ["home", "x"]) == "from here: \(file)")
         #expect(try await text(remote, ["home", "x", "y"]) == "from here: \(folder)/y")

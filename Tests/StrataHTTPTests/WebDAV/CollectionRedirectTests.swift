@@ -7,8 +7,11 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct CollectionRedirectTests {
     private let folder = RemoteKey(["größe +%"])
 
-    @Test(arguments: [301, 302, 307, 308], ["", "http://127.0.0.1", "https://elsewhere.example:8443"])
-    func `a redirect to the same path with a slash means a folder`(status: Int, host: String) async throws {
+    @Test(
+        "A redirect to the same path with a slash means a folder",
+        arguments: [301, 302, 307, 308], ["", "http://127.0.0.1", "https://elsewhere.example:8443"]
+    )
+    func redirectWithSlash(status: Int, host: String) async throws {
         let server = try await ScriptedServer { request in
             ScriptedServer.Step.answer(status, ["Location": "\(host)\(request.uri.replacing("~", with: "%7E"))/"])
         }
@@ -19,7 +22,8 @@ import Testing
         await expect(.notFound) { try await remote.get(folder, range: nil, if: .none) }
     }
 
-    @Test func `collections are addressed with a slash`() async throws {
+    @Test("Collections are addressed with a slash")
+    func slashes() async throws {
         let collection = ScriptedCollection(.eTag)
         let server = try await collection.server { request in
             // The server answers requests for a collection only with a slash at the end.
@@ -37,12 +41,12 @@ import Testing
         #expect(Set(sent.map(\.uri)) == ["/a/"])
     }
 
-    @Test(arguments: [
+    @Test("Any other redirect reports its target", arguments: [
         ("/elsewhere/", "It leads to /elsewhere/"),
         ("https://login.example/?next=secret", "It leads to https://login.example/"),
         ("https://new.example/dav/a", "set the URL to https://new.example/dav/."), ("", "see whether the URL"),
     ])
-    func `any other redirect says where it leads`(location: String, words: String) async throws {
+    func otherRedirects(location: String, words: String) async throws {
         let server = try await ScriptedServer { _ in
             ScriptedServer.Step.answer(302, location.isEmpty ? [:] : ["Location": location])
         }

@@ -13,7 +13,8 @@ import Testing
     .timeLimit(.minutes(1))
 )
 struct NginxTests {
-    @Test func `that conditions are ignored is found out, and they are looked at before`() async throws {
+    @Test("Strata detects that conditions are ignored, and checks them beforehand")
+    func ignoredConditions() async throws {
         let remote = try RemoteCase.makeDAV(try await Servers.shared.nginx())
         let capabilities = try await remote.capabilities()
         #expect(!capabilities.checksAbsence && !capabilities.checksVersions && !capabilities.checksVersionsOfDeletes)
@@ -31,7 +32,8 @@ struct NginxTests {
         #expect(try await remote.delete(key, isFolder: false, if: .matches(next)))
     }
 
-    @Test func `folders are made, moved and deleted`() async throws {
+    @Test("Folders are created, moved and deleted")
+    func folders() async throws {
         let remote = try RemoteCase.makeDAV(try await Servers.shared.nginx())
         let (folder, target) = (RemoteKey(["a folder"]), RemoteKey(["another"]))
         await expect(.parentMissing) { try await remote.createFolder(folder.appending("x")) }

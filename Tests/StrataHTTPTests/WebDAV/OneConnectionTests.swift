@@ -6,7 +6,8 @@ import Testing
 
 /// An operation that sends several requests at the same time does not block itself.
 @Suite(.timeLimit(.minutes(1))) struct OneConnectionTests {
-    @Test(arguments: [RemoteCase.lighttpd, .apache, .ministack]) func `one connection is enough for all`(
+    @Test("One connection is sufficient for all requests", arguments: [RemoteCase.lighttpd, .apache, .ministack])
+    func enough(
         kind: RemoteCase
     )
         async throws
@@ -34,8 +35,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [RemoteCase.lighttpd, .ministack], [1, 4])
-    func `what is sent may be read from the same server meanwhile`(kind: RemoteCase, connections: Int) async throws {
+    @Test(
+        "The source of an upload can be read from the same server",
+        arguments: [RemoteCase.lighttpd, .ministack], [1, 4]
+    )
+    func readDuringUpload(kind: RemoteCase, connections: Int) async throws {
         let remote = try await kind.make(options: HTTPOptions(maximumConnections: connections))
         let source = RemoteKey(["source"])
         try await remote.put("0123456789", at: source)
@@ -53,7 +57,8 @@ import Testing
         for index in 0..<12 { #expect(try await remote.text(RemoteKey(["copy \(index)"])) == "0123456789") }
     }
 
-    @Test func `places are given back, and one is kept for who reads`() async throws {
+    @Test("Places are returned, and one is reserved for reads")
+    func reservedPlace() async throws {
         let gate = RequestGate(limit: 3)
         let senders = try await [gate.enter(isSending: true), gate.enter(isSending: true)]
         let third = Task { try await gate.enter(isSending: true).giveBack() }

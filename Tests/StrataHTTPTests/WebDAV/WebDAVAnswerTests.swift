@@ -11,10 +11,10 @@ import Testing
         """
     }
 
-    @Test(arguments: [
+    @Test("References are understood in all forms", arguments: [
         "/dav/files", "http://127.0.0.1/dav/files", "https://elsewhere.example:8443/dav/files", "/d%61v/files",
     ])
-    func `references are understood however they are written`(base: String) async throws {
+    func references(base: String) async throws {
         let body =
             "<?xml version=\"1.0\"?><D:multistatus xmlns:D=\"DAV:\">"
             + Self.response("\(base)/", "<D:resourcetype><D:collection/></D:resourcetype>")
@@ -40,8 +40,11 @@ import Testing
         #expect(server.requests.first?.headers["authorization"] == "Basic bWU6djNyeS1zM2NyZXQ=")
     }
 
-    @Test(arguments: ["xmlns=\"DAV:\"", "xmlns:x=\"DAV:\"", "xmlns:D=\"urn:other\" xmlns:lp1=\"DAV:\""])
-    func `prefixes of names are what they are declared to be`(declaration: String) async throws {
+    @Test(
+        "The prefixes of names have their declared meaning",
+        arguments: ["xmlns=\"DAV:\"", "xmlns:x=\"DAV:\"", "xmlns:D=\"urn:other\" xmlns:lp1=\"DAV:\""]
+    )
+    func prefixes(declaration: String) async throws {
         let prefix = declaration.contains("lp1") ? "lp1:" : declaration.contains("xmlns:x") ? "x:" : ""
         let other = declaration.contains("urn:other") ? "<D:getcontentlength>99</D:getcontentlength>" : ""
         let body = """
@@ -56,7 +59,8 @@ import Testing
         #expect(object.size == 7 && object.eTag == nil && !object.isFolder)
     }
 
-    @Test func `entities are not a way out`() async throws {
+    @Test("Entities cannot reach outside of the document")
+    func entities() async throws {
         let file = try Scratch.folder("entity").appending(path: "secret")
         try Data("12345".utf8).write(to: file)
         let body = """
@@ -69,7 +73,8 @@ import Testing
         #expect(object?.eTag?.value.contains("12345") != true)
     }
 
-    @Test func `a token is sent as one`() async throws {
+    @Test("A bearer token is sent as one, and the error for an invalid token does not reveal it")
+    func bearerToken() async throws {
         let server = try await ScriptedServer { _ in ScriptedServer.Step.answer(404) }
         let remote = try WebDAVRemote(
             Loopback.url(server.port),
@@ -93,8 +98,11 @@ import Testing
 
     private static let folder = response("/dav/a/", "<D:resourcetype><D:collection/></D:resourcetype>")
 
-    @Test(arguments: ["/dav/a/caf%E9.txt", "/dav/a/x%2Fy", "/dav/a/%01"])
-    func `a folder in which there is something without a name that can be read is not empty`(href: String) async throws
+    @Test(
+        "A folder that contains an unreadable name is not empty",
+        arguments: ["/dav/a/caf%E9.txt", "/dav/a/x%2Fy", "/dav/a/%01"]
+    )
+    func unreadableName(href: String) async throws
     {
         let body = Self.multistatus(Self.folder, Self.response(href, "<D:resourcetype/>"))
         let server = try await ScriptedServer { request in
@@ -106,8 +114,11 @@ import Testing
         #expect(try await remote.all(RemoteKey(["a"])).isEmpty)
     }
 
-    @Test(arguments: [("/dav/a/x", 503), ("/dav/a/x", 403), ("/dav/a/", 507)])
-    func `what a server cannot tell of just now is not taken for gone`(href: String, status: Int) async throws {
+    @Test(
+        "An entry that is temporarily unavailable does not count as missing",
+        arguments: [("/dav/a/x", 503), ("/dav/a/x", 403), ("/dav/a/", 507)]
+    )
+    func temporarilyUnavailable(href: String, status: Int) async throws {
         let missing = "<D:response><D:href>\(href)</D:href><D:status>HTTP/1.1 \(status) No</D:status></D:response>"
         let body = Self.multistatus(Self.folder, missing, Self.response("/dav/a/y", "<D:getetag>\"1\"</D:getetag>"))
         let server = try await ScriptedServer { _ in ScriptedServer.Step.answer(207, [:], body) }
@@ -119,8 +130,8 @@ import Testing
         if href == "/dav/a/x" { #expect(try await ScriptedRemote.dav(other.port).all(RemoteKey(["a"])).isEmpty) }
     }
 
-    @Test(arguments: [true, false])
-    func `versions that lists do not tell are asked for`(isTold: Bool) async throws {
+    @Test("Versions that listings lack are requested", arguments: [true, false])
+    func missingVersions(isTold: Bool) async throws {
         let files = (0..<20).map { Self.response("/dav/a/\($0)", "<D:getcontentlength>1</D:getcontentlength>") }
         let body = Self.multistatus(Self.folder, files.joined())
         let server = try await ScriptedServer { request in
@@ -135,7 +146,8 @@ import Testing
         #expect(server.requests.filter { $0.method == "HEAD" }.count == (isTold ? 20 : 1))
     }
 
-    @Test func `a weak version is compared here`() async throws {
+    @Test("A weak version is compared on the client")
+    func weakVersions() async throws {
         let server = try await ScriptedServer { request in
             switch request.method {
             case "PROPFIND":

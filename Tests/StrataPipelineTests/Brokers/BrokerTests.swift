@@ -68,10 +68,10 @@ import Testing
         try await Self.queue(["not mine"], in: "mail", stack)
         let speaker = Speaker()
         let broker = try await Self.open(stack, "chat", "chat.", speaker, max: 3)
-        let log = EventLog(broker)
+        let log = EventRecorder(broker)
         try await Self.queue(["later"], in: "chat.new", stack)
         while try await stack.background({ try $0.count(QueuedOperation.where { $0.pipeline != "mail" }) }) > 0 {
-            await broker.settled()
+            await broker.waitUntilProcessed()
         }
         for count in [5, 10, 15, 20, 25] {
             #expect(speaker.said(in: "chat.\(count)") == Array(texts.prefix(count)))
@@ -89,7 +89,7 @@ import Testing
         let broker = try await Self.open(stack, "chat", "chat.", speaker, max: 1)
         try await Self.queue(["poison", "behind"], in: "chat.a", stack)
         try await Self.queue(["one", "two"], in: "chat.b", stack)
-        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 2 { await broker.settled() }
+        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 2 { await broker.waitUntilProcessed() }
         #expect(speaker.said(in: "chat.a").isEmpty)
         #expect(speaker.said(in: "chat.b") == ["one", "two"])
         try await stack.background { context in
@@ -98,7 +98,7 @@ import Testing
             head.skip()
             try context.commit()
         }
-        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 { await broker.settled() }
+        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 { await broker.waitUntilProcessed() }
         #expect(speaker.said(in: "chat.a") == ["behind"])
         try await stack.close()
     }
@@ -111,7 +111,7 @@ import Testing
         }
         let speaker = Speaker()
         let broker = try await Self.open(stack, "chat", "chat.", speaker, max: 1)
-        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 { await broker.settled() }
+        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 { await broker.waitUntilProcessed() }
         let order = speaker.said.withLock { $0 }
         let wanted = (0..<4).flatMap { number in ["a", "b", "c"].map { "chat.\($0): \(number)" } }
         #expect(order == wanted)
@@ -150,11 +150,11 @@ import Testing
         let (one, other) = (Speaker(), Speaker())
         let first = try await Self.open(stack, "first", "chat.", one)
         let second = try await Self.open(stack, "second", "chat.b", other)
-        let (firstLog, secondLog) = (EventLog(first), EventLog(second))
+        let (firstLog, secondLog) = (EventRecorder(first), EventRecorder(second))
         try await Self.queue(["hello"], in: "chat.bob", stack)
         try await Self.queue(["hello"], in: "chat.alice", stack)
-        while one.said(in: "chat.alice").isEmpty { await first.settled() }
-        await first.settled()
+        while one.said(in: "chat.alice").isEmpty { await first.waitUntilProcessed() }
+        await first.waitUntilProcessed()
         for log in [firstLog, secondLog] {
             let errors = log.events.compactMap { if case .queueHeld("chat.bob", let error) = $0 { error } else { nil } }
             #expect(errors.map(\.code) == [.queueClaimedTwice])
@@ -162,10 +162,10 @@ import Testing
         }
         #expect(one.said(in: "chat.bob").isEmpty && other.said(in: "chat.bob").isEmpty)
         #expect(try await stack.background { try $0.count(QueuedOperation.where { $0.status == .pending }) } == 1)
-        // `drained()` does not wait for held queues.
-        try await first.drained()
+        // `waitUntilIdle()` does not wait for held queues.
+        try await first.waitUntilIdle()
         await first.close()
-        while other.said(in: "chat.bob").isEmpty { await second.settled() }
+        while other.said(in: "chat.bob").isEmpty { await second.waitUntilProcessed() }
         #expect(one.said(in: "chat.bob").isEmpty)
         try await stack.close()
     }
@@ -184,7 +184,7 @@ import Testing
             handler: speaker
         )
         #expect(broker.name == "Speaker")
-        let log = EventLog(broker)
+        let log = EventRecorder(broker)
         try await Self.queue(["offline"], in: "chat.a", stack)
         try await Self.queue(["offline"], in: "chat.b", stack)
         try await log.wait { events in events.count { if case .waiting = $0 { true } else { false } } == 2 }
@@ -195,34 +195,34 @@ import Testing
             for operation in try context.fetch(QueuedOperation.all) { operation.skip() }
             try context.commit()
         }
-        await broker.settled()
-        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 { await broker.settled() }
+        await broker.waitUntilProcessed()
+        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 { await broker.waitUntilProcessed() }
         clock.advance(by: .seconds(11))
-        await broker.settled()
+        await broker.waitUntilProcessed()
         #expect(try await stack.background { try $0.count(PipelineRecord.all) } == 0)
         // The broker records the queue again when it is needed.
         try await Self.queue(["hello"], in: "chat.a", stack)
-        while speaker.said(in: "chat.a").isEmpty { await broker.settled() }
+        while speaker.said(in: "chat.a").isEmpty { await broker.waitUntilProcessed() }
         try await stack.close()
     }
 
-    @Test("A broker forgets an empty queue when its journal has expired")
-    func journalled() async throws {
+    @Test("A broker forgets an empty queue when its transitions have expired")
+    func recordedTransitions() async throws {
         let stack = try await Self.stack()
         let clock = VirtualClock(Date())
         let broker = try await TaskBroker.open(
             stack,
             handles: { $0.hasPrefix("chat.") },
-            isJournalled: true,
+            recordsTransitions: true,
             clock: clock,
             handler: Speaker()
         )
         func records() async throws -> Int {
-            await broker.settled()
+            await broker.waitUntilProcessed()
             return try await stack.background { try $0.count(PipelineRecord.all) }
         }
         try await Self.queue(["hello"], in: "chat.a", stack)
-        try await broker.drained()
+        try await broker.waitUntilIdle()
         clock.advance(by: .seconds(11))
         #expect(try await records() == 1)
         clock.advance(by: .seconds(8 * 24 * 3600))
@@ -244,9 +244,9 @@ import Testing
         let chat = try await Self.open(stack, "chat", "chat.", Speaker())
         chat.suspend()
         // Nothing changes any more, so the engine runs no passes and this call returns.
-        await mail.settled()
+        await mail.waitUntilProcessed()
         try await Self.queue(["hello"], in: "mail.bob", stack)
-        while speaker.said(in: "mail.bob").isEmpty { await mail.settled() }
+        while speaker.said(in: "mail.bob").isEmpty { await mail.waitUntilProcessed() }
         try await stack.close()
     }
 
@@ -255,14 +255,14 @@ import Testing
         let stack = try await Self.stack()
         let broker = try await Self.open(stack, "chat", "chat.", Speaker())
         try await Self.queue(["hello"], in: "chat.a", stack)
-        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 { await broker.settled() }
+        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 { await broker.waitUntilProcessed() }
         await broker.close()
         let clock = VirtualClock()
         let pipeline = try await Pipeline.open(stack, named: "chat.a", ordering: .fifo, clock: clock) {
             (_: Attempt<Line>) in .done
         }
         clock.advance(by: .seconds(11))
-        await pipeline.settled()
+        await pipeline.waitUntilProcessed()
         #expect(try await stack.background { try $0.fetch(PipelineRecord.all).map(\.isTransient) } == [false])
         try await stack.close()
     }
@@ -286,7 +286,7 @@ import Testing
         }
         broker.resume()
         // The clock stands still, so no heartbeat causes another look at the queue.
-        while speaker.said(in: "chat.a").isEmpty { await broker.settled() }
+        while speaker.said(in: "chat.a").isEmpty { await broker.waitUntilProcessed() }
         #expect(speaker.said(in: "chat.a") == ["now"])
         try await stack.close()
     }

@@ -12,39 +12,39 @@ import Testing
 
     @Test("An operation that is rolled back or discarded leaves no trace")
     func rollback() async throws {
-        let stage = try await Stage.open()
-        stage.pipeline.resume()
+        let harness = try await PipelineHarness.open()
+        harness.pipeline.resume()
         await #expect(throws: Stop.self) {
-            try await stage.stack.background { context in
+            try await harness.stack.background { context in
                 context.enqueue(Named(name: "A"), in: .work)
                 throw Stop()
             }
         }
-        try await stage.stack.background { context in
+        try await harness.stack.background { context in
             context.enqueue(Named(name: "B"), in: .work)
             context.rollback()
             try context.commit()
             #expect(try context.count(QueuedOperation.all) == 0)
         }
-        await stage.pipeline.settled()
-        #expect(stage.log.events.isEmpty)
-        try await stage.close()
+        await harness.pipeline.waitUntilProcessed()
+        #expect(harness.log.events.isEmpty)
+        try await harness.close()
     }
 
     @Test("An operation saved to a parent context starts only after the parent commits")
     func saved() async throws {
-        let stage = try await Stage.open()
-        stage.pipeline.resume()
-        try await stage.stack.background(parent: .named(.root)) { context in
+        let harness = try await PipelineHarness.open()
+        harness.pipeline.resume()
+        try await harness.stack.background(parent: .named(.root)) { context in
             context.enqueue(Named(name: "A"), in: .work)
             try context.save()
         }
-        await stage.pipeline.settled()
-        #expect(stage.log.events.isEmpty)
-        try await stage.stack.commit(.root)
-        await stage.pipeline.settled()
-        #expect(stage.log.started.count == 1)
-        try await stage.close()
+        await harness.pipeline.waitUntilProcessed()
+        #expect(harness.log.events.isEmpty)
+        try await harness.stack.commit(.root)
+        await harness.pipeline.waitUntilProcessed()
+        #expect(harness.log.started.count == 1)
+        try await harness.close()
     }
 
     @Test(
@@ -52,11 +52,11 @@ import Testing
         arguments: [true, false]
     )
     func decidedAtOnce(_ isSkipped: Bool) async throws {
-        let stage = try await Stage.open()
-        stage.pipeline.resume()
-        try await stage.stack.background { context in
+        let harness = try await PipelineHarness.open()
+        harness.pipeline.resume()
+        try await harness.stack.background { context in
             let operation = context.enqueue(Named(name: "A"), in: .work, notBefore: .distantFuture)
-            try operation.addDependencies([try stage.stack.newID(for: QueuedOperation.self)])
+            try operation.addDependencies([try harness.stack.newID(for: QueuedOperation.self)])
             if isSkipped { operation.skip() } else { operation.complete() }
             try context.commit()
             #expect(try context.count(QueuedOperation.all) == 0)
@@ -65,16 +65,16 @@ import Testing
             #expect(try context.count(OperationDependency.all) == 0)
             #expect(try context.count(OperationHold.all) == 0)
         }
-        await stage.pipeline.settled()
-        #expect(stage.log.events.isEmpty)
-        try await stage.close()
+        await harness.pipeline.waitUntilProcessed()
+        #expect(harness.log.events.isEmpty)
+        try await harness.close()
     }
 
     @Test("A later commit can change an operation, and the change survives a restart")
     func modify() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
-        let first = try await Stage.open(location)
+        let first = try await PipelineHarness.open(location)
         try await first.commit(["A"])
         try await first.edit("A") { try $0.setPayload(Named(name: "B")) }
         try await first.commit(["C"])
@@ -83,7 +83,7 @@ import Testing
         let id = first.id("A")
         try await first.stack.background { try $0.find(id)?.priority = 9 }
         try await first.close()
-        let second = try await Stage.open(location)
+        let second = try await PipelineHarness.open(location)
         second.learn(from: first)
         try await second.play([.resume("C", "A")])
         #expect(try await second.stack.background { try $0.find(id)?.payload(as: Named.self).name } == "B")
@@ -98,11 +98,11 @@ import Testing
     func commitsAfterReopening() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
-        let first = try await Stage.open(location, ordering: .commits)
+        let first = try await PipelineHarness.open(location, ordering: .commits)
         try await first.commit(["A"])
         try await first.commit(["B"])
         try await first.close()
-        let second = try await Stage.open(location, ordering: .commits)
+        let second = try await PipelineHarness.open(location, ordering: .commits)
         second.learn(from: first)
         try await second.play([.resume("A"), .done("A", "B"), .done("B")])
         try await second.close()
@@ -112,12 +112,12 @@ import Testing
     func abandoned() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
-        let first = try await Stage.open(location)
+        let first = try await PipelineHarness.open(location)
         try await first.commit(["A"])
         try await first.play([.resume("A")])
         // Simulates an ended process: the worker sends no more heartbeats.
         first.pipeline.handle.engine.abandon()
-        let second = try await Stage.open(location)
+        let second = try await PipelineHarness.open(location)
         second.learn(from: first)
         #expect(try await second.row("A")?.status == .pending)
         #expect(try await second.row("A")?.crashes == 1)
@@ -137,14 +137,14 @@ import Testing
     func holds() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
-        let first = try await Stage.open(location)
+        let first = try await PipelineHarness.open(location)
         let hour = first.clock.now.addingTimeInterval(3600)
         try await first.commit(["A", "B"])
         try await first.edit("A") { try $0.hold("later", until: hour) }
         try await first.play([.resume("B")])
         try await first.end("B", .failure(Stop()))
         try await first.close()
-        let second = try await Stage.open(location)
+        let second = try await PipelineHarness.open(location)
         second.learn(from: first)
         #expect(try await second.row("B")?.attempts == 1)
         #expect(try await second.row("B")?.failures.list.map(\.message) == ["Stop()"])
@@ -157,17 +157,17 @@ import Testing
 
     @Test("The suspension count of a pipeline is not stored")
     func suspensions() async throws {
-        let stage = try await Stage.open()
-        #expect(stage.pipeline.suspensions == 1)
-        #expect(stage.pipeline.suspend() == 2)
-        await stage.pipeline.close()
-        let again = try await Pipeline.open(stage.stack, named: .work, clock: stage.clock) { (_: Attempt<Named>) in
+        let harness = try await PipelineHarness.open()
+        #expect(harness.pipeline.suspensions == 1)
+        #expect(harness.pipeline.suspend() == 2)
+        await harness.pipeline.close()
+        let again = try await Pipeline.open(harness.stack, named: .work, clock: harness.clock) { (_: Attempt<Named>) in
             .done
         }
         #expect(again.suspensions == 0)
         #expect(again.resume() == 0)
         await again.close()
-        try await stage.close()
+        try await harness.close()
     }
 
     @Test("The end of an operation and its handler's changes are one commit")
@@ -181,7 +181,7 @@ import Testing
                 if fails.load(ordering: .relaxed) { throw Stop() }
             }
         }
-        let log = EventLog(pipeline)
+        let log = EventRecorder(pipeline)
         let id = try await stack.background { context in
             let operation = context.enqueue(Named(name: "A"), in: .work)
             try context.commit()
@@ -206,9 +206,9 @@ import Testing
 
     @Test("Completing an operation wins over skipping it, in either order", arguments: [true, false])
     func decidedTwice(_ skipsFirst: Bool) async throws {
-        let stage = try await Stage.open()
-        try await stage.commit(["A"])
-        try await stage.edit("A") { operation in
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["A"])
+        try await harness.edit("A") { operation in
             if skipsFirst {
                 operation.skip()
                 operation.complete()
@@ -217,43 +217,43 @@ import Testing
                 operation.skip()
             }
         }
-        #expect(try await stage.result("A") == .completed)
-        try await stage.close()
+        #expect(try await harness.result("A") == .completed)
+        try await harness.close()
     }
 
     @Test("A pipeline takes over operations queued under a previous name, in order, after a restart")
     func formerName() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
-        let stage = try await Stage.open(location, max: 1)
-        try await stage.commit(["A"])
-        try await stage.commit(["B"])
-        try await stage.close()
-        let (ids, names) = try await Self.drained(location, formerNames: [.work])
-        #expect(ids == [stage.id("A"), stage.id("B")] && names == ["renamed", "renamed"])
+        let harness = try await PipelineHarness.open(location, max: 1)
+        try await harness.commit(["A"])
+        try await harness.commit(["B"])
+        try await harness.close()
+        let (ids, names) = try await Self.runToEnd(location, previousNames: [.work])
+        #expect(ids == [harness.id("A"), harness.id("B")] && names == ["renamed", "renamed"])
         // A second start has nothing left to take over.
-        #expect(try await Self.drained(location, formerNames: [.work]).names == ["renamed", "renamed"])
+        #expect(try await Self.runToEnd(location, previousNames: [.work]).names == ["renamed", "renamed"])
     }
 
     /// Opens the store, runs all queued operations in a pipeline, and closes the store.
     ///
     /// - Returns: the finished operations in order, and the pipeline names of all stored finished operations.
-    private static func drained(
+    private static func runToEnd(
         _ location: StoreLocation,
-        formerNames: [PipelineName]
+        previousNames: [PipelineName]
     ) async throws -> (ids: [ObjectID<QueuedOperation>], names: [PipelineName]) {
         let stack = try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
         let pipeline = try await Pipeline.open(
             stack,
             named: "renamed",
-            formerNames: formerNames,
+            previousNames: previousNames,
             maxConcurrent: 1,
             isSuspended: true,
             clock: VirtualClock()
         ) { (_: Attempt<Named>) in .done }
-        let log = EventLog(pipeline)
+        let log = EventRecorder(pipeline)
         pipeline.resume()
-        try await pipeline.drained()
+        try await pipeline.waitUntilIdle()
         let names = try await stack.background { try $0.column(FinishedOperation.all, \.pipeline) }
         try await stack.close()
         return (log.finished, names)
@@ -271,61 +271,61 @@ import Testing
             return ids
         }
         try await first.close()
-        let stage = try await Stage.open(location, max: 1)
-        #expect(try await stage.pipeline.adoptUndeclared() == ["gone"])
-        stage.pipeline.resume()
-        try await stage.end("A", id: ids[0])
-        try await stage.end("B", id: ids[1])
-        #expect(stage.log.finished == ids)
-        #expect(try await stage.pipeline.adoptUndeclared() == [])
-        try await stage.close()
+        let harness = try await PipelineHarness.open(location, max: 1)
+        #expect(try await harness.pipeline.adoptOrphanedOperations() == ["gone"])
+        harness.pipeline.resume()
+        try await harness.end("A", id: ids[0])
+        try await harness.end("B", id: ids[1])
+        #expect(harness.log.finished == ids)
+        #expect(try await harness.pipeline.adoptOrphanedOperations() == [])
+        try await harness.close()
     }
 
     @Test("A commit's changes to the queue are reported at once and only once")
     func changes() async throws {
-        let stage = try await Stage.open()
-        try await stage.commit(["B", "D"])
-        let (b, d) = (stage.id("B"), stage.id("D"))
-        var changes = stage.stack.changes(of: QueuedOperation.self).makeAsyncIterator()
-        let inserted = try await stage.stack.background { context in
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["B", "D"])
+        let (b, d) = (harness.id("B"), harness.id("D"))
+        var changes = harness.stack.changes(of: QueuedOperation.self).makeAsyncIterator()
+        let inserted = try await harness.stack.background { context in
             let inserted = ["A", "C"].map { context.enqueue(Named(name: $0), in: .work).id }
             try context.find(b)?.priority = 5
             context.delete(try #require(try context.find(d)))
             try context.commit()
             return inserted
         }
-        await stage.pipeline.settled()
+        await harness.pipeline.waitUntilProcessed()
         // Any report about the first commit must come before the second commit.
-        try await stage.commit(["E"])
+        try await harness.commit(["E"])
         let told = try #require(try await changes.next())
         #expect(told.inserted == inserted && told.updated == [b] && told.deleted == [d])
         let next = try #require(try await changes.next())
-        #expect(next.inserted == [stage.id("E")] && next.updated.isEmpty && next.deleted.isEmpty)
-        try await stage.close()
+        #expect(next.inserted == [harness.id("E")] && next.updated.isEmpty && next.deleted.isEmpty)
+        try await harness.close()
     }
 
     @Test("When the last operation of a commit is skipped by hand, the next commit starts")
     func emptiedCommit() async throws {
-        let stage = try await Stage.open(ordering: .commits)
-        try await stage.commit(["A", "B"])
-        try await stage.commit(["C"])
-        try await stage.play([.resume("A", "B"), .done("A"), .suspend()])
-        try await stage.edit("B") { $0.skip() }
-        try await stage.log.waitForEnd(of: stage.id("B"))
-        try await stage.play([.resume("C"), .done("C")])
-        try await stage.close()
+        let harness = try await PipelineHarness.open(ordering: .commits)
+        try await harness.commit(["A", "B"])
+        try await harness.commit(["C"])
+        try await harness.play([.resume("A", "B"), .done("A"), .suspend()])
+        try await harness.edit("B") { $0.skip() }
+        try await harness.log.waitForEnd(of: harness.id("B"))
+        try await harness.play([.resume("C"), .done("C")])
+        try await harness.close()
     }
 
     @Test("A returned operation starts again even if no other operation is ready")
     func givenBack() async throws {
-        let stage = try await Stage.open()
-        try await stage.commit(["A"])
-        try await stage.play([.resume("A")])
-        try await stage.edit("A") { $0.retry() }
-        try await stage.log.waitForEnd(of: stage.id("A"))
-        #expect(stage.takeStarts() == ["A"])
-        try await stage.play([.done("A")])
-        try await stage.close()
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["A"])
+        try await harness.play([.resume("A")])
+        try await harness.edit("A") { $0.retry() }
+        try await harness.log.waitForEnd(of: harness.id("A"))
+        #expect(harness.takeStarts() == ["A"])
+        try await harness.play([.done("A")])
+        try await harness.close()
     }
 
     @Test("A changed ordering applies to new operations; queued ones keep their order across restarts")
@@ -333,23 +333,23 @@ import Testing
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
         let names = ["A", "B", "C"]
-        let first = try await Stage.open(location, ordering: .commits)
+        let first = try await PipelineHarness.open(location, ordering: .commits)
         for name in names { try await first.commit([Entry(stringLiteral: name)]) }
         try await first.play([.resume("A")])
         try await first.close()
         for number in 0..<2 {
-            let flat = try await Stage.open(location)
+            let flat = try await PipelineHarness.open(location)
             flat.learn(from: first)
             let new = "new \(number)"
             try await flat.commit([Entry(stringLiteral: new)])
             flat.pipeline.resume()
-            await flat.pipeline.settled()
+            await flat.pipeline.waitUntilProcessed()
             #expect(Set(flat.takeStarts()) == ["A", new])
             try await flat.end(new)
             #expect(flat.takeStarts() == [])
             try await flat.close()
         }
-        let last = try await Stage.open(location, ordering: .commits)
+        let last = try await PipelineHarness.open(location, ordering: .commits)
         last.learn(from: first)
         try await last.play([.resume("A"), .done("A", "B"), .done("B", "C"), .done("C")])
         try await last.close()
@@ -357,11 +357,11 @@ import Testing
 
     @Test("A batch delete of all operations empties the queue, and only later operations start")
     func emptied() async throws {
-        let stage = try await Stage.open(max: 1)
-        try await stage.commit(["A", "B←A"])
-        try await stage.stack.background { _ = try $0.batchDelete(QueuedOperation.all) }
-        try await stage.play([.resume(), .commit("C", starts: ["C"]), .done("C")])
-        try await stage.close()
+        let harness = try await PipelineHarness.open(max: 1)
+        try await harness.commit(["A", "B←A"])
+        try await harness.stack.background { _ = try $0.batchDelete(QueuedOperation.all) }
+        try await harness.play([.resume(), .commit("C", starts: ["C"]), .done("C")])
+        try await harness.close()
     }
 }
 

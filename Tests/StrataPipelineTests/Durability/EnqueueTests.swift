@@ -9,15 +9,15 @@ import Testing
 @Suite("Enqueueing: accepted and refused operations", .timeLimit(.minutes(1))) struct EnqueueTests {
     @Test("The result of an operation is found by the operation's id")
     func finished() async throws {
-        let stage = try await Stage.open()
-        try await stage.commit(["A", "B"])
-        try await stage.edit("A") { $0.skip() }
-        let (a, b) = (stage.id("A"), stage.id("B"))
-        let results = try await stage.stack.background { context in
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["A", "B"])
+        try await harness.edit("A") { $0.skip() }
+        let (a, b) = (harness.id("A"), harness.id("B"))
+        let results = try await harness.stack.background { context in
             try [a, b].map { try context.finishedOperation($0)?.result }
         }
         #expect(results == [.skipped, nil])
-        try await stage.close()
+        try await harness.close()
     }
 
     @Test(
@@ -25,34 +25,34 @@ import Testing
         arguments: ["start", "retry"]
     )
     func reserved(_ name: String) async throws {
-        let stage = try await Stage.open()
-        try await stage.stack.background { context in
+        let harness = try await PipelineHarness.open()
+        try await harness.stack.background { context in
             let operation = context.enqueue(Named(name: "A"), in: .work, notBefore: .distantFuture)
             let error = #expect(throws: PipelineError.self) { try operation.hold(name, until: .distantPast) }
             #expect(error?.code == .invalidArgument)
             try operation.hold("mine", until: .distantFuture)
             try operation.release(name)
-            #expect(try operation.blockers().count == (name == "start" ? 1 : 2))
+            #expect(try operation.waitReasons().count == (name == "start" ? 1 : 2))
         }
-        try await stage.close()
+        try await harness.close()
     }
 
     @Test("If two contexts set the same hold concurrently, the later commit moves the hold")
     func sameHold() async throws {
-        let stage = try await Stage.open()
-        try await stage.commit(["A"])
-        let id = stage.id("A")
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["A"])
+        let id = harness.id("A")
         let dates = [Date(timeIntervalSinceReferenceDate: 1e12), Date(timeIntervalSinceReferenceDate: 2e12)]
-        try await stage.stack.background { context in
+        try await harness.stack.background { context in
             try #require(try context.find(id)).hold("mine", until: dates[1])
-            try stage.stack.meanwhile { other in
+            try harness.stack.meanwhile { other in
                 try #require(try other.find(id)).hold("mine", until: dates[0])
             }
             try context.commit()
         }
-        let holds = try await stage.stack.background { context in try context.rows(OperationHold.all).map(\.until) }
+        let holds = try await harness.stack.background { context in try context.rows(OperationHold.all).map(\.until) }
         #expect(holds == [dates[1]])
-        try await stage.close()
+        try await harness.close()
     }
 
     @Test("An unreadable payload fails its operation and keeps the bytes; an older version is migrated")
@@ -82,7 +82,7 @@ import Testing
             size.yield(attempt.payload.bytes)
             return .done
         }
-        let log = EventLog(pipeline)
+        let log = EventRecorder(pipeline)
         let newest = try await stack.background { context in
             let newest = context.enqueue(Newest(bytes: 7), in: .work, priority: 1)
             context.enqueue(Old(size: 3), in: .work)
@@ -109,7 +109,7 @@ import Testing
             try context.commit()
             #expect(try context.fetch(QueuedOperation.all).isEmpty)
             let finished = try context.fetch(FinishedOperation.all)
-            #expect(finished.map(\.id.number) == [operation.id.number])
+            #expect(finished.map(\.id.rawValue) == [operation.id.rawValue])
             #expect(operation.isDeleted && finished.first?.result == .skipped)
         }
         try await stack.close()
@@ -118,47 +118,47 @@ import Testing
     @Test("An operation of another payload type fails permanently, keeps its bytes and blocks no other operation")
     func otherType() async throws {
         struct Other: OperationPayload { var number: Int }
-        let stage = try await Stage.open(max: 1)
-        let id = try await stage.stack.background { context in
+        let harness = try await PipelineHarness.open(max: 1)
+        let id = try await harness.stack.background { context in
             let operation = context.enqueue(Other(number: 7), in: .work, priority: 1)
             try context.commit()
             return operation.id
         }
-        try await stage.commit(["A"])
-        stage.pipeline.resume()
-        try await stage.log.waitForEnd(of: id)
-        #expect(stage.takeStarts().suffix(1) == ["A"])
-        try await stage.stack.background { context in
+        try await harness.commit(["A"])
+        harness.pipeline.resume()
+        try await harness.log.waitForEnd(of: id)
+        #expect(harness.takeStarts().suffix(1) == ["A"])
+        try await harness.stack.background { context in
             let operation = try #require(try context.find(id))
             #expect(operation.status == .failed && operation.attempts == 1)
             #expect(try operation.payload(as: Other.self).number == 7)
         }
-        try await stage.close()
+        try await harness.close()
     }
 
     @Test("An id is enqueued once; a second enqueue changes nothing or is refused")
     func twice() async throws {
-        let stage = try await Stage.open()
-        let id = try stage.stack.newID(for: QueuedOperation.self)
+        let harness = try await PipelineHarness.open()
+        let id = try harness.stack.newID(for: QueuedOperation.self)
         for isFirst in [true, false] {
-            try await stage.stack.background { context in
+            try await harness.stack.background { context in
                 let operation = try context.enqueue(Named(name: isFirst ? "A" : "B"), as: id, in: .work)
                 #expect((operation != nil) == isFirst)
                 try context.commit()
             }
         }
         // If two contexts use the id concurrently, the later commit is refused.
-        let other = try stage.stack.newID(for: QueuedOperation.self)
-        let later = try stage.stack.create(.private, named: "later")
+        let other = try harness.stack.newID(for: QueuedOperation.self)
+        let later = try harness.stack.create(.private, named: "later")
         try await later.perform { _ = try $0.enqueue(Named(name: "D"), as: other, in: .work) }
-        try await stage.stack.background { context in
+        try await harness.stack.background { context in
             _ = try context.enqueue(Named(name: "C"), as: other, in: .work)
             try context.commit()
         }
         let error = try await #require(throws: StrataError.self) { try await later.commit() }
         #expect(error.code == .notUnique)
-        #expect(try await stage.stack.background { try $0.find(id)?.payload(as: Named.self).name } == "A")
-        try await stage.close()
+        #expect(try await harness.stack.background { try $0.find(id)?.payload(as: Named.self).name } == "A")
+        try await harness.close()
     }
 
     @Test(
@@ -166,22 +166,22 @@ import Testing
         arguments: [true, false]
     )
     func lateEdit(_ saves: Bool) async throws {
-        let stage = try await Stage.open()
-        try await stage.commit(["A"])
-        let id = stage.id("A")
-        let parent = try stage.stack.create(.private, named: "parent")
-        let late = try await stage.stack.on(parent) { _ in try stage.stack.create(.private, named: "late") }
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["A"])
+        let id = harness.id("A")
+        let parent = try harness.stack.create(.private, named: "parent")
+        let late = try await harness.stack.on(parent) { _ in try harness.stack.create(.private, named: "late") }
         try await late.perform { context in
             context.mergePolicy = .mine
             try #require(try context.find(id)).priority = 9
         }
-        try await stage.play([.resume("A"), .done("A")])
+        try await harness.play([.resume("A"), .done("A")])
         let error = try await #require(throws: StrataError.self) {
             if saves { try await late.save() } else { try await late.commit() }
         }
         #expect(error.code == .conflict)
-        #expect(try await stage.row("A") == nil)
-        try await stage.close()
+        #expect(try await harness.row("A") == nil)
+        try await harness.close()
     }
 
     @Test(
@@ -189,22 +189,22 @@ import Testing
         arguments: [true, false]
     )
     func lateDelete(_ saves: Bool) async throws {
-        let stage = try await Stage.open(max: 1)
-        try await stage.commit(["A", "B←A"])
-        let id = stage.id("B")
-        let parent = try stage.stack.create(.private, named: "parent")
-        let late = try await stage.stack.on(parent) { _ in try stage.stack.create(.private, named: "late") }
+        let harness = try await PipelineHarness.open(max: 1)
+        try await harness.commit(["A", "B←A"])
+        let id = harness.id("B")
+        let parent = try harness.stack.create(.private, named: "parent")
+        let late = try await harness.stack.on(parent) { _ in try harness.stack.create(.private, named: "late") }
         try await late.perform { $0.delete(try #require(try $0.find(id))) }
-        try await stage.play([.resume("A")])
+        try await harness.play([.resume("A")])
         if saves {
             try await late.save()
             try await parent.commit()
         } else {
             try await late.commit()
         }
-        #expect(try await stage.row("B") == nil)
-        try await stage.play([.done("A")])
-        try await stage.close()
+        #expect(try await harness.row("B") == nil)
+        try await harness.play([.done("A")])
+        try await harness.close()
     }
 
     @Test("Retrying an operation before its first commit runs it once")
@@ -214,13 +214,13 @@ import Testing
             (attempt: Attempt<Named>) in
             .done { context in context.insert(Note(text: attempt.payload.name)) }
         }
-        let log = EventLog(pipeline)
+        let log = EventRecorder(pipeline)
         try await stack.background { context in
             context.enqueue(Named(name: "A"), in: .work)
             for operation in try context.fetch(QueuedOperation.all) { operation.retry() }
             try context.commit()
         }
-        try await pipeline.drained()
+        try await pipeline.waitUntilIdle()
         #expect(log.started.count == 1 && log.finished == log.started)
         #expect(try await stack.background { try $0.count(Note.all) } == 1)
         try await stack.close()
@@ -228,10 +228,10 @@ import Testing
 
     @Test("A key is unique among a pipeline's queued operations")
     func keys() async throws {
-        let stage = try await Stage.open()
+        let harness = try await PipelineHarness.open()
         for isFirst in [true, false] {
             do {
-                try await stage.stack.background { context in
+                try await harness.stack.background { context in
                     context.enqueue(Named(name: "A"), in: .work, key: "k")
                     context.enqueue(Named(name: "A"), in: "elsewhere", key: isFirst ? "k" : "other")
                     try context.commit()
@@ -242,27 +242,27 @@ import Testing
             }
         }
         let id = try #require(
-            try await stage.stack.background { try $0.first(QueuedOperation.where { $0.pipeline == .work })?.id }
+            try await harness.stack.background { try $0.first(QueuedOperation.where { $0.pipeline == .work })?.id }
         )
-        try await stage.stack.background { context in
+        try await harness.stack.background { context in
             try context.find(id)?.skip()
             try context.commit()
             context.enqueue(Named(name: "A"), in: .work, key: "k")
             try context.commit()
         }
-        try await stage.close()
+        try await harness.close()
     }
 
     @Test("The commit refuses a payload that cannot be encoded")
     func unencodable() async throws {
         struct Bad: OperationPayload { var number: Double }
-        let stage = try await Stage.open()
-        try await stage.stack.background { context in
+        let harness = try await PipelineHarness.open()
+        try await harness.stack.background { context in
             context.enqueue(Bad(number: .nan), in: .work)
             let error = try #require(throws: StrataError.self) { try context.commit() }
             #expect(error.code == .validation && error.details.first?.column == "payload")
         }
-        try await stage.close()
+        try await harness.close()
     }
 
     @Test("A stack without the models, a second pipeline of the same name and a limit of zero are refused")
@@ -272,23 +272,23 @@ import Testing
             try await Pipeline.open(bare, named: .work) { (_: Attempt<Named>) in .done }
         }
         try await bare.close()
-        let stage = try await Stage.open()
+        let harness = try await PipelineHarness.open()
         let error = try await #require(throws: PipelineError.self) {
-            try await Pipeline.open(stage.stack, named: .work) { (_: Attempt<Named>) in .done }
+            try await Pipeline.open(harness.stack, named: .work) { (_: Attempt<Named>) in .done }
         }
         #expect(error.code == .alreadyOpen)
-        #expect(throws: PipelineError.self) { try stage.pipeline.setMaxConcurrent(0) }
-        try await stage.close()
+        #expect(throws: PipelineError.self) { try harness.pipeline.setMaxConcurrent(0) }
+        try await harness.close()
     }
 
     @Test("Opening a pipeline refuses options under which no operation could run")
     func bounds() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
-        func code(retry: RetryPolicy = .standard, timeout: Duration? = nil, crashLimit: Int = 5) async -> PipelineError
+        func code(retry: RetryPolicy = .standard, timeout: Duration? = nil, maxCrashes: Int = 5) async -> PipelineError
             .Code?
         {
             let error = await #expect(throws: PipelineError.self) {
-                try await Pipeline.open(stack, named: .work, retry: retry, timeout: timeout, crashLimit: crashLimit) {
+                try await Pipeline.open(stack, named: .work, retry: retry, timeout: timeout, maxCrashes: maxCrashes) {
                     (_: Attempt<Named>) in .done
                 }
             }
@@ -298,7 +298,7 @@ import Testing
         for policy in [RetryPolicy(maxAttempts: 0), RetryPolicy(base: .seconds(-1)), RetryPolicy(cap: .seconds(-1))] {
             codes.append(await code(retry: policy))
         }
-        for limit in [0, -1] { codes.append(await code(crashLimit: limit)) }
+        for limit in [0, -1] { codes.append(await code(maxCrashes: limit)) }
         #expect(codes == Array(repeating: .invalidArgument, count: 7))
         try await stack.close()
     }

@@ -62,7 +62,7 @@ struct FencingTests {
         try await stack.background { try $0.column(Note.all, \.text) }
     }
 
-    private static func names(_ log: EventLog) -> [String] {
+    private static func names(_ log: EventRecorder) -> [String] {
         log.events.map { event in
             switch event {
             case .started: "started"
@@ -87,7 +87,7 @@ struct FencingTests {
         let pipeline = try await Pipeline.open(stack, named: .work, clock: VirtualClock()) { (_: Attempt<Named>) in
             await straggler.run()
         }
-        let log = EventLog(pipeline)
+        let log = EventRecorder(pipeline)
         let id = try await Self.enqueue(stack)
         await straggler.waitForStart()
         // Simulates an ended process: the worker sends no more heartbeats.
@@ -99,7 +99,7 @@ struct FencingTests {
             for await _ in goes {}
             return .done { $0.insert(Note(text: "in time")) }
         }
-        let otherLog = EventLog(other)
+        let otherLog = EventRecorder(other)
         other.resume()
         if isDoneBefore {
             go.finish()
@@ -113,10 +113,10 @@ struct FencingTests {
         #expect(try await otherStack.background { try $0.find(id)?.status } == (isDoneBefore ? nil : .active))
         go.finish()
         try await otherLog.waitForEnd(of: id)
-        await pipeline.settled()
+        await pipeline.waitUntilProcessed()
         #expect(try await Self.notes(otherStack) == ["in time"])
         let finished = try await otherStack.background { try $0.rows(FinishedOperation.all) }
-        #expect(finished.map(\.id.number) == [id.number])
+        #expect(finished.map(\.id.rawValue) == [id.rawValue])
         #expect(finished.map(\.result) == [.completed] && finished.map(\.attempts) == [1])
         #expect(Self.names(log) == ["started", "lost"])
         #expect(Self.names(otherLog) == ["started", "finished"])
@@ -146,7 +146,7 @@ struct FencingTests {
             for await _ in goes {}
             return .done { $0.insert(Note(text: "in time")) }
         }
-        let log = EventLog(pipeline)
+        let log = EventRecorder(pipeline)
         let id = try await Self.enqueue(stack)
         await straggler.waitForStart()
         clock.advance(by: .seconds(7))
@@ -166,7 +166,7 @@ struct FencingTests {
         go.finish()
         try await log.waitForEnd(of: id, count: 2)
         if moment == .behindNextAttempt { await straggler.finish() }
-        await pipeline.settled()
+        await pipeline.waitUntilProcessed()
         #expect(try await Self.notes(stack) == ["in time"])
         let finished = try await stack.background { try $0.rows(FinishedOperation.all) }
         #expect(finished.map(\.result) == [.completed] && finished.map(\.attempts) == [2])

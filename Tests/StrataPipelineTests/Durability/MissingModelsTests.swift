@@ -6,7 +6,8 @@ import Testing
 
 @Suite("A stack that was opened without the models of pipelines")
 struct MissingModelsTests {
-    @Test func `says which models to add when an operation is queued`() async throws {
+    @Test("Enqueueing without the models of pipelines reports which models to add")
+    func missingModels() async throws {
         let stack = try await ContextStack.open(.inMemory, models: [Mark.self], stack: .rootOnly)
         try await stack.background { context in
             context.enqueue(Named(name: "A"), in: .work)

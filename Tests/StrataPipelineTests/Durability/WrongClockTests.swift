@@ -11,21 +11,21 @@ import Testing
     private static let today = VirtualClock().now
     private static let ahead = today.addingTimeInterval(365 * 86_400)
 
-    /// A stage that ran one year ahead, was closed, and is opened again today.
+    /// A harness that ran one year ahead, was closed, and is opened again today.
     private static func corrected(
         _ folder: ScratchFolder,
         _ names: [Entry],
         _ outcome: Result<Outcome, any Error>,
         rate: RateLimit? = nil
-    ) async throws -> Stage {
+    ) async throws -> PipelineHarness {
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
         let policy = RetryPolicy(base: .seconds(30), cap: .seconds(30))
-        let wrong = try await Stage.open(location, ordering: .fifo, retry: policy, clock: VirtualClock(ahead))
+        let wrong = try await PipelineHarness.open(location, ordering: .fifo, retry: policy, clock: VirtualClock(ahead))
         try await wrong.commit(names)
         try await wrong.play([.resume(names[0].name)])
         try await wrong.end(names[0].name, outcome)
         try await wrong.close()
-        let right = try await Stage.open(location, ordering: .fifo, retry: policy, clock: VirtualClock(today))
+        let right = try await PipelineHarness.open(location, ordering: .fifo, retry: policy, clock: VirtualClock(today))
         right.learn(from: wrong)
         return right
     }
@@ -33,41 +33,41 @@ import Testing
     @Test("A retry pause is no longer than the retry policy allows")
     func pause() async throws {
         let folder = try ScratchFolder()
-        let stage = try await Self.corrected(folder, ["A", "B"], .failure(CocoaError(.fileNoSuchFile)))
-        let hold = try #require(try await stage.stack.background { try $0.first(OperationHold.all)?.snapshot })
+        let harness = try await Self.corrected(folder, ["A", "B"], .failure(CocoaError(.fileNoSuchFile)))
+        let hold = try #require(try await harness.stack.background { try $0.first(OperationHold.all)?.snapshot })
         #expect(hold.until <= Self.today.addingTimeInterval(30) && hold.since == Self.today)
-        try await stage.play([.resume(), .pass(.seconds(30), "A"), .done("A", "B"), .done("B")])
-        try await stage.close()
+        try await harness.play([.resume(), .pass(.seconds(30), "A"), .done("A", "B"), .done("B")])
+        try await harness.close()
     }
 
     @Test("A pause that the handler requested keeps its length")
     func askedFor() async throws {
         let folder = try ScratchFolder()
-        let stage = try await Self.corrected(folder, ["A", "B"], .success(.postpone(for: .seconds(7200))))
-        try await stage.play([.resume(), .pass(.seconds(7199)), .pass(.seconds(1), "A"), .done("A", "B"), .done("B")])
-        try await stage.close()
+        let harness = try await Self.corrected(folder, ["A", "B"], .success(.snooze(for: .seconds(7200))))
+        try await harness.play([.resume(), .pass(.seconds(7199)), .pass(.seconds(1), "A"), .done("A", "B"), .done("B")])
+        try await harness.close()
     }
 
     @Test("A pause set by a correct clock stays unchanged")
     func rightPause() async throws {
-        let stage = try await Stage.open()
-        try await stage.commit(["A"])
-        try await stage.play([.resume("A")])
-        try await stage.end("A", .success(.postpone(for: .seconds(7200))))
-        let until = stage.clock.now.addingTimeInterval(7200)
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["A"])
+        try await harness.play([.resume("A")])
+        try await harness.end("A", .success(.snooze(for: .seconds(7200))))
+        let until = harness.clock.now.addingTimeInterval(7200)
         for _ in 0..<10 {
-            stage.clock.advance(by: .seconds(10))
-            await stage.pipeline.settled()
+            harness.clock.advance(by: .seconds(10))
+            await harness.pipeline.waitUntilProcessed()
         }
-        #expect(try await stage.stack.background { try $0.first(OperationHold.all)?.until } == until)
-        try await stage.close()
+        #expect(try await harness.stack.background { try $0.first(OperationHold.all)?.until } == until)
+        try await harness.close()
     }
 
     @Test("Application holds and start times are times of day and stay unchanged")
     func timesOfDay() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
-        let wrong = try await Stage.open(location, clock: VirtualClock(Self.ahead))
+        let wrong = try await PipelineHarness.open(location, clock: VirtualClock(Self.ahead))
         let date = Self.ahead.addingTimeInterval(86_400)
         try await wrong.stack.background { context in
             let operation = context.enqueue(Named(name: "A"), in: .work, notBefore: date)
@@ -75,13 +75,13 @@ import Testing
             try context.commit()
         }
         try await wrong.close()
-        let right = try await Stage.open(location, clock: VirtualClock(Self.today))
+        let right = try await PipelineHarness.open(location, clock: VirtualClock(Self.today))
         let holds = try await right.stack.background { try $0.rows(OperationHold.all) }
         #expect(holds.map(\.until) == [date, date] && holds.allSatisfy { $0.since == nil })
         try await right.close()
     }
 
-    @Test("Finished operations and the journal age from the moment at which the clock was corrected")
+    @Test("Finished operations and the transitions age from the moment at which the clock was corrected")
     func archive() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
@@ -92,7 +92,7 @@ import Testing
                 stack,
                 named: .work,
                 retention: FinishedRetention(maximumAge: .seconds(3600)),
-                isJournalled: true,
+                recordsTransitions: true,
                 clock: clock
             ) { (_: Attempt<Named>) in .done }
             return (stack, pipeline, clock)
@@ -102,7 +102,7 @@ import Testing
             context.enqueue(Named(name: "A"), in: .work)
             try context.commit()
         }
-        try await former.drained()
+        try await former.waitUntilIdle()
         try await wrong.close()
         let (right, pipeline, clock) = try await open(at: Self.today)
         let (finished, last) = try await right.background { context in
@@ -115,7 +115,7 @@ import Testing
         #expect(try #require(last) <= Self.today)
         for _ in 0..<2 {
             clock.advance(by: .seconds(3600))
-            await pipeline.settled()
+            await pipeline.waitUntilProcessed()
         }
         #expect(try await right.background { try $0.count(FinishedOperation.all) } == 0)
         #expect(try await right.background { try $0.count(OperationTransition.all) } == 0)
@@ -143,14 +143,14 @@ import Testing
             try context.schedule("tick", Named(name: "tick"), in: .work, .every(.seconds(60)))
             try context.commit()
         }
-        try await former.drained()
+        try await former.waitUntilIdle()
         try await wrong.close()
         let (right, pipeline, clock) = try await open(at: Self.today)
         for _ in 0..<12 {
             clock.advance(by: .seconds(10))
-            await pipeline.settled()
+            await pipeline.waitUntilProcessed()
         }
-        try await pipeline.drained()
+        try await pipeline.waitUntilIdle()
         #expect(try await right.background { try $0.count(FinishedOperation.all) } >= 2)
         try await right.close()
     }

@@ -8,21 +8,21 @@ import Testing
 @Suite("Deadlines of attempts", .timeLimit(.minutes(1))) struct DeadlineTests {
     @Test("A handler that never returns fails at its deadline, and its later result does not count")
     func deadline() async throws {
-        let stage = try await Stage.open(ordering: .fifo, retry: .never, whenFailed: .park, timeout: .seconds(60))
-        try await stage.commit(["A", "B"])
-        try await stage.play([.resume("A"), .pass(.seconds(59))])
-        stage.clock.advance(by: .seconds(2))
-        try await stage.log.waitForEnd(of: stage.id("A"))
-        #expect(stage.takeStarts() == ["B"])
-        let isTold = stage.log.events.contains { event in
-            if case .stuck(stage.id("A"), after: .seconds(60)) = event { true } else { false }
+        let harness = try await PipelineHarness.open(ordering: .fifo, retry: .never, onFailure: .setAside, timeout: .seconds(60))
+        try await harness.commit(["A", "B"])
+        try await harness.play([.resume("A"), .pass(.seconds(59))])
+        harness.clock.advance(by: .seconds(2))
+        try await harness.log.waitForEnd(of: harness.id("A"))
+        #expect(harness.takeStarts() == ["B"])
+        let isTold = harness.log.events.contains { event in
+            if case .stuck(harness.id("A"), after: .seconds(60)) = event { true } else { false }
         }
         #expect(isTold)
-        let row = try #require(try await stage.row("A"))
+        let row = try #require(try await harness.row("A"))
         #expect(row.status == .failed && row.failures.list.first?.message.hasPrefix("timedOut") == true)
-        try await stage.play([.done("B")])
-        #expect(stage.log.finished == [stage.id("B")])
-        try await stage.close()
+        try await harness.play([.done("B")])
+        #expect(harness.log.finished == [harness.id("B")])
+        try await harness.close()
     }
 
     @Test(
@@ -39,7 +39,7 @@ import Testing
             for await _ in gate {}
             return isCommitting ? .done { $0.enqueue(Named(name: "mark"), in: "marks") } : .done
         }
-        let log = EventLog(pipeline)
+        let log = EventRecorder(pipeline)
         // The deadline first reports the stuck attempt and then ends it. Between the two steps the handler has enough
         // time to return.
         let isOver = DispatchSemaphore(value: 0)
@@ -60,7 +60,7 @@ import Testing
         await clock.waitForAlarm(after: .seconds(60))
         Thread.detachNewThread { clock.advance(by: .seconds(60)) }
         try await log.waitForEnd(of: id)
-        try await pipeline.drained()
+        try await pipeline.waitUntilIdle()
         let names = log.events.map { event in
             switch event {
             case .started: "started"

@@ -12,32 +12,32 @@ import Testing
 
     @Test("A handler that throws its own CancellationError has failed and is not restarted in a loop")
     func ownCancellation() async throws {
-        let stage = try await Stage.open(retry: .never)
-        try await stage.commit(["A"])
-        try await stage.play([.resume("A")])
-        try await stage.end("A", .failure(CancellationError()))
-        #expect(try await stage.row("A")?.status == .failed)
-        try await stage.close()
+        let harness = try await PipelineHarness.open(retry: .never)
+        try await harness.commit(["A"])
+        try await harness.play([.resume("A")])
+        try await harness.end("A", .failure(CancellationError()))
+        #expect(try await harness.row("A")?.status == .failed)
+        try await harness.close()
     }
 
     @Test("The last attempt leaves a visible failed operation, and a retry by hand resets its attempts")
     func attempts() async throws {
-        let stage = try await Stage.open(retry: RetryPolicy(maxAttempts: 3))
-        try await stage.commit(["A"])
-        stage.pipeline.resume()
+        let harness = try await PipelineHarness.open(retry: RetryPolicy(maxAttempts: 3))
+        try await harness.commit(["A"])
+        harness.pipeline.resume()
         for attempt in 1...3 {
-            try await stage.end("A", .failure(Stop()))
-            stage.clock.advance(by: .seconds(60))
-            await stage.pipeline.settled()
-            #expect(stage.log.started.count == min(attempt + 1, 3))
+            try await harness.end("A", .failure(Stop()))
+            harness.clock.advance(by: .seconds(60))
+            await harness.pipeline.waitUntilProcessed()
+            #expect(harness.log.started.count == min(attempt + 1, 3))
         }
-        #expect(try await stage.row("A")?.status == .failed)
-        #expect(try await stage.row("A")?.failures.list.map(\.attempt) == [1, 2, 3])
-        try await stage.edit("A") { $0.retry() }
-        #expect(try await stage.row("A")?.attempts == 1)
-        try await stage.end("A")
-        #expect(try await stage.result("A") == .completed)
-        try await stage.close()
+        #expect(try await harness.row("A")?.status == .failed)
+        #expect(try await harness.row("A")?.failures.list.map(\.attempt) == [1, 2, 3])
+        try await harness.edit("A") { $0.retry() }
+        #expect(try await harness.row("A")?.attempts == 1)
+        try await harness.end("A")
+        #expect(try await harness.result("A") == .completed)
+        try await harness.close()
     }
 
     @Test(
@@ -45,12 +45,12 @@ import Testing
         arguments: [PipelineOrdering.flat, .commits]
     )
     func hold(_ ordering: PipelineOrdering) async throws {
-        let stage = try await Stage.open(ordering: ordering)
-        try await stage.commit(["H:9", "L"])
-        let until = stage.clock.now.addingTimeInterval(60)
-        try await stage.edit("H") { try $0.hold("hold", until: until) }
-        try await stage.play([.resume("L"), .pass(.seconds(61), "H"), .done("H"), .done("L")])
-        try await stage.close()
+        let harness = try await PipelineHarness.open(ordering: ordering)
+        try await harness.commit(["H:9", "L"])
+        let until = harness.clock.now.addingTimeInterval(60)
+        try await harness.edit("H") { try $0.hold("hold", until: until) }
+        try await harness.play([.resume("L"), .pass(.seconds(61), "H"), .done("H"), .done("L")])
+        try await harness.close()
     }
 
     @Test(
@@ -58,70 +58,70 @@ import Testing
         arguments: [PipelineOrdering.flat, .commits]
     )
     func holdInTwoCommits(_ ordering: PipelineOrdering) async throws {
-        let stage = try await Stage.open(ordering: ordering)
-        try await stage.commit(["H:9"])
-        try await stage.commit(["L"])
-        let until = stage.clock.now.addingTimeInterval(60)
-        try await stage.edit("H") { try $0.hold("hold", until: until) }
+        let harness = try await PipelineHarness.open(ordering: ordering)
+        try await harness.commit(["H:9"])
+        try await harness.commit(["L"])
+        let until = harness.clock.now.addingTimeInterval(60)
+        try await harness.edit("H") { try $0.hold("hold", until: until) }
         if ordering == .flat {
-            try await stage.play([.resume("L"), .pass(.seconds(61), "H")])
+            try await harness.play([.resume("L"), .pass(.seconds(61), "H")])
         } else {
-            try await stage.play([.resume(), .pass(.seconds(61), "H"), .done("H", "L")])
+            try await harness.play([.resume(), .pass(.seconds(61), "H"), .done("H", "L")])
         }
-        try await stage.close()
+        try await harness.close()
     }
 
     @Test("A flat pipeline honours a dependency on an operation that is queued later")
     func laterPrerequisite() async throws {
-        let stage = try await Stage.open()
-        try await stage.commit(["A←B"])
-        try await stage.commit(["B"])
-        try await stage.play([.resume("B"), .done("B", "A"), .done("A")])
-        try await stage.close()
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["A←B"])
+        try await harness.commit(["B"])
+        try await harness.play([.resume("B"), .done("B", "A"), .done("A")])
+        try await harness.close()
     }
 
     @Test("Releasing a hold or removing a dependency lets the operation start")
     func released() async throws {
-        let stage = try await Stage.open(max: 1)
-        try await stage.commit(["A:1", "B←A"])
-        let until = stage.clock.now.addingTimeInterval(60)
-        let a = stage.id("A")
-        try await stage.edit("A") { try $0.hold("hold", until: until) }
-        try await stage.play([.resume()])
-        try await stage.edit("B") { try $0.removeDependencies([a]) }
-        #expect(stage.takeStarts() == ["B"])
-        try await stage.play([.done("B")])
-        try await stage.edit("A") { try $0.release("hold") }
-        #expect(stage.takeStarts() == ["A"])
-        try await stage.play([.done("A")])
-        try await stage.close()
+        let harness = try await PipelineHarness.open(max: 1)
+        try await harness.commit(["A:1", "B←A"])
+        let until = harness.clock.now.addingTimeInterval(60)
+        let a = harness.id("A")
+        try await harness.edit("A") { try $0.hold("hold", until: until) }
+        try await harness.play([.resume()])
+        try await harness.edit("B") { try $0.removeDependencies([a]) }
+        #expect(harness.takeStarts() == ["B"])
+        try await harness.play([.done("B")])
+        try await harness.edit("A") { try $0.release("hold") }
+        #expect(harness.takeStarts() == ["A"])
+        try await harness.play([.done("A")])
+        try await harness.close()
     }
 
     @Test("A worker reclaims the operations of a silent worker, but only after several heartbeats")
     func silentWorker() async throws {
-        let stage = try await Stage.open()
-        try await stage.commit(["A"])
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["A"])
         // A worker of another machine has claimed an operation and then falls silent.
-        try stage.stack.transact(author: "test") { transaction in
-            let book = OperationBook(transaction: transaction, now: stage.clock.now) { _ in
-                OperationBook.Rules(ordering: .flat, whenFailed: .park)
+        try harness.stack.transact(author: "test") { transaction in
+            let repository = OperationRepository(transaction: transaction, now: harness.clock.now) { _ in
+                OperationRepository.Rules(ordering: .flat, onFailure: .setAside)
             }
-            let worker = try book.register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
-            _ = try book.claim(1, of: .work, by: worker)
+            let worker = try repository.register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
+            _ = try repository.claim(1, of: .work, by: worker)
         }
-        stage.pipeline.resume()
-        await stage.pipeline.settled()
-        #expect(try await stage.row("A")?.status == .active)
+        harness.pipeline.resume()
+        await harness.pipeline.waitUntilProcessed()
+        #expect(try await harness.row("A")?.status == .active)
         for _ in 0..<4 {
-            #expect(stage.takeStarts() == [])
-            stage.clock.advance(by: .seconds(10))
-            await stage.pipeline.settled()
+            #expect(harness.takeStarts() == [])
+            harness.clock.advance(by: .seconds(10))
+            await harness.pipeline.waitUntilProcessed()
         }
-        #expect(stage.takeStarts() == ["A"])
-        #expect(try await stage.row("A")?.crashes == 1)
-        #expect(try await stage.stack.background { try $0.count(PipelineWorker.all) } == 1)
-        try await stage.play([.done("A")])
-        try await stage.close()
+        #expect(harness.takeStarts() == ["A"])
+        #expect(try await harness.row("A")?.crashes == 1)
+        #expect(try await harness.stack.background { try $0.count(PipelineWorker.all) } == 1)
+        try await harness.play([.done("A")])
+        try await harness.close()
     }
 
     @Test("A worker from an earlier boot of this machine counts as dead; one of another machine or container does not")
@@ -141,92 +141,92 @@ import Testing
 
     @Test("Idle workers elsewhere are forgotten eventually; a forgotten live worker registers again when it claims")
     func idleWorkers() async throws {
-        let stage = try await Stage.open()
-        try stage.stack.transact(author: "test") { transaction in
-            try OperationBook(transaction).register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
+        let harness = try await PipelineHarness.open()
+        try harness.stack.transact(author: "test") { transaction in
+            try OperationRepository(transaction).register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
         }
-        func known() async throws -> Int { try await stage.stack.background { try $0.count(PipelineWorker.all) } }
-        func beat(_ count: Int) async {
+        func known() async throws -> Int { try await harness.stack.background { try $0.count(PipelineWorker.all) } }
+        func heartbeat(_ count: Int) async {
             for _ in 0..<count {
-                stage.clock.advance(by: .seconds(10))
-                await stage.pipeline.settled()
+                harness.clock.advance(by: .seconds(10))
+                await harness.pipeline.waitUntilProcessed()
             }
         }
-        await beat(OperationBook.idleLimit)
+        await heartbeat(OperationRepository.idleLimit)
         #expect(try await known() == 2)
-        await beat(1)
+        await heartbeat(1)
         #expect(try await known() == 1)
         // A process elsewhere has forgotten this worker.
-        try await stage.stack.background { _ = try $0.batchDelete(PipelineWorker.all) }
-        try await stage.commit(["A"])
-        try await stage.play([.resume("A")])
+        try await harness.stack.background { _ = try $0.batchDelete(PipelineWorker.all) }
+        try await harness.commit(["A"])
+        try await harness.play([.resume("A")])
         #expect(try await known() == 1)
-        await beat(2)
-        #expect(try await stage.row("A")?.crashes == 0)
-        try await stage.play([.done("A")])
-        #expect(stage.log.events.count == 2)
-        try await stage.close()
+        await heartbeat(2)
+        #expect(try await harness.row("A")?.crashes == 0)
+        try await harness.play([.done("A")])
+        #expect(harness.log.events.count == 2)
+        try await harness.close()
     }
 
     @Test("An operation whose processes keep crashing fails, and so do dependants with the policy .fail")
     func quarantine() async throws {
-        let stage = try await Stage.open()
-        try await stage.commit(["A", "B"])
-        let id = stage.id("A")
-        try await stage.edit("B") { try $0.addDependencies([id], whenFailed: .fail) }
-        for _ in 0..<5 { #expect(try stage.crashElsewhere(claiming: 1) == ["A"]) }
-        let row = try #require(try await stage.row("A"))
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["A", "B"])
+        let id = harness.id("A")
+        try await harness.edit("B") { try $0.addDependencies([id], onFailure: .fail) }
+        for _ in 0..<5 { #expect(try harness.crashElsewhere(claiming: 1) == ["A"]) }
+        let row = try #require(try await harness.row("A"))
         #expect(row.status == .failed && row.crashes == 5 && row.attempts == 0 && row.failures.list.count == 1)
-        #expect(try await stage.row("B")?.status == .failed)
-        try await stage.play([.resume()])
+        #expect(try await harness.row("B")?.status == .failed)
+        try await harness.play([.resume()])
         // A retry by hand resets the count: one more crash would be the first one.
-        try await stage.edit("A") { $0.retry() }
-        #expect(stage.takeStarts() == ["A"])
-        #expect(try await stage.row("A")?.crashes == 0)
-        try await stage.play([.done("A")])
-        try await stage.close()
+        try await harness.edit("A") { $0.retry() }
+        #expect(harness.takeStarts() == ["A"])
+        #expect(try await harness.row("A")?.crashes == 0)
+        try await harness.play([.done("A")])
+        try await harness.close()
     }
 
     @Test("A commit refuses an id that another context has already used and finished")
     func usedID() async throws {
-        let stage = try await Stage.open()
-        let id = try stage.stack.newID(for: QueuedOperation.self)
-        let late = try stage.stack.create(.private, named: "late")
+        let harness = try await PipelineHarness.open()
+        let id = try harness.stack.newID(for: QueuedOperation.self)
+        let late = try harness.stack.create(.private, named: "late")
         try await late.perform { _ = try $0.enqueue(Named(name: "late"), as: id, in: .work) }
-        stage.pipeline.resume()
-        try await stage.stack.background { context in
+        harness.pipeline.resume()
+        try await harness.stack.background { context in
             _ = try context.enqueue(Named(name: "A"), as: id, in: .work)
             try context.commit()
         }
-        try await stage.end("A", id: id)
+        try await harness.end("A", id: id)
         let error = try await #require(throws: PipelineError.self) { try await late.commit() }
-        #expect(error.code == .alreadyFinished && error.operations == [id.number])
-        try await stage.close()
+        #expect(error.code == .alreadyFinished && error.operations == [id.rawValue])
+        try await harness.close()
     }
 
     @Test("A lower concurrency limit applies as running handlers end")
     func lowerLimit() async throws {
-        let stage = try await Stage.open(max: 3)
-        try await stage.commit(["a", "b", "c", "d", "e"])
-        try await stage.play([
+        let harness = try await PipelineHarness.open(max: 3)
+        try await harness.commit(["a", "b", "c", "d", "e"])
+        try await harness.play([
             .resume("a", "b", "c"), .limit(1), .done("a"), .done("b"), .done("c", "d"), .done("d", "e"),
         ])
-        try await stage.close()
+        try await harness.close()
     }
 
     @Test("If a running operation is deleted, the next one starts when its handler has ended")
     func deletedWhileRunning() async throws {
-        let stage = try await Stage.open(ordering: .fifo)
-        try await stage.commit(["A", "B"])
-        try await stage.play([.resume("A")])
-        let id = stage.id("A")
+        let harness = try await PipelineHarness.open(ordering: .fifo)
+        try await harness.commit(["A", "B"])
+        try await harness.play([.resume("A")])
+        let id = harness.id("A")
         // A batch delete does not check for conflicts; a context would find out that the operation is running.
-        try await stage.stack.background { context in
+        try await harness.stack.background { context in
             _ = try context.batchDelete(QueuedOperation.where { $0.id == id })
         }
-        try await stage.log.waitForEnd(of: id)
-        #expect(stage.takeStarts() == ["B"])
-        let ends = stage.log.events.map { event in
+        try await harness.log.waitForEnd(of: id)
+        #expect(harness.takeStarts() == ["B"])
+        let ends = harness.log.events.map { event in
             switch event {
             case .lost: "lost"
             case .started: "started"
@@ -234,51 +234,51 @@ import Testing
             }
         }
         #expect(ends == ["started", "lost", "started"])
-        try await stage.play([.done("B")])
-        try await stage.close()
+        try await harness.play([.done("B")])
+        try await harness.close()
     }
 
     @Test("A new failure policy applies from the next opening")
     func otherPolicy() async throws {
-        let stage = try await Stage.open(ordering: .fifo, retry: .never, whenFailed: .block)
-        try await stage.commit(["A", "B"])
-        try await stage.play([.resume("A")])
-        try await stage.end("A", .failure(Stop()))
-        try await stage.play([.resume()])
-        await stage.pipeline.close()
+        let harness = try await PipelineHarness.open(ordering: .fifo, retry: .never, onFailure: .blockLane)
+        try await harness.commit(["A", "B"])
+        try await harness.play([.resume("A")])
+        try await harness.end("A", .failure(Stop()))
+        try await harness.play([.resume()])
+        await harness.pipeline.close()
         let again = try await Pipeline.open(
-            stage.stack,
+            harness.stack,
             named: .work,
             ordering: .fifo,
-            whenFailed: .park,
+            onFailure: .setAside,
             isSuspended: true,
-            clock: stage.clock
+            clock: harness.clock
         ) { (_: Attempt<Named>) in .done }
-        let log = EventLog(again)
+        let log = EventRecorder(again)
         again.resume()
-        try await log.waitForEnd(of: stage.id("B"))
+        try await log.waitForEnd(of: harness.id("B"))
         // The handle of the closed pipeline does not affect the new one.
-        #expect(stage.pipeline.suspend() == 0 && again.suspensions == 0)
-        await stage.pipeline.close()
+        #expect(harness.pipeline.suspend() == 0 && again.suspensions == 0)
+        await harness.pipeline.close()
         #expect(again.maxConcurrent == 8)
-        try await stage.close()
+        try await harness.close()
     }
 
     @Test("Operations stop waiting for holds and dependencies that a batch deletes")
     func batchReleased() async throws {
-        let stage = try await Stage.open()
-        try await stage.commit(["A", "B←A", "C"])
-        let until = stage.clock.now.addingTimeInterval(60)
-        try await stage.edit("C") { try $0.hold("hold", until: until) }
-        try await stage.play([.resume("A")])
-        try await stage.stack.background { context in
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["A", "B←A", "C"])
+        let until = harness.clock.now.addingTimeInterval(60)
+        try await harness.edit("C") { try $0.hold("hold", until: until) }
+        try await harness.play([.resume("A")])
+        try await harness.stack.background { context in
             _ = try context.batchDelete(OperationDependency.all)
             _ = try context.batchDelete(OperationHold.all)
         }
-        await stage.pipeline.settled()
-        #expect(stage.takeStarts() == ["B", "C"])
-        for name in ["A", "B", "C"] { try await stage.end(name) }
-        try await stage.close()
+        await harness.pipeline.waitUntilProcessed()
+        #expect(harness.takeStarts() == ["B", "C"])
+        for name in ["A", "B", "C"] { try await harness.end(name) }
+        try await harness.close()
     }
 
     @Test(
@@ -291,11 +291,11 @@ import Testing
             stack,
             named: .work,
             ordering: ordering,
-            isJournalled: true,
+            recordsTransitions: true,
             clock: VirtualClock()
         ) {
             (attempt: Attempt<Named>) in
-            attempt.payload.name == "head" ? .wait(.person) : .done
+            attempt.payload.name == "head" ? .wait(.manual) : .done
         }
         let lanes = ["", "a", "b"]
         // The heads are queued first, or last for `lifo`, so that each head is the first of its lane.
@@ -308,7 +308,7 @@ import Testing
             }
         }
         pipeline.resume()
-        try await pipeline.drained()
+        try await pipeline.waitUntilIdle()
         func steps(_ status: String) async throws -> Int {
             try await stack.background { try $0.count(OperationTransition.where { $0.status == status }) }
         }
@@ -322,11 +322,11 @@ import Testing
         try await stack.background { context in
             _ = try context.batchDelete(QueuedOperation.where { $0.lane == "a" && $0.status == .held })
         }
-        await pipeline.settled()
+        await pipeline.waitUntilProcessed()
         let after = try await steps("pending")
         #expect(after == before + 1)
         pipeline.resume()
-        try await pipeline.drained()
+        try await pipeline.waitUntilIdle()
         try await stack.background { context in
             try #expect(context.count(FinishedOperation.all) == 2)
             try #expect(context.count(QueuedOperation.where { $0.status == .held }) == 2)
@@ -337,21 +337,21 @@ import Testing
 
     @Test("A skip requested while an operation runs takes effect after its process has ended")
     func requestAndCrash() async throws {
-        let stage = try await Stage.open()
-        try await stage.commit(["A", "B←A"])
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["A", "B←A"])
         var worker: Int64 = 0
-        try stage.stack.transact(author: "test") { transaction in
-            let book = OperationBook(transaction)
-            worker = try book.register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
-            _ = try book.claim(1, of: .work, by: worker)
+        try harness.stack.transact(author: "test") { transaction in
+            let repository = OperationRepository(transaction)
+            worker = try repository.register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
+            _ = try repository.claim(1, of: .work, by: worker)
         }
-        try await stage.edit("A") { $0.skip() }
-        #expect(try await stage.row("A")?.status == .active)
+        try await harness.edit("A") { $0.skip() }
+        #expect(try await harness.row("A")?.status == .active)
         let dead = worker
-        try stage.stack.transact(author: "test") { try OperationBook($0).rescue(dead) }
-        #expect(try await stage.result("A") == .skipped)
-        try await stage.play([.resume("B"), .done("B")])
-        try await stage.close()
+        try harness.stack.transact(author: "test") { try OperationRepository($0).reclaim(from: dead) }
+        #expect(try await harness.result("A") == .skipped)
+        try await harness.play([.resume("B"), .done("B")])
+        try await harness.close()
     }
 
     @Test("An operation shows its progress")
@@ -371,7 +371,7 @@ import Testing
             return operation.id
         }
         _ = await halves.first { _ in true }
-        await pipeline.settled()
+        await pipeline.waitUntilProcessed()
         #expect(try await stack.background { try $0.find(id)?.progress } == 0.5)
         try await stack.close()
     }
@@ -379,25 +379,25 @@ import Testing
     @Test("An operation moved to another pipeline while it runs lets the next operations of its lane start there")
     func moved() async throws {
         let folder = try ScratchFolder()
-        let stage = try await Stage.open(.sqlite(folder.file("s.sqlite")), ordering: .fifo)
-        try await stage.commit(["A", "B"])
-        try await stage.play([.resume("A")])
+        let harness = try await PipelineHarness.open(.sqlite(folder.file("s.sqlite")), ordering: .fifo)
+        try await harness.commit(["A", "B"])
+        try await harness.play([.resume("A")])
         let other = try await ContextStack.open(
             .sqlite(folder.file("s.sqlite")),
             models: Pipeline.models,
             stack: .rootOnly
         )
-        let successor = try await Pipeline.open(other, named: "new", formerNames: [.work], ordering: .fifo) {
+        let successor = try await Pipeline.open(other, named: "new", previousNames: [.work], ordering: .fifo) {
             (_: Attempt<Named>) in .done
         }
-        await successor.settled()
-        #expect(try await stage.row("B")?.status == .waiting)
-        let log = EventLog(successor)
-        try await stage.end("A")
-        try await log.waitForEnd(of: stage.id("B"))
-        #expect(try await stage.result("A") == .completed)
-        #expect(try await stage.result("B") == .completed)
+        await successor.waitUntilProcessed()
+        #expect(try await harness.row("B")?.status == .waiting)
+        let log = EventRecorder(successor)
+        try await harness.end("A")
+        try await log.waitForEnd(of: harness.id("B"))
+        #expect(try await harness.result("A") == .completed)
+        #expect(try await harness.result("B") == .completed)
         try await other.close()
-        try await stage.close()
+        try await harness.close()
     }
 }

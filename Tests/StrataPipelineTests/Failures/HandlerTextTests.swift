@@ -33,43 +33,43 @@ import Testing
     @Test("The limit holds in rows and events, whichever way the handler reports the text", arguments: texts.indices)
     func everyWay(_ index: Int) async throws {
         let text = Self.texts[index]
-        let stage = try await Stage.open(retry: RetryPolicy(maxAttempts: 2))
-        let names = ["fails", "throws", "postpones", "blocks", "waits"]
-        try await stage.commit(names.map { Entry(stringLiteral: $0) })
-        stage.pipeline.resume()
-        try await stage.end("fails", .success(.fail(text)))
-        try await stage.end("throws", .failure(Said(description: text)))
-        try await stage.end("postpones", .success(.postpone(for: .seconds(1), because: text)))
-        try await stage.end("blocks", .success(.done { _ in throw Said(description: text) }))
-        try await stage.end("waits", .success(.wait(Constraint(rawValue: text))))
+        let harness = try await PipelineHarness.open(retry: RetryPolicy(maxAttempts: 2))
+        let names = ["fails", "throws", "snoozes", "blocks", "waits"]
+        try await harness.commit(names.map { Entry(stringLiteral: $0) })
+        harness.pipeline.resume()
+        try await harness.end("fails", .success(.fail(text)))
+        try await harness.end("throws", .failure(Said(description: text)))
+        try await harness.end("snoozes", .success(.snooze(for: .seconds(1), because: text)))
+        try await harness.end("blocks", .success(.done { _ in throw Said(description: text) }))
+        try await harness.end("waits", .success(.wait(Constraint(rawValue: text))))
         for name in names {
-            let row = try #require(try await stage.row(name))
+            let row = try #require(try await harness.row(name))
             #expect(row.failures.list.count == 1 && row.constraint == nil, "\(name)")
             #expect(row.failures.list.allSatisfy { $0.message.utf8.count <= HandlerText.limit }, "\(name)")
         }
-        for event in stage.log.events { #expect(event.description.utf8.count <= HandlerText.limit + 100) }
-        try await stage.close()
+        for event in harness.log.events { #expect(event.description.utf8.count <= HandlerText.limit + 100) }
+        try await harness.close()
     }
 
     @Test("Messages that the engine writes have the same limit")
-    func ring() async throws {
-        let stage = try await Stage.open()
-        try await stage.commit(["A"])
-        let id = stage.id("A").number
-        try stage.stack.transact(author: "test") { try OperationBook($0).fail(id, Self.texts[1]) }
-        let message = try #require(try await stage.row("A")).failures.list[0].message
+    func cycle() async throws {
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["A"])
+        let id = harness.id("A").rawValue
+        try harness.stack.transact(author: "test") { try OperationRepository($0).fail(id, Self.texts[1]) }
+        let message = try #require(try await harness.row("A")).failures.list[0].message
         #expect(message.utf8.count == HandlerText.limit)
-        try await stage.close()
+        try await harness.close()
     }
 
     @Test("An operation can wait for a constraint whose name has the maximum length")
     func longestConstraint() async throws {
-        let stage = try await Stage.open()
-        try await stage.commit(["A"])
-        try await stage.play([.resume("A")])
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["A"])
+        try await harness.play([.resume("A")])
         let name = String(repeating: "x", count: HandlerText.limit)
-        try await stage.end("A", .success(.wait(Constraint(rawValue: name))))
-        #expect(try await stage.row("A")?.constraint == name)
-        try await stage.close()
+        try await harness.end("A", .success(.wait(Constraint(rawValue: name))))
+        #expect(try await harness.row("A")?.constraint == name)
+        try await harness.close()
     }
 }

@@ -49,7 +49,7 @@ import Testing
             #expect(try operations[0].payload(as: QueuedItem<Letter>.self).id == letter.id)
             return operations[0].id
         }
-        let log = EventLog(pipeline)
+        let log = EventRecorder(pipeline)
         pipeline.resume()
         try await log.waitForEnd(of: id)
         #expect(seen.withLock { $0 } == ["b"])
@@ -87,7 +87,7 @@ import Testing
             #expect(try context.find(dependant)?.dependencies() == [])
             #expect(try context.count(OperationHold.all) == 0)
         }
-        let log = EventLog(pipeline)
+        let log = EventRecorder(pipeline)
         pipeline.resume()
         try await log.waitForEnd(of: other)
         #expect(try await stack.background { try $0.finishedOperation(other)?.result } == .completed)
@@ -140,7 +140,7 @@ import Testing
             if text == "a" { try await Task.sleep(for: .seconds(3600)) }
             return .done
         }
-        let log = EventLog(pipeline)
+        let log = EventRecorder(pipeline)
         let (first, second) = try await stack.background { context in
             let ids = ["a", "b"].map { context.enqueue(Letter(text: $0), in: .work).id }
             try context.commit()
@@ -161,7 +161,7 @@ import Testing
         let pipeline = try await Pipeline.open(stack, named: .work) { (attempt: Attempt<QueuedItem<Letter>>) in
             attempt.done { letter, context in context.delete(letter) }
         }
-        let log = EventLog(pipeline)
+        let log = EventRecorder(pipeline)
         let ids = try await stack.background { context in
             let ids = (0..<20).map { context.enqueue(Letter(text: "\($0)"), in: .work).id }
             try context.commit()
@@ -181,7 +181,7 @@ import Testing
             try await Way.context.delete("a", stack, .inMemory)
             return attempt.done { _, _ in isCalled.withLock { $0 = true } }
         }
-        let log = EventLog(pipeline)
+        let log = EventRecorder(pipeline)
         let id = try await stack.background { context in
             let id = context.enqueue(Letter(text: "a"), in: .work).id
             try context.commit()
@@ -203,7 +203,7 @@ import Testing
         let pipeline = try await Pipeline.open(stack, named: .work, isSuspended: true) {
             (_: Attempt<QueuedItem<Letter>>) in .done
         }
-        let log = EventLog(pipeline)
+        let log = EventRecorder(pipeline)
         let id = try await stack.background { context in
             let letter = Letter(text: "a")
             let id = context.enqueue(letter, in: .work, notBefore: .distantFuture).id
@@ -226,7 +226,7 @@ import Testing
             handled.withLock { $0.append(attempt.item().text) }
             return .done
         }
-        let log = EventLog(pipeline)
+        let log = EventRecorder(pipeline)
         let letter = try await stack.on(.main) { context in
             let letter = context.insert(Letter(text: "a"))
             context.insert(Letter(text: "b"))
@@ -253,7 +253,7 @@ import Testing
         let other = try await Pipeline.open(stack, named: "other", isSuspended: true) {
             (_: Attempt<QueuedItem<Letter>>) in .done
         }
-        let log = EventLog(other)
+        let log = EventRecorder(other)
         let id = try await stack.background { context in
             let letter = Letter(text: "a")
             context.enqueue(letter, in: .work)
@@ -340,7 +340,7 @@ import Testing
             seen.withLock { $0.append(attempt.id) }
             return .done
         }
-        let log = EventLog(pipeline)
+        let log = EventRecorder(pipeline)
         let letter = try await stack.background { context in
             let letter = Letter(text: "a")
             let ids = (0..<2).map { _ in context.enqueue(letter, in: .work).id }
@@ -393,7 +393,7 @@ import Testing
             }
         }
         let broker = try await TaskBroker.open(stack, handles: { $0.hasPrefix("post.") }, handler: Sender())
-        let log = EventLog(broker)
+        let log = EventRecorder(broker)
         let (good, wrong) = try await stack.background { context in
             let good = context.enqueue(Letter(text: "a"), in: "post.a").id
             let wrong = context.enqueue(Named(name: "b"), in: "post.b").id
@@ -430,7 +430,7 @@ import Testing
             try context.commit()
             return letter.id
         }
-        try await pipeline.drained()
+        try await pipeline.waitUntilIdle()
         try await stack.background { context in
             let done = try #require(try context.first(FinishedOperation.all))
             #expect(try done.payload(as: QueuedItem<Letter>.self).id == letter)
@@ -449,7 +449,7 @@ private struct UnsafeLetter: @unchecked Sendable {
     init(_ letter: Letter) { self.letter = letter }
 }
 
-extension EventLog {
+extension EventRecorder {
     /// The results of an operation, as text.
     fileprivate func ends(of id: ObjectID<QueuedOperation>) -> [String] {
         events.filter { $0.isEnd(of: id) }.map(\.description)

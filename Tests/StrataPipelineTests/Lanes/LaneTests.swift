@@ -12,71 +12,71 @@ import Testing
 
     @Test("A retry without a delay starts soon, and the next operation follows")
     func retryAtOnce() async throws {
-        let stage = try await Stage.open(ordering: .fifo)
-        try await stage.commit(["A", "B"])
-        try await stage.play([.resume("A")])
-        try await stage.end("A", .success(.retry(after: .zero)))
-        #expect(stage.takeStarts() == [])
-        try await stage.play([.pass(.milliseconds(20), "A"), .done("A", "B"), .done("B")])
-        try await stage.close()
+        let harness = try await PipelineHarness.open(ordering: .fifo)
+        try await harness.commit(["A", "B"])
+        try await harness.play([.resume("A")])
+        try await harness.end("A", .success(.retry(after: .zero)))
+        #expect(harness.takeStarts() == [])
+        try await harness.play([.pass(.milliseconds(20), "A"), .done("A", "B"), .done("B")])
+        try await harness.close()
     }
 
     @Test("Operations left from before start when their pipeline opens")
     func leftOver() async throws {
-        let stage = try await Stage.open()
-        await stage.pipeline.close()
-        try await stage.commit(["A"])
+        let harness = try await PipelineHarness.open()
+        await harness.pipeline.close()
+        try await harness.commit(["A"])
         let (names, run) = AsyncStream.makeStream(of: String.self)
-        let again = try await Pipeline.open(stage.stack, named: .work, clock: stage.clock) {
+        let again = try await Pipeline.open(harness.stack, named: .work, clock: harness.clock) {
             (attempt: Attempt<Named>) in
             run.yield(attempt.payload.name)
             return .done
         }
         #expect(await names.first { _ in true } == "A")
         await again.close(grace: .seconds(60))
-        #expect(try await stage.result("A") == .completed)
-        try await stage.close()
+        #expect(try await harness.result("A") == .completed)
+        try await harness.close()
     }
 
     @Test("An operation that sorts earlier starts when the running one ends; two never run at once")
     func earlier() async throws {
-        let stage = try await Stage.open(ordering: .fifo)
-        try await stage.commit(["A", "B"])
-        try await stage.play([.resume("A")])
-        try await stage.commit(["E"])
-        try await stage.edit("E") { $0.sortKey = -1 }
-        try await stage.play([.done("A", "E"), .done("E", "B"), .done("B")])
-        try await stage.close()
+        let harness = try await PipelineHarness.open(ordering: .fifo)
+        try await harness.commit(["A", "B"])
+        try await harness.play([.resume("A")])
+        try await harness.commit(["E"])
+        try await harness.edit("E") { $0.sortKey = -1 }
+        try await harness.play([.done("A", "E"), .done("E", "B"), .done("B")])
+        try await harness.close()
     }
 
     @Test("Skipping the running operation cancels its handler; the next one starts when the handler has ended")
     func skippedWhileRunning() async throws {
-        let stage = try await Stage.open(ordering: .fifo)
-        try await stage.commit(["A", "B"])
-        try await stage.play([.resume("A")])
-        try await stage.edit("A") { $0.skip() }
-        try await stage.log.waitForEnd(of: stage.id("A"))
-        #expect(stage.takeStarts() == ["B"])
-        #expect(try await stage.result("A") == .skipped)
-        #expect(stage.log.started.count { $0 == stage.id("A") } == 1)
-        try await stage.play([.done("B")])
-        try await stage.close()
+        let harness = try await PipelineHarness.open(ordering: .fifo)
+        try await harness.commit(["A", "B"])
+        try await harness.play([.resume("A")])
+        try await harness.edit("A") { $0.skip() }
+        try await harness.log.waitForEnd(of: harness.id("A"))
+        #expect(harness.takeStarts() == ["B"])
+        #expect(try await harness.result("A") == .skipped)
+        #expect(harness.log.started.count { $0 == harness.id("A") } == 1)
+        try await harness.play([.done("B")])
+        try await harness.close()
     }
 
     @Test("A running operation that gets a new payload runs with it when it is retried")
     func replacedWhileRunning() async throws {
-        let stage = try await Stage.open(ordering: .fifo)
-        try await stage.commit(["A"])
-        try await stage.play([.resume("A")])
-        try await stage.edit("A") { operation in
+        let harness = try await PipelineHarness.open(ordering: .fifo)
+        try await harness.commit(["A"])
+        try await harness.play([.resume("A")])
+        try await harness.edit("A") { operation in
             try operation.setPayload(Named(name: "A2"))
             operation.retry()
         }
-        try await stage.log.waitForEnd(of: stage.id("A"))
-        try await stage.end("A2", id: stage.id("A"))
-        #expect(try await stage.result("A") == .completed)
-        #expect(stage.log.started == [stage.id("A"), stage.id("A")])
-        try await stage.close()
+        try await harness.log.waitForEnd(of: harness.id("A"))
+        try await harness.end("A2", id: harness.id("A"))
+        #expect(try await harness.result("A") == .completed)
+        #expect(harness.log.started == [harness.id("A"), harness.id("A")])
+        try await harness.close()
     }
 
     @Test(
@@ -97,7 +97,7 @@ import Testing
             }
             return isCommitting ? .done { $0.insert(Note(text: name)) } : .done
         }
-        let log = EventLog(pipeline)
+        let log = EventRecorder(pipeline)
         let id = try await stack.background { context in
             let operation = context.enqueue(Named(name: "old"), in: .work)
             try context.commit()
@@ -126,15 +126,15 @@ import Testing
 
     @Test("Retrying by hand ends a pause, and the end of the pause starts nothing")
     func retriedInPause() async throws {
-        let stage = try await Stage.open(ordering: .fifo)
-        try await stage.commit(["A"])
-        try await stage.play([.resume("A")])
-        try await stage.end("A", .success(.retry(after: .seconds(60))))
-        try await stage.edit("A") { $0.retry() }
-        #expect(stage.takeStarts() == ["A"])
-        try await stage.play([.pass(.seconds(120)), .done("A")])
-        #expect(stage.log.started.count == 2)
-        try await stage.close()
+        let harness = try await PipelineHarness.open(ordering: .fifo)
+        try await harness.commit(["A"])
+        try await harness.play([.resume("A")])
+        try await harness.end("A", .success(.retry(after: .seconds(60))))
+        try await harness.edit("A") { $0.retry() }
+        #expect(harness.takeStarts() == ["A"])
+        try await harness.play([.pass(.seconds(120)), .done("A")])
+        #expect(harness.log.started.count == 2)
+        try await harness.close()
     }
 
     @Test(
@@ -144,27 +144,27 @@ import Testing
         ]
     )
     func stuckHead(_ request: OperationRequest) async throws {
-        let stage = try await Stage.open(ordering: .fifo)
-        try await stage.commit(["A", "B", "C"]) { $0 == "C" ? "other" : "one" }
-        try await stage.play([.resume("A", "C")])
-        try await stage.end("A", .success(.wait(.person)))
-        try await stage.play([.done("C"), .pass(.seconds(3600))])
-        let row = try #require(try await stage.row("A"))
+        let harness = try await PipelineHarness.open(ordering: .fifo)
+        try await harness.commit(["A", "B", "C"]) { $0 == "C" ? "other" : "one" }
+        try await harness.play([.resume("A", "C")])
+        try await harness.end("A", .success(.wait(.manual)))
+        try await harness.play([.done("C"), .pass(.seconds(3600))])
+        let row = try #require(try await harness.row("A"))
         #expect(row.status == .held && row.constraint == "person" && row.attempts == 0)
         switch request {
         case .retry:
-            try await stage.edit("A") { $0.retry() }
-            #expect(stage.takeStarts() == ["A"])
-            try await stage.play([.done("A", "B")])
+            try await harness.edit("A") { $0.retry() }
+            #expect(harness.takeStarts() == ["A"])
+            try await harness.play([.done("A", "B")])
         case .skip:
-            try await stage.edit("A") { $0.skip() }
-            #expect(stage.takeStarts() == ["B"])
+            try await harness.edit("A") { $0.skip() }
+            #expect(harness.takeStarts() == ["B"])
         case .complete:
-            try await stage.edit("A") { $0.complete() }
-            #expect(stage.takeStarts() == ["B"])
+            try await harness.edit("A") { $0.complete() }
+            #expect(harness.takeStarts() == ["B"])
         }
-        try await stage.play([.done("B")])
-        try await stage.close()
+        try await harness.play([.done("B")])
+        try await harness.close()
     }
 
     @Test("Ten thousand concurrent commits and ends in random order start each operation once and in order")
@@ -180,7 +180,7 @@ import Testing
             await Task.yield()
             return .done
         }
-        let log = EventLog(pipeline)
+        let log = EventRecorder(pipeline)
         let all = (0..<lanes).flatMap { [Int](repeating: $0, count: perLane) }.shuffled(using: &dice)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<tasks {
@@ -208,7 +208,7 @@ import Testing
             }
             try await group.waitForAll()
         }
-        try await pipeline.drained()
+        try await pipeline.waitUntilIdle()
         let orders = seen.withLock { $0 }
         for lane in 0..<lanes { #expect(orders["\(lane)"] == Array(0..<perLane), "seed \(seed), lane \(lane)") }
         let (starts, ends) = (log.started, log.finished)
@@ -219,62 +219,62 @@ import Testing
 
     @Test("Ten operations of ten commits in one lane run in order")
     func tenInOrder() async throws {
-        let stage = try await Stage.open(ordering: .fifo)
-        for number in 0..<10 { try await stage.commit([Entry(stringLiteral: "\(number)")]) }
-        stage.pipeline.resume()
-        for number in 0..<10 { try await stage.end("\(number)") }
-        #expect(stage.takeStarts() == (0..<10).map { "\($0)" })
-        try await stage.close()
+        let harness = try await PipelineHarness.open(ordering: .fifo)
+        for number in 0..<10 { try await harness.commit([Entry(stringLiteral: "\(number)")]) }
+        harness.pipeline.resume()
+        for number in 0..<10 { try await harness.end("\(number)") }
+        #expect(harness.takeStarts() == (0..<10).map { "\($0)" })
+        try await harness.close()
     }
 
     @Test("Five lanes of 5 to 25 operations run concurrently, each in order")
     func fiveLanes() async throws {
-        let stage = try await Stage.open(ordering: .fifo)
+        let harness = try await PipelineHarness.open(ordering: .fifo)
         let names = (1...5).flatMap { lane in (0..<lane * 5).map { "\(lane) \($0)" } }
-        try await stage.commit(names.map { Entry(stringLiteral: $0) }) { String($0.prefix(1)) }
-        stage.pipeline.resume()
-        await stage.pipeline.settled()
-        #expect(stage.takeStarts() == (1...5).map { "\($0) 0" })
-        for name in names { try await stage.end(name) }
-        let starts = stage.log.started
+        try await harness.commit(names.map { Entry(stringLiteral: $0) }) { String($0.prefix(1)) }
+        harness.pipeline.resume()
+        await harness.pipeline.waitUntilProcessed()
+        #expect(harness.takeStarts() == (1...5).map { "\($0) 0" })
+        for name in names { try await harness.end(name) }
+        let starts = harness.log.started
         #expect(starts.count == 75)
         for lane in 1...5 {
-            let ids = (0..<lane * 5).map { stage.id("\(lane) \($0)") }
+            let ids = (0..<lane * 5).map { harness.id("\(lane) \($0)") }
             #expect(starts.filter(ids.contains) == ids)
         }
-        try await stage.close()
+        try await harness.close()
     }
 
     @Test("A handler's final commit can enqueue an operation in another queue, where it runs once")
     func handsOn() async throws {
-        let stage = try await Stage.open()
-        let other = try await Pipeline.open(stage.stack, named: "other", clock: stage.clock) {
+        let harness = try await PipelineHarness.open()
+        let other = try await Pipeline.open(harness.stack, named: "other", clock: harness.clock) {
             (_: Attempt<Named>) in .done
         }
-        let log = EventLog(other)
-        try await stage.commit(["A"])
-        stage.pipeline.resume()
-        try await stage.end("A", .success(.done { $0.enqueue(Named(name: "B"), in: "other") }))
-        try await other.drained()
-        let finished = try await stage.stack.background { context in
+        let log = EventRecorder(other)
+        try await harness.commit(["A"])
+        harness.pipeline.resume()
+        try await harness.end("A", .success(.done { $0.enqueue(Named(name: "B"), in: "other") }))
+        try await other.waitUntilIdle()
+        let finished = try await harness.stack.background { context in
             #expect(try context.count(QueuedOperation.all) == 0)
             return try context.rows(FinishedOperation.all.sorted { $0.id.ascending })
         }
         #expect(finished.map(\.pipeline) == [.work, "other"] && finished.map(\.attempts) == [1, 1])
         #expect(finished.map(\.result) == [.completed, .completed])
-        #expect(stage.log.started == [stage.id("A")] && stage.log.finished == [stage.id("A")])
-        #expect(log.started.map(\.number) == [finished[1].id.number] && log.finished == log.started)
-        try await stage.close()
+        #expect(harness.log.started == [harness.id("A")] && harness.log.finished == [harness.id("A")])
+        #expect(log.started.map(\.rawValue) == [finished[1].id.rawValue] && log.finished == log.started)
+        try await harness.close()
     }
 
     @Test("A paused head is retried after its pause, and then the second operation runs")
     func pausedHead() async throws {
-        let stage = try await Stage.open(ordering: .fifo)
-        try await stage.commit(["A", "B"])
-        try await stage.play([.resume("A")])
-        try await stage.end("A", .success(.retry(after: .seconds(60))))
-        try await stage.play([.pass(.seconds(59)), .pass(.seconds(2), "A"), .done("A", "B"), .done("B")])
-        try await stage.close()
+        let harness = try await PipelineHarness.open(ordering: .fifo)
+        try await harness.commit(["A", "B"])
+        try await harness.play([.resume("A")])
+        try await harness.end("A", .success(.retry(after: .seconds(60))))
+        try await harness.play([.pass(.seconds(59)), .pass(.seconds(2), "A"), .done("A", "B"), .done("B")])
+        try await harness.close()
     }
 
     /// The ways to take an operation off its queue by hand.
@@ -291,17 +291,17 @@ import Testing
 
     @Test("Removing a paused head starts the second operation at once", arguments: Removal.allCases)
     func removedHead(_ removal: Removal) async throws {
-        let stage = try await Stage.open(ordering: .fifo)
-        try await stage.commit(["A", "B"])
-        try await stage.play([.resume("A")])
-        try await stage.end("A", .success(.retry(after: .seconds(60))))
-        try await stage.edit("A") { removal.apply(to: $0) }
-        #expect(stage.takeStarts() == ["B"])
-        #expect(try await stage.result("A") == (removal == .skip ? .skipped : nil))
-        try await stage.play([.pass(.seconds(61)), .done("B")])
+        let harness = try await PipelineHarness.open(ordering: .fifo)
+        try await harness.commit(["A", "B"])
+        try await harness.play([.resume("A")])
+        try await harness.end("A", .success(.retry(after: .seconds(60))))
+        try await harness.edit("A") { removal.apply(to: $0) }
+        #expect(harness.takeStarts() == ["B"])
+        #expect(try await harness.result("A") == (removal == .skip ? .skipped : nil))
+        try await harness.play([.pass(.seconds(61)), .done("B")])
         // The pause is gone as well.
-        #expect(try await stage.stack.background { try $0.count(OperationHold.all) } == 0)
-        try await stage.close()
+        #expect(try await harness.stack.background { try $0.count(OperationHold.all) } == 0)
+        try await harness.close()
     }
 
     @Test(
@@ -309,76 +309,76 @@ import Testing
         arguments: Removal.allCases
     )
     func again(_ removal: Removal) async throws {
-        let stage = try await Stage.open(ordering: .fifo)
-        try await stage.stack.background { context in
+        let harness = try await PipelineHarness.open(ordering: .fifo)
+        try await harness.stack.background { context in
             context.enqueue(Named(name: "A"), in: .work, key: "k")
             try context.commit()
         }
-        stage.pipeline.resume()
-        await stage.pipeline.settled()
-        let first = try #require(stage.log.started.first)
-        try await stage.end("A", id: first, .success(.retry(after: .seconds(60))))
-        try await stage.stack.background { context in
+        harness.pipeline.resume()
+        await harness.pipeline.waitUntilProcessed()
+        let first = try #require(harness.log.started.first)
+        try await harness.end("A", id: first, .success(.retry(after: .seconds(60))))
+        try await harness.stack.background { context in
             removal.apply(to: try #require(try context.find(first)))
             try context.commit()
             context.enqueue(Named(name: "A"), in: .work, key: "k")
             try context.commit()
         }
-        await stage.pipeline.settled()
-        #expect(stage.log.started.count == 2)
-        let second = try #require(stage.log.started.last)
+        await harness.pipeline.waitUntilProcessed()
+        #expect(harness.log.started.count == 2)
+        let second = try #require(harness.log.started.last)
         #expect(second != first)
-        #expect(try await stage.stack.background { try $0.find(second)?.attempts } == 1)
-        try await stage.end("A", id: second)
-        #expect(try await stage.stack.background { try $0.finishedOperation(second)?.result } == .completed)
+        #expect(try await harness.stack.background { try $0.find(second)?.attempts } == 1)
+        try await harness.end("A", id: second)
+        #expect(try await harness.stack.background { try $0.finishedOperation(second)?.result } == .completed)
         // The pause of the first operation starts nothing.
-        stage.clock.advance(by: .seconds(120))
-        await stage.pipeline.settled()
-        #expect(stage.log.started.count == 2)
-        try await stage.close()
+        harness.clock.advance(by: .seconds(120))
+        await harness.pipeline.waitUntilProcessed()
+        #expect(harness.log.started.count == 2)
+        try await harness.close()
     }
 
     @Test("A lifo lane runs the last operation first")
     func lifo() async throws {
-        let stage = try await Stage.open(ordering: .lifo)
-        try await stage.commit(["A", "B"])
-        try await stage.commit(["C"])
-        try await stage.play([
+        let harness = try await PipelineHarness.open(ordering: .lifo)
+        try await harness.commit(["A", "B"])
+        try await harness.commit(["C"])
+        try await harness.play([
             .resume("C"), .commit("D"), .done("C", "D"), .done("D", "B"), .done("B", "A"), .done("A"),
         ])
-        try await stage.close()
+        try await harness.close()
     }
 
     @Test(
-        "A permanently failed operation blocks its lane, is parked or is dropped, depending on the policy",
+        "A permanently failed operation blocks its lane, is set aside or is discarded, depending on the policy",
         arguments: [
-            FailurePolicy.block, .park, .drop,
+            FailurePolicy.blockLane, .setAside, .discard,
         ]
     )
     func failed(_ policy: FailurePolicy) async throws {
-        let stage = try await Stage.open(ordering: .fifo, retry: .never, whenFailed: policy)
-        try await stage.commit(["A", "B", "C←A"])
-        try await stage.play([.resume("A")])
-        try await stage.end("A", .failure(Stop()))
+        let harness = try await PipelineHarness.open(ordering: .fifo, retry: .never, onFailure: policy)
+        try await harness.commit(["A", "B", "C←A"])
+        try await harness.play([.resume("A")])
+        try await harness.end("A", .failure(Stop()))
         switch policy {
-        case .block:
-            #expect(stage.takeStarts() == [])
-            #expect(try await stage.row("A")?.status == .failed)
-            try await stage.edit("A") { $0.skip() }
-            #expect(stage.takeStarts() == ["B"])
-            try await stage.play([.done("B", "C"), .done("C")])
-        case .park:
-            #expect(stage.takeStarts() == ["B"])
-            try await stage.play([.done("B")])
-            try await stage.edit("A") { $0.retry() }
-            #expect(stage.takeStarts() == ["A"])
-            try await stage.play([.done("A", "C"), .done("C")])
-        case .drop:
-            #expect(stage.takeStarts() == ["B"])
-            #expect(try await stage.result("A") == .dropped)
-            try await stage.play([.done("B", "C"), .done("C")])
+        case .blockLane:
+            #expect(harness.takeStarts() == [])
+            #expect(try await harness.row("A")?.status == .failed)
+            try await harness.edit("A") { $0.skip() }
+            #expect(harness.takeStarts() == ["B"])
+            try await harness.play([.done("B", "C"), .done("C")])
+        case .setAside:
+            #expect(harness.takeStarts() == ["B"])
+            try await harness.play([.done("B")])
+            try await harness.edit("A") { $0.retry() }
+            #expect(harness.takeStarts() == ["A"])
+            try await harness.play([.done("A", "C"), .done("C")])
+        case .discard:
+            #expect(harness.takeStarts() == ["B"])
+            #expect(try await harness.result("A") == .discarded)
+            try await harness.play([.done("B", "C"), .done("C")])
         }
-        try await stage.close()
+        try await harness.close()
     }
 
     @Test("Of ten thousand lanes, one stuck lane does not hold back the others")
@@ -386,7 +386,7 @@ import Testing
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let pipeline = try await Pipeline.open(stack, named: .work, ordering: .fifo, clock: VirtualClock()) {
             (attempt: Attempt<Named>) in
-            attempt.lane == "7" ? .wait(.person) : .done
+            attempt.lane == "7" ? .wait(.manual) : .done
         }
         let lanes = 10_000
         try await stack.background { context in
@@ -395,7 +395,7 @@ import Testing
             }
             try context.commit()
         }
-        try await pipeline.drained()
+        try await pipeline.waitUntilIdle()
         let (left, finished) = try await stack.background { context in
             (
                 try context.rows(QueuedOperation.all.sorted { $0.id.ascending }),

@@ -7,12 +7,12 @@ import Testing
 
 @Suite("Rate limits", .timeLimit(.minutes(1))) struct RateLimitTests {
     private static func open(_ stack: ContextStack, _ name: PipelineName, _ limit: RateLimit, _ clock: VirtualClock)
-        async throws -> (Pipeline, EventLog)
+        async throws -> (Pipeline, EventRecorder)
     {
         let pipeline = try await Pipeline.open(stack, named: name, rateLimit: limit, isSuspended: true, clock: clock) {
             (_: Attempt<Named>) in .done
         }
-        return (pipeline, EventLog(pipeline))
+        return (pipeline, EventRecorder(pipeline))
     }
 
     private static func queue(_ count: Int, in name: PipelineName, _ stack: ContextStack) async throws {
@@ -23,8 +23,8 @@ import Testing
     }
 
     /// Waits until every started operation has ended and its end is stored.
-    private static func count(_ log: EventLog, _ pipeline: Pipeline) async throws -> Int {
-        await pipeline.settled()
+    private static func count(_ log: EventRecorder, _ pipeline: Pipeline) async throws -> Int {
+        await pipeline.waitUntilProcessed()
         let started = log.started.count
         try await log.wait { events in events.count { if case .finished = $0 { true } else { false } } >= started }
         return log.started.count
@@ -98,10 +98,10 @@ import Testing
         #expect(error?.code == .alreadyOpen && error?.message.contains("'Teller'") == true)
         let mail = try await open("mail", "mail.")
         for (broker, name) in [(chat, "chat.a"), (mail, "mail.a")] {
-            let log = EventLog(broker)
+            let log = EventRecorder(broker)
             try await Self.queue(3, in: PipelineName(name), stack)
             broker.resume()
-            try await broker.drained()
+            try await broker.waitUntilIdle()
             #expect(log.finished.count == 2)
         }
         await mail.close()
@@ -109,15 +109,15 @@ import Testing
         try await stack.close()
     }
 
-    @Test("`drained()` does not wait for a rate limit")
-    func drained() async throws {
+    @Test("`waitUntilIdle()` does not wait for a rate limit")
+    func waitUntilIdle() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let clock = VirtualClock()
         let (pipeline, log) = try await Self.open(stack, .work, RateLimit(3, per: .seconds(30)), clock)
         try await Self.queue(5, in: .work, stack)
         pipeline.resume()
         for count in [3, 4, 5] {
-            try await pipeline.drained()
+            try await pipeline.waitUntilIdle()
             #expect(log.finished.count == count)
             clock.advance(by: .seconds(10))
         }

@@ -88,7 +88,7 @@ import Testing
         ]
         #expect(all[1].suspend() == 1)
         #expect(stack.pipelines.resume() == 1)
-        for pipeline in all { await pipeline.settled() }
+        for pipeline in all { await pipeline.waitUntilProcessed() }
         #expect(gate.running == [])
         #expect(stack.pipelines.resume() == 0)
         #expect(stack.pipelines.resume() == 0)
@@ -100,7 +100,7 @@ import Testing
         gate.open()
         all[1].resume()
         try await Self.wait { try await stack.background { try $0.count(FinishedOperation.all) } == 2 }
-        for pipeline in all { await pipeline.settled() }
+        for pipeline in all { await pipeline.waitUntilProcessed() }
         #expect(gate.running == [])
         stack.pipelines.resume()
         try await Self.wait { gate.running == ["b"] }
@@ -109,8 +109,8 @@ import Testing
         try await stack.close()
     }
 
-    @Test("`drained()` of a stack waits for pipelines that queue work for each other and depend on each other")
-    func drained() async throws {
+    @Test("`waitUntilIdle()` of a stack waits for pipelines that queue work for each other and depend on each other")
+    func waitUntilIdle() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let names: [PipelineName] = ["ping", "pong"]
         var pipelines: [Pipeline] = []
@@ -122,20 +122,20 @@ import Testing
                 }
             )
         }
-        try await stack.pipelines.drained()
+        try await stack.pipelines.waitUntilIdle()
         for round in 1...100 {
             try await stack.background { context in
                 let first = context.enqueue(Named(name: "abcdef"), in: names[round % 2])
                 try context.enqueue(Named(name: "x"), in: names[1 - round % 2]).addDependencies([first])
                 try context.commit()
             }
-            try await stack.pipelines.drained()
+            try await stack.pipelines.waitUntilIdle()
             let left = try await stack.background { try $0.count(QueuedOperation.all) }
             let done = try await stack.background { try $0.count(FinishedOperation.all) }
             #expect(left == 0 && done == 7 * round)
         }
         for pipeline in pipelines { await pipeline.close() }
-        try await stack.pipelines.drained()
+        try await stack.pipelines.waitUntilIdle()
         try await stack.close()
     }
 }

@@ -7,7 +7,7 @@ struct Named: OperationPayload, Hashable {
     /// The letter that the operation is about, if any.
     var letter: ObjectID<Letter>?
 
-    var _itemNumber: Int64? { letter?.number }
+    var _itemNumber: Int64? { letter?.rawValue }
 }
 
 extension PipelineName {

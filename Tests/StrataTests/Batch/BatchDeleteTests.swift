@@ -50,7 +50,7 @@ import Testing
             context.insert(Seal(color: "red", contract: contract))
             try context.commit()
             let error = #expect(throws: StrataError.self) { try context.batchDelete(Publisher.all) }
-            #expect(error?.code == .deleteDenied && error?.details.first?.number == contract.id.number)
+            #expect(error?.code == .deleteDenied && error?.details.first?.id == contract.id.rawValue)
             #expect(try context.count(Publisher.all) == 1)
             // The delete sets the reference of the seal to nil.
             try context.batchDelete(Contract.all)

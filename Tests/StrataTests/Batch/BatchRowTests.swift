@@ -10,7 +10,7 @@ import Testing
             try context.commit()
             let rows = (0..<10).lazy.map { Article(slug: "\($0)", title: "\($0)", author: author).snapshot }
             let error = #expect(throws: StrataError.self) { try context.batchInsert(rows) }
-            #expect(error?.code == .misuse && error?.details.map(\.model) == ["Article"])
+            #expect(error?.code == .invalidState && error?.details.map(\.model) == ["Article"])
             #expect(error?.message.contains("var row = Article(…).snapshot; row.author = author.id") == true)
             #expect(try context.fetch(Article.all).map(\.slug) == ["0"], "the first one, which is pending")
             context.rollback()
@@ -40,11 +40,11 @@ import Testing
             let parents = try #require(try context.find(inParent)).snapshot
             for row in [published, unpublished, parents] {
                 let error = #expect(throws: StrataError.self) { try context.batchInsert([row]) }
-                #expect(error?.code == .misuse && error?.details.map(\.number) == [row.id.number])
+                #expect(error?.code == .invalidState && error?.details.map(\.id) == [row.id.rawValue])
                 #expect(error?.message.contains("Hand in rows of objects that belong to no context") == true)
             }
             let error = #expect(throws: StrataError.self) { try context.batchUpsert([published], by: "slug") }
-            #expect(error?.code == .misuse && error?.message.hasPrefix("batchUpsert ") == true)
+            #expect(error?.code == .invalidState && error?.message.hasPrefix("batchUpsert ") == true)
         }
         try await stack.close()
     }

@@ -287,9 +287,9 @@ import Testing
             // This author has the same id number as the other store's author.
             let author = context.insert(Author(name: "ours"))
             try context.commit()
-            #expect(author.id.number == rows[0].author?.number)
-            await expect(.foreignID) { try context.batchInsert(rows) }
-            await expect(.foreignID) { try context.batchUpsert(rows, by: "slug") }
+            #expect(author.id.rawValue == rows[0].author?.rawValue)
+            await expect(.idOfOtherStore) { try context.batchInsert(rows) }
+            await expect(.idOfOtherStore) { try context.batchUpsert(rows, by: "slug") }
             #expect(try context.count(Article.all) == 0)
             #expect(try context.batchInsert(rows.suffix(1)).inserted.count == 1)
             var own = rows[0]

@@ -6,10 +6,10 @@ import Testing
 
 @Suite("Texts of errors")
 struct ErrorTextTests {
-    @Test(arguments: [0, 1, 10, 11, 1000])
-    func `the text of an error has ten details, and the number of the others`(_ count: Int) {
+    @Test("The text of an error has ten details, and the number of the others", arguments: [0, 1, 10, 11, 1000])
+    func tenDetails(_ count: Int) {
         let details = (1...1000).prefix(count).map {
-            StrataError.Detail(model: "Author", number: Int64($0), column: "name", message: "must not be empty")
+            StrataError.Detail(model: "Author", id: Int64($0), column: "name", message: "must not be empty")
         }
         let error = StrataError(.validation, "Nothing was saved.", details: details)
         let lines = error.description.split(separator: "\n")
@@ -19,7 +19,8 @@ struct ErrorTextTests {
         if count > 10 { #expect(lines.last == "  - and \(count - 10) more") }
     }
 
-    @Test func `a file that is damaged is named, by what reads it and by what opens it`() async throws {
+    @Test("A damaged file is named by reads and by opening")
+    func damagedFile() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank(transfers: 12)
         let bytes = try Data(contentsOf: url)
@@ -37,7 +38,7 @@ struct ErrorTextTests {
         let stack = try await openBank(url)
         let error = await #expect(throws: StrataError.self) {
             try await stack.on(.root) { context in
-                let connection = try context.currentView().reader.connection
+                let connection = try context.currentSnapshot().reader.connection
                 throw StrataError(sqlite: 11, connection: connection.pointer)  // SQLITE_CORRUPT
             }
         }
@@ -45,15 +46,17 @@ struct ErrorTextTests {
         try await stack.close()
     }
 
-    @Test func `a full disk asks to open again where a store was opened, and to save again elsewhere`() {
+    @Test("The error of a full disk suggests to open again after opening, and to save again otherwise")
+    func fullDisk() {
         let full = StrataError(sqlite: 13, connection: nil)  // SQLITE_FULL
         #expect(full.code == .diskFull && full.message.contains("save again"))
         let opening = full.whileOpening("/x.sqlite")
         #expect(opening.code == .diskFull && opening.message.contains("open the store again"))
-        #expect(!opening.message.contains("save") && opening.isOfAccess)
+        #expect(!opening.message.contains("save") && opening.isAccessFailure)
     }
 
-    @Test func `a file or folder without permission is named once`() async throws {
+    @Test("A file or folder without permission is named once")
+    func missingPermission() async throws {
         // Root may write everywhere.
         guard getuid() != 0 else { return }
         let folder = try ScratchFolder()

@@ -5,9 +5,9 @@ import Testing
 
 @Suite("The stored form of a commit's changes") struct CommitChangesTests {
     static func sample(_ generator: inout SeededGenerator) -> CommitChanges {
-        func runs() -> NumberRuns {
+        func runs() -> IDRanges {
             let count = Int.random(in: 0...12, using: &generator)
-            return NumberRuns((0..<count).map { _ in Int64.random(in: 1...40, using: &generator) })
+            return IDRanges((0..<count).map { _ in Int64.random(in: 1...40, using: &generator) })
         }
         var changes = CommitChanges()
         for index in 0..<Int.random(in: 0...3, using: &generator) {
@@ -48,7 +48,7 @@ import Testing
 
     @Test("Consecutive numbers take a few bytes, however many there are")
     func size() {
-        let many = CommitChanges(tables: ["Article": TableChanges(inserted: NumberRuns(1...1_000_000))])
+        let many = CommitChanges(tables: ["Article": TableChanges(inserted: IDRanges(1...1_000_000))])
         #expect(many.encoded.count < 20)
     }
 
@@ -58,12 +58,12 @@ import Testing
         for _ in 0..<300 {
             let left = Set((0..<20).map { _ in Int64.random(in: 1...60, using: &generator) })
             let right = Set((0..<20).map { _ in Int64.random(in: 1...60, using: &generator) })
-            let (leftRuns, rightRuns) = (NumberRuns(left), NumberRuns(right))
+            let (leftRuns, rightRuns) = (IDRanges(left), IDRanges(right))
             #expect(Array(leftRuns) == left.sorted())
             #expect(leftRuns.count == left.count)
-            #expect(leftRuns.union(rightRuns) == NumberRuns(left.union(right)))
-            #expect(leftRuns.subtracting(rightRuns) == NumberRuns(left.subtracting(right)))
-            #expect(NumberRuns(Array(left) + Array(right) + Array(left)) == NumberRuns(left.union(right)))
+            #expect(leftRuns.union(rightRuns) == IDRanges(left.union(right)))
+            #expect(leftRuns.subtracting(rightRuns) == IDRanges(left.subtracting(right)))
+            #expect(IDRanges(Array(left) + Array(right) + Array(left)) == IDRanges(left.union(right)))
             for number in Int64(0)...61 { #expect(leftRuns.contains(number) == left.contains(number)) }
         }
     }

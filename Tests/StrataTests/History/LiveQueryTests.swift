@@ -177,7 +177,7 @@ import Testing
                 new.swapAt(.random(in: new.indices, using: &generator), .random(in: new.indices, using: &generator))
             }
             var known: Set<Int64> = []
-            new = new.filter { known.insert($0._$number).inserted }
+            new = new.filter { known.insert($0._$id).inserted }
             expectDifference(from: old, to: new)
             old = new
         }
@@ -188,18 +188,18 @@ import Testing
     /// Applies the difference step by step, and compares the result.
     private func expectDifference(from old: [JoinRow], to new: [JoinRow]) {
         let difference = LiveDifference(from: old, to: new)
-        var list = old.map(\._$number)
+        var list = old.map(\._$id)
         let moved = Set(difference.moved.map(\.from))
         for place in (difference.removed + Array(moved)).sorted(by: >) { list.remove(at: place) }
         let placed =
-            difference.inserted.map { ($0, new[$0]._$number) } + difference.moved.map { ($0.to, old[$0.from]._$number) }
+            difference.inserted.map { ($0, new[$0]._$id) } + difference.moved.map { ($0.to, old[$0.from]._$id) }
         for (place, number) in placed.sorted(by: { $0.0 < $1.0 }) { list.insert(number, at: place) }
-        #expect(list == new.map(\._$number))
+        #expect(list == new.map(\._$id))
         for (to, row) in new.enumerated() {
-            let from = old.firstIndex { $0._$number == row._$number }
+            let from = old.firstIndex { $0._$id == row._$id }
             let isChanged = from.map { old[$0].left != row.left } ?? false
             #expect(difference.changed.contains { $0.to == to && $0.from == from } == isChanged)
         }
-        #expect(difference.isEmpty == (old.map { [$0._$number, $0.left] } == new.map { [$0._$number, $0.left] }))
+        #expect(difference.isEmpty == (old.map { [$0._$id, $0.left] } == new.map { [$0._$id, $0.left] }))
     }
 }

@@ -156,7 +156,7 @@ import Testing
         let object = try await shown(stack)
         #expect(object == Bank.openingBalance)
         var changes = stack.changes(of: Account.self).makeAsyncIterator()
-        let child = try Child("add", url.path, "1")
+        let child = try HelperProcess("add", url.path, "1")
         // Thirty commits follow the one that creates the process's account.
         var told = 0
         while told < 31, let next = try await changes.next() {

@@ -129,7 +129,7 @@ extension ScratchFolder {
         let folder = try ScratchFolder()
         let url = try await make(folder)
         for round in 0..<8 {
-            let child = try Child("migrate", url.path)
+            let child = try HelperProcess("migrate", url.path)
             // A random moment of the migration, chosen by its progress, plus a short delay.
             for _ in 0..<Int.random(in: 1...5, using: &random) { _ = try await child.next() }
             try await Task.sleep(for: .microseconds(Int.random(in: 0..<20_000, using: &random)))
@@ -147,7 +147,7 @@ extension ScratchFolder {
     func processes() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)
-        let children = try (0..<3).map { _ in try Child("migrate", url.path) }
+        let children = try (0..<3).map { _ in try HelperProcess("migrate", url.path) }
         var copies = 0
         for child in children {
             let lines = await child.end()

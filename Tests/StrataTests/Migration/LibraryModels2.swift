@@ -61,14 +61,14 @@ extension LibraryContent {
         people = try context.fetch(Library1.Author.sorted { $0.name.ascending }).map { author in
             let works = try author.articles.fetch().map(\.slug)
             let born = author.born ?? Date(timeIntervalSinceReferenceDate: 7)
-            return "\(author.id.number) \(author.name) \(author.country) \(author.fee) \(born) \(works) "
+            return "\(author.id.rawValue) \(author.name) \(author.country) \(author.fee) \(born) \(works) "
                 + "\(author.portrait?.file ?? "-")"
         }
         articles = try context.fetch(Library1.Article.sorted { $0.slug.ascending }).map { article in
             let tags = try article.tags.fetch().map(\.label)
             let rating = article.rating.map { "\($0)" } ?? "-"
             return
-                "\(article.id.number) \(article.slug) \(article.title) \(article.year) \(Double(article.views)) \(rating) "
+                "\(article.id.rawValue) \(article.slug) \(article.title) \(article.year) \(Double(article.views)) \(rating) "
                 + "\(article.price) \(Array(article.checksum)) \(Array(article.scan ?? Data())) "
                 + "\(article.author?.name ?? "-") \(tags)"
         }
@@ -77,12 +77,12 @@ extension LibraryContent {
     init(second context: ObjectContext) throws {
         people = try context.fetch(Library2.Person.sorted { $0.fullName.ascending }).map { person in
             let works = try person.works.fetch().map(\.slug)
-            return "\(person.id.number) \(person.fullName) \(person.country!) \(person.fee) \(person.born) \(works) "
+            return "\(person.id.rawValue) \(person.fullName) \(person.country!) \(person.fee) \(person.born) \(works) "
                 + "\(person.portrait?.file ?? "-")"
         }
         articles = try context.fetch(Library2.Article.sorted { $0.slug.ascending }).map { article in
             let labels = try article.labels.fetch().map(\.label)
-            return "\(article.id.number) \(article.slug) \(article.title) \(article.year) \(article.views) "
+            return "\(article.id.rawValue) \(article.slug) \(article.title) \(article.year) \(article.views) "
                 + "\(article.rating ?? "-") \(article.price) \(Array(article.checksum)) \(Array(article.scan ?? Data())) "
                 + "\(article.writer?.fullName ?? "-") \(labels)"
         }

@@ -11,15 +11,15 @@ import Testing
         for round in 0..<8 {
             var random = SeededGenerator(seed: seed &+ UInt64(round))
             let folder = try ScratchFolder()
-            var world = DynamicWorld()
+            var storeModel = DynamicStoreModel()
             for version in 0..<10 {
-                let migration = version == 0 ? Migration() : world.change(&random)
+                let migration = version == 0 ? Migration() : storeModel.change(&random)
                 do {
-                    try world.open(folder, migration.backup(.none))
-                    try world.insert(Int.random(in: 0..<4, using: &random), &random, into: folder)
-                    try world.check(folder, "seed \(seed), round \(round), version \(version)")
+                    try storeModel.open(folder, migration.backup(.none))
+                    try storeModel.insert(Int.random(in: 0..<4, using: &random), &random, into: folder)
+                    try storeModel.check(folder, "seed \(seed), round \(round), version \(version)")
                 } catch {
-                    Issue.record("seed \(seed), round \(round), version \(version): \(error)\n\(world.tables)")
+                    Issue.record("seed \(seed), round \(round), version \(version): \(error)\n\(storeModel.tables)")
                     return
                 }
             }
@@ -27,7 +27,7 @@ import Testing
     }
 }
 
-/// A column of a random world.
+/// A column of a random model.
 struct DynamicField {
     var name: String
     var type: ColumnType
@@ -80,7 +80,7 @@ struct DynamicTable {
 }
 
 /// Models that change at random, and the expected content of their tables.
-struct DynamicWorld {
+struct DynamicStoreModel {
     var tables: [DynamicTable]
     private var counter = 0
     private var next: Int64 = 100_000

@@ -261,7 +261,7 @@ enum WomanFirst {
     }
 }
 
-@Suite("One-to-one relationships whose inverse moves to the other side") struct TurnedRelationshipTests {
+@Suite("One-to-one relationships whose inverse moves to the other side") struct MovedInverseTests {
     @Test("The column moves to the other end with its values")
     func turned() async throws {
         let folder = try ScratchFolder()

@@ -77,7 +77,7 @@ struct DerivedTests {
             #expect(try context.count(Person.where { $0.isSaved }) == 2)
             ada.first = ""
             let error = #expect(throws: StrataError.self) { try context.commit() }
-            #expect(error?.details.map(\.description) == ["Person \(ada.id.number).fullName must not be empty"])
+            #expect(error?.details.map(\.description) == ["Person \(ada.id.rawValue).fullName must not be empty"])
             ada.first = "Bob"
             let double = #expect(throws: StrataError.self) { try context.commit() }
             #expect(double?.code == .notUnique)

@@ -111,13 +111,13 @@ struct HookTests {
         try await stack.background { context in
             context.insert(Endless(number: 1))
             let error = #expect(throws: StrataError.self) { try context.commit() }
-            #expect(error?.code == .misuse)
+            #expect(error?.code == .invalidState)
             context.rollback()
             let count = try context.count(Endless.self)
             #expect(count == 0)
             context.insert(Memo(name: "Saver"))
             let nested = #expect(throws: StrataError.self) { try context.commit() }
-            #expect(nested?.code == .misuse)
+            #expect(nested?.code == .invalidState)
             context.rollback()
         }
         #expect(try await stack.background { try $0.count(Memo.self) } == 0)
@@ -271,7 +271,7 @@ struct ContextValidationTests {
         try await stack.background { context in
             context.insert(Rack(room: 13))
             let error = #expect(throws: StrataError.self) { try context.commit() }
-            #expect(error?.code == .misuse)
+            #expect(error?.code == .invalidState)
             context.rollback()
         }
     }

@@ -111,7 +111,7 @@ struct ModelMacroTests {
         let _: IDColumn<Article, Article> = columns.id
         let _: Column<Article, Article.Status?> = columns.status
         let _: ToOne<Article, MacroModels.Cover> = columns.cover
-        let _: ToMany<Article, MacroModels.Comment> = columns.comments
+        let _: RelationshipExpression<Article, MacroModels.Comment> = columns.comments
     }
 
     @Test("Names that generated code uses itself, and keywords in backticks, are names like any other")

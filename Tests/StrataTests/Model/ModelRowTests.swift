@@ -49,15 +49,15 @@ struct ModelRowTests {
         object.optionalLevel = .low
         object.optionalAddress = .init(street: "t")
         object.optionalTags = []
-        object._$row.parent = ObjectID(number: 5, fingerprint: 0xABCD)
-        object._$row.id = ObjectID(number: 9, fingerprint: 0xABCD)
+        object._$row.parent = ObjectID(rawValue: 5, fingerprint: 0xABCD)
+        object._$row.id = ObjectID(rawValue: 9, fingerprint: 0xABCD)
         return object
     }
 
     @Test("A row of every attribute type is the same after being bound and read", arguments: [false, true])
     func roundTrip(optionals: Bool) throws {
         var row = try Self.everything(optionals: optionals).snapshot
-        row.id = ObjectID(number: 9, fingerprint: 0xABCD)
+        row.id = ObjectID(rawValue: 9, fingerprint: 0xABCD)
         let read = try Self.readBack(row)
         #expect(read._$differences(from: row).isEmpty)
         #expect(read.id == row.id && read.parent == row.parent)
@@ -67,7 +67,7 @@ struct ModelRowTests {
     func valuesByIndex(optionals: Bool) throws {
         let row = try Self.everything(optionals: optionals).snapshot
         var other = try Self.everything(optionals: !optionals).snapshot
-        other.id = ObjectID(number: 1, fingerprint: 0xABCD)
+        other.id = ObjectID(rawValue: 1, fingerprint: 0xABCD)
         for column in Everything._$schema.columns.indices {
             try other._$set(try row._$value(at: column), at: column)
         }
@@ -77,16 +77,16 @@ struct ModelRowTests {
     @Test("A reference that is set by its id number takes the store from the id of the row")
     func fingerprint() throws {
         var row = Article(slug: "a").snapshot
-        row.id = ObjectID(number: 1, fingerprint: 0xBEEF)
+        row.id = ObjectID(rawValue: 1, fingerprint: 0xBEEF)
         try row._$set(.integer(7), at: 4)
-        #expect(row.author == ObjectID(number: 7, fingerprint: 0xBEEF))
+        #expect(row.author == ObjectID(rawValue: 7, fingerprint: 0xBEEF))
         #expect(try row._$value(at: 4) == .integer(7))
         try row._$set(.null, at: 4)
         #expect(row.author == nil)
     }
 
     @Test(
-        "A wrong value is undecodable and names its column, a wrong column is misuse",
+        "A wrong value is undecodable and names its column, a wrong column is an invalid state",
         arguments: [
             (1, .integer(1)), (2, .text("x")), (1, .null), (4, .integer(0)), (4, .integer(1 << 48)), (5, .text("x")),
         ]
@@ -98,8 +98,8 @@ struct ModelRowTests {
         #expect(error?.code.description == "undecodable")
         #expect(error?.details.first?.column == Article._$schema.columns[column].name)
         #expect(row._$differences(from: Article(slug: "a").snapshot).isEmpty)
-        let misuse = #expect(throws: StrataError.self) { try row._$value(at: 7) }
-        #expect(misuse?.code.description == "misuse")
+        let invalidState = #expect(throws: StrataError.self) { try row._$value(at: 7) }
+        #expect(invalidState?.code.description == "invalidState")
     }
 
     @Test("A wrong value in the store names model, object and column")
@@ -110,7 +110,7 @@ struct ModelRowTests {
             let article = context.insert(Article(slug: "a"))
             try context.commit()
             _ = try plainRows(folder.file, "UPDATE articles SET status = 'x'")
-            return article.id.number
+            return article.id.rawValue
         }
         try await stack.background { context in
             let error = #expect(throws: StrataError.self) { try context.rows(Article.all) }

@@ -64,7 +64,7 @@ struct StorageClassTests {
                         Issue.record("\(way) was read with \(column) = \(value)")
                     } catch let error as StrataError {
                         #expect(error.code == .undecodable, "\(way): \(error)")
-                        #expect(error.details.first?.column == column && error.details.first?.number == 1, "\(error)")
+                        #expect(error.details.first?.column == column && error.details.first?.id == 1, "\(error)")
                     } catch {
                         Issue.record(error)
                     }
@@ -72,11 +72,11 @@ struct StorageClassTests {
                 check("an object") { _ = try context.fetch(StoredSample.all) }
                 check("a row") { _ = try context.rows(StoredSample.all) }
                 check("by its id") {
-                    _ = try context.find(ObjectID<StoredSample>(number: 1, fingerprint: stack.fingerprint))
+                    _ = try context.find(ObjectID<StoredSample>(rawValue: 1, fingerprint: stack.fingerprint))
                 }
             }
             let error = await #expect(throws: StrataError.self) {
-                for try await _ in stack.lines() {}
+                for try await _ in stack.jsonLines() {}
             }
             #expect(error?.code == .undecodable && error?.details.first?.column == column)
             try await stack.close()

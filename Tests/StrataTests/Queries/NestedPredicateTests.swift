@@ -46,8 +46,8 @@ struct NestedPredicateTests {
         return (stack, handle)
     }
 
-    @Test(arguments: [true, false])
-    func `eight levels are answered, saved or not`(_ isSaved: Bool) async throws {
+    @Test("Eight levels are answered, for saved and unsaved rows", arguments: [true, false])
+    func eightLevels(_ isSaved: Bool) async throws {
         let (stack, handle) = try await stack(isSaved: isSaved)
         for (name, nest) in Self.nestings {
             for depth in 1...8 {
@@ -68,7 +68,8 @@ struct NestedPredicateTests {
         try await stack.close()
     }
 
-    @Test func `deeper ones are refused in words that say what to do`() async throws {
+    @Test("Deeper levels are refused with an error that says what to do")
+    func tooDeep() async throws {
         let (stack, handle) = try await stack(isSaved: true)
         for (name, nest) in Self.nestings {
             for depth in [14, 20, 40] {

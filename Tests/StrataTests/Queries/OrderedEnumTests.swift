@@ -14,7 +14,8 @@ struct TicketVersion: RawRepresentable, OrderedAttributeValue { var rawValue: Do
 
 @Suite("Enums with ordered raw values")
 struct OrderedEnumTests {
-    @Test func `are compared, sorted and totalled without any code of their own`() async throws {
+    @Test("They are compared, sorted and totalled without additional code")
+    func comparisonsAndTotals() async throws {
         let stack = try await ContextStack.open(.inMemory, models: [Ticket.self], stack: .rootOnly)
         try await stack.background { context in
             for (urgency, grade) in [(.high, .b), (.low, nil), (.normal, .c)] as [(TicketUrgency, TicketGrade?)] {

@@ -15,7 +15,7 @@ import Testing
     }
 
     private func questions(_ number: Int64, _ fingerprint: UInt16) -> [Question] {
-        let id = ObjectID<StockItem>(number: number, fingerprint: fingerprint)
+        let id = ObjectID<StockItem>(rawValue: number, fingerprint: fingerprint)
         return [
             Question(name: "all", query: .init(), shape: .objects),
             Question(name: "first 10", query: .init(), shape: .first(10)),
@@ -58,19 +58,19 @@ import Testing
             for item in items.prefix(edits) { item.tags.insert(tag) }
             try context.commit()
             for index in 0..<edits { items[index * 3 % rows].size = index }
-            return items.map(\.id.number)
+            return items.map(\.id.rawValue)
         }
         let child = try stack.push(.private)
         let isFast = try await child.perform { context in
             for index in 0..<edits {
                 let id = ObjectID<StockItem>(
-                    number: numbers[index * 7 % rows],
+                    rawValue: numbers[index * 7 % rows],
                     fingerprint: context.store.ids.fingerprint
                 )
                 try context.find(id)?.ratio = 1
             }
             context.publish()
-            let connection = try context.currentView().reader.connection
+            let connection = try context.currentSnapshot().reader.connection
             var isFast = true
             for question in questions(numbers[5], context.store.ids.fingerprint) {
                 var times: [Double] = []

@@ -25,13 +25,16 @@ import Testing
         }
     }
 
-    @Test(arguments: ["\"operation\" = 7 AND \"name\" = 'start'", "\"name\" = 'start' AND \"operation\" = 7"])
-    func `all compared columns take part in the look-up, in whatever order`(_ conditions: String) async throws {
+    @Test(
+        "All compared columns take part in the look-up, in any order",
+        arguments: ["\"operation\" = 7 AND \"name\" = 'start'", "\"name\" = 'start' AND \"operation\" = 7"]
+    )
+    func allColumns(_ conditions: String) async throws {
         let stack = try await open()
         try await stack.background { context in
             Self.insert(0..<10, into: context)
             context.publish()
-            let connection = try context.currentView().reader.connection
+            let connection = try context.currentSnapshot().reader.connection
             let sql = "SELECT \"id\" FROM \(Overlay.tableName(0)) WHERE \(conditions)"
             var plan: [String] = []
             try connection.statement("EXPLAIN QUERY PLAN " + sql).run([]) { plan.append($0.string(at: 3)) }
@@ -42,7 +45,8 @@ import Testing
         try await stack.close()
     }
 
-    @Test func `rows are found by the values of several columns`() async throws {
+    @Test("Rows are found by the values of several columns")
+    func severalColumns() async throws {
         let stack = try await open()
         try await stack.background { context in
             Self.insert(0..<20, into: context)

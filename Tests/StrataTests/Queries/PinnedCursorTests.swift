@@ -33,7 +33,7 @@ struct PinnedCursorTests {
         let stack = try await setUpPinned()
         try await stack.on("pinned") { context in
             let query = Author.sorted { $0.name.ascending }
-            let sequence = try context.currentView().sequence
+            let sequence = try context.currentSnapshot().sequence
             var shown: [String] = []
             try context.forEachRow(query) { row in
                 shown.append(row.name)
@@ -49,7 +49,7 @@ struct PinnedCursorTests {
             #expect(shown == names)
             let rows = try context.rowCursor(query.offset(1).limit(2))
             #expect(try [rows.next()?.name, rows.next()?.name, rows.next()?.name] == ["here", "new", nil])
-            #expect(try context.currentView().sequence == sequence)
+            #expect(try context.currentSnapshot().sequence == sequence)
             #expect(try context.column(query, \.name) == names)
             try context.merge()
             shown = []

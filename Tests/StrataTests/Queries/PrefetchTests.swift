@@ -49,13 +49,13 @@ struct PrefetchTests {
     func toOne() async throws {
         try await filled().background { context in
             var counter = try Counter(context)
-            let articles = try context.fetch(Article.with { $0.author })
+            let articles = try context.fetch(Article.including { $0.author })
             #expect(counter.take() == 2)
             let names = articles.map { $0.author?.name }
             #expect(counter.take() == 0)
             #expect(names == ["Ursula", "Ursula", "Ursula", "Octavia", "Octavia", "Octavia"])
             // All of the related objects are known.
-            _ = try context.fetch(Article.with { $0.author })
+            _ = try context.fetch(Article.including { $0.author })
             #expect(counter.take() == 1)
         }
     }
@@ -64,7 +64,7 @@ struct PrefetchTests {
     func toMany() async throws {
         try await filled().background { context in
             var counter = try Counter(context)
-            let authors = try context.fetch(Author.with { $0.articles })
+            let authors = try context.fetch(Author.including { $0.articles })
             #expect(counter.take() == 2)
             let members = try authors.map { try $0.articles.fetch() }
             let counts = try authors.map { try $0.articles.count }
@@ -91,10 +91,10 @@ struct PrefetchTests {
     func otherKinds() async throws {
         try await filled().background { context in
             var counter = try Counter(context)
-            let writers = try context.fetch(Writer.with { $0.spouses })
-            let spouses = try context.fetch(Spouse.with { $0.writers })
-            let contracts = try context.fetch(Contract.with { $0.seal })
-            let seals = try context.fetch(Seal.with { $0.contract.seal })
+            let writers = try context.fetch(Writer.including { $0.spouses })
+            let spouses = try context.fetch(Spouse.including { $0.writers })
+            let contracts = try context.fetch(Contract.including { $0.seal })
+            let seals = try context.fetch(Seal.including { $0.contract.seal })
             _ = counter.take()
             #expect(try writers[0].spouses.fetch().map(\.name) == ["Ursula 1", "Ursula 0"])
             #expect(try writers[1].spouses.first?.name == "Octavia 1")
@@ -112,7 +112,7 @@ struct PrefetchTests {
     func nested() async throws {
         try await filled().background { context in
             var counter = try Counter(context)
-            let authors = try context.fetch(Author.with { $0.articles.with { $0.citations } }.with { $0.articles })
+            let authors = try context.fetch(Author.including { $0.articles.including { $0.citations } }.including { $0.articles })
             #expect(counter.take() == 3)
             _ = counter.take()
             for author in authors {
@@ -125,7 +125,7 @@ struct PrefetchTests {
         }
         try await filled().background { context in
             var counter = try Counter(context)
-            let query = Citation.with { $0.article.author.articles }.with { $0.article }
+            let query = Citation.including { $0.article.author.articles }.including { $0.article }
             let citations = try context.fetch(query.limit(4))
             #expect(counter.take() == 4)
             let counts = try citations.map { try $0.article?.author?.articles.count }
@@ -138,7 +138,7 @@ struct PrefetchTests {
     func edits() async throws {
         try await filled().background { context in
             var counter = try Counter(context)
-            let authors = try context.fetch(Author.with { $0.articles })
+            let authors = try context.fetch(Author.including { $0.articles })
             _ = counter.take()
             for author in authors { for article in try author.articles.fetch() { article.views += 1 } }
             #expect(counter.take() == 0)
@@ -148,16 +148,16 @@ struct PrefetchTests {
             #expect(try titles(authors[0]) == ["Ursula 1", "Ursula 2"])
             #expect(try titles(authors[2]) == ["Ursula 0"])
 
-            _ = try context.fetch(Author.with { $0.articles })
+            _ = try context.fetch(Author.including { $0.articles })
             context.insert(Article(title: "new", author: authors[1]))
             #expect(try titles(authors[1]).last == "new")
 
-            _ = try context.fetch(Author.with { $0.articles })
+            _ = try context.fetch(Author.including { $0.articles })
             context.delete(moved)
             #expect(try titles(authors[2]).isEmpty)
             #expect(try authors[2].articles.isEmpty)
 
-            _ = try context.fetch(Author.with { $0.articles })
+            _ = try context.fetch(Author.including { $0.articles })
             context.rollback()
             #expect(try titles(authors[0]).count == 3)
         }
@@ -167,17 +167,17 @@ struct PrefetchTests {
     func editedMembers() async throws {
         try await filled().background { context in
             func names(_ writer: Writer) throws -> [String] { try writer.spouses.fetch().map(\.name) }
-            let writers = try context.fetch(Writer.with { $0.spouses })
+            let writers = try context.fetch(Writer.including { $0.spouses })
             let other = try #require(try writers[1].spouses.first)
             writers[0].spouses.insert(other)
             #expect(try names(writers[0]) == ["Ursula 1", "Ursula 0", "Octavia 1"])
-            _ = try context.fetch(Writer.with { $0.spouses })
+            _ = try context.fetch(Writer.including { $0.spouses })
             try writers[0].spouses.move(other, before: try writers[0].spouses.first)
             #expect(try names(writers[0]) == ["Octavia 1", "Ursula 1", "Ursula 0"])
-            _ = try context.fetch(Writer.with { $0.spouses })
+            _ = try context.fetch(Writer.including { $0.spouses })
             writers[0].spouses.remove(other)
             #expect(try names(writers[0]) == ["Ursula 1", "Ursula 0"])
-            _ = try context.fetch(Writer.with { $0.spouses })
+            _ = try context.fetch(Writer.including { $0.spouses })
             context.delete(try #require(try writers[0].spouses.first))
             #expect(try names(writers[0]) == ["Ursula 0"])
         }
@@ -188,7 +188,7 @@ struct PrefetchTests {
         let stack = try await filled()
         let other = try stack.create(.private, named: .other)
         try await stack.background { context in
-            let authors = try context.fetch(Author.with { $0.articles })
+            let authors = try context.fetch(Author.including { $0.articles })
             try await other.perform { other in
                 let author = try #require(try other.first(Author.where { $0.name == "Nobody" }))
                 other.insert(Article(title: "new", author: author))
@@ -197,7 +197,7 @@ struct PrefetchTests {
             #expect(try authors[2].articles.fetch().map(\.title) == ["new"])
         }
         try await stack.on(.root) { context in
-            _ = try context.fetch(Author.with { $0.articles.with { $0.author } })
+            _ = try context.fetch(Author.including { $0.articles.including { $0.author } })
         }
         try await stack.on(.root) { context in
             #expect(context.view?.prefetched.isEmpty ?? true)
@@ -209,18 +209,18 @@ struct PrefetchTests {
     func otherResults() async throws {
         try await filled().background { context in
             var counter = try Counter(context)
-            let first = try #require(try context.first(Author.all.merging(Author.with { $0.articles })))
+            let first = try #require(try context.first(Author.all.merging(Author.including { $0.articles })))
             _ = counter.take()
             let count = try first.articles.count
             #expect(count == 3)
             #expect(counter.take() == 0)
-            let sections = try context.sections(Author.with { $0.articles }, by: \.name)
+            let sections = try context.sections(Author.including { $0.articles }, by: \.name)
             _ = counter.take()
             let members = try sections[1].elements[0].articles.count
             #expect(members == 3)
             #expect(counter.take() == 0)
             _ = counter.take()
-            try context.forEach(Author.with { $0.articles.with { $0.citations } }) { author in
+            try context.forEach(Author.including { $0.articles.including { $0.citations } }) { author in
                 for article in try author.articles.fetch() { #expect(try article.citations.count == 1) }
             }
             #expect(counter.take() == 2)
@@ -240,7 +240,7 @@ struct PrefetchTests {
         try await stack.background { context in
             var counter = try Counter(context)
             var count = 0
-            try context.forEach(Author.with { $0.articles }) { author in
+            try context.forEach(Author.including { $0.articles }) { author in
                 count += 1
                 let title = try author.articles.first?.title
                 #expect(title == author.name)
@@ -248,7 +248,7 @@ struct PrefetchTests {
             #expect(count == 600)
             #expect(counter.take() == 3)
             count = 0
-            try context.forEach(Author.with { $0.articles }) { author in
+            try context.forEach(Author.including { $0.articles }) { author in
                 count += 1
                 if count == 1 {
                     for other in try context.fetch(Author.where { $0.name.length < 3 }) { context.delete(other) }

@@ -23,7 +23,7 @@ import Testing
         ]
         run.fingerprint = stack.core.engine.ids.fingerprint
         for handle in handles {
-            run.world.levels[handle.id] = StockWorld.Level(
+            run.stateModel.levels[handle.id] = StockStateModel.Level(
                 parent: handle.parent?.id,
                 readsCommitted: handle === committed
             )
@@ -93,34 +93,34 @@ extension StockRun {
 
     /// The block of a worker whose context ends with the block. Its unsaved changes are dropped.
     func worker(_ context: ObjectContext, parent: Int) throws {
-        world.levels[context.id] = StockWorld.Level(parent: parent, readsCommitted: false)
+        stateModel.levels[context.id] = StockStateModel.Level(parent: parent, readsCommitted: false)
         note(context.id, "begins")
         try check(context, at: context.id, questions: 4)
         try turn(context, at: context.id)
-        world.levels[context.id] = nil
+        stateModel.levels[context.id] = nil
     }
 
     private func save(_ context: ObjectContext, at level: Int) throws -> Bool {
-        guard let parent = world.levels[level]?.parent else { return try commit(context, at: level) }
-        world.takeOutSetBack(level)
-        let before = world
+        guard let parent = stateModel.levels[level]?.parent else { return try commit(context, at: level) }
+        stateModel.dropNoOpChanges(level)
+        let before = stateModel
         applyRulesAgain(level)
-        let refusals = world.refusals(ofSaving: level, to: parent)
+        let refusals = stateModel.refusals(ofSaving: level, to: parent)
         guard try isDone("save", context, level, refusals, { try context.save() }) else {
-            world = before
+            stateModel = before
             return false
         }
-        world.save(level, to: parent)
+        stateModel.save(level, to: parent)
         return true
     }
 
     @discardableResult
     func commit(_ context: ObjectContext, at level: Int) throws -> Bool {
-        guard world.canCommit(level) else { return true }
-        world.takeOutSetBack(level)
-        let refusals = world.refusals(ofCommitting: level)
+        guard stateModel.canCommit(level) else { return true }
+        stateModel.dropNoOpChanges(level)
+        let refusals = stateModel.refusals(ofCommitting: level)
         guard try isDone("commit", context, level, refusals, { try context.commit() }) else { return false }
-        world.commit(level)
+        stateModel.commit(level)
         return true
     }
 
@@ -148,6 +148,6 @@ extension StockRun {
         let includingSaved = generator.chance(2)
         note(level, includingSaved ? "rollback all" : "rollback")
         context.rollback(includingSaved: includingSaved)
-        world.rollback(level, includingSaved: includingSaved)
+        stateModel.rollback(level, includingSaved: includingSaved)
     }
 }

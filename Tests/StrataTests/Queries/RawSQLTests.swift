@@ -203,7 +203,7 @@ struct RawSQLTests {
     func foreign() async throws {
         let other = try await filled().background { try $0.ids(Article.all)[0] }
         try await filled().background { context in
-            #expect(code { _ = try context.rows("SELECT \(other)") } == .foreignID)
+            #expect(code { _ = try context.rows("SELECT \(other)") } == .idOfOtherStore)
             for number in 0..<600 { _ = try context.rows(SQL(stringLiteral: "SELECT \(number)")) }
             #expect(try context.count(Article.self) == 3)
         }
@@ -214,7 +214,7 @@ struct RawSQLTests {
         try await filled().background { context in
             let rows = try context.rows("SELECT \(number) AS id, \((1 << 48) - 1) AS last")
             #expect(code { _ = try rows[0].id(of: Article.self) } == .undecodable)
-            #expect(try rows[0].id(of: Article.self, "last")?.number == (1 << 48) - 1)
+            #expect(try rows[0].id(of: Article.self, "last")?.rawValue == (1 << 48) - 1)
         }
     }
 }

@@ -84,7 +84,7 @@ struct RowSequenceTests {
         let named = try stack.create(.private, named: .other)
         try await stack.reset()
         let gone = await #expect(throws: StrataError.self) { for try await _ in named.rows(Article.all) {} }
-        #expect(gone?.code == .contextEnded)
+        #expect(gone?.code == .contextInvalidated)
         try await stack.close()
     }
 }

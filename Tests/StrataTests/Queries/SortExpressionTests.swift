@@ -26,7 +26,8 @@ struct SortExpressionTests {
         return stack
     }
 
-    @Test func `a query is sorted by ids and by to-one relationships without a direction, upward`() async throws {
+    @Test("A query is sorted by ids and by to-one relationships without a direction, ascending")
+    func idsAndRelationships() async throws {
         try await filled().background { context in
             func titles(_ query: Query<Article>) throws -> String { try context.fetch(query).map(\.title).joined() }
             #expect(try titles(Article.sorted { $0.id }) == "ABCD")
@@ -43,7 +44,8 @@ struct SortExpressionTests {
         }
     }
 
-    @Test func `groups are sorted by keys that are ids`() async throws {
+    @Test("Groups are sorted by keys that are ids")
+    func groupsByID() async throws {
         try await filled().background { context in
             let up = try context.groups(Article.grouped { $0.author }.sorted { $0.key }) { $0.count }
             let down = try context.groups(Article.grouped { $0.author }.sorted { $0.key.descending }) { $0.count }
@@ -56,7 +58,8 @@ struct SortExpressionTests {
         }
     }
 
-    @Test func `a scope with arguments chains on queries, relationships and their members`() async throws {
+    @Test("A scope with arguments chains on queries, relationships and their members")
+    func scopesWithArguments() async throws {
         try await filled().background { context in
             func titles(_ query: Query<Article>) throws -> String { try context.fetch(query).map(\.title).joined() }
             #expect(try titles(Article.all.seen(atLeast: 2)) == "ACD")
@@ -69,7 +72,8 @@ struct SortExpressionTests {
         }
     }
 
-    @Test func `queries are merged into relationships and their members`() async throws {
+    @Test("Queries are merged into relationships and their members")
+    func mergedIntoRelationships() async throws {
         try await filled().background { context in
             let author = try #require(try context.first(Author.where { $0.name == "Ursula" }))
             let merged = author.articles.merging(Article.where { $0.views > 1 })

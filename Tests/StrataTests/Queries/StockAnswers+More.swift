@@ -81,12 +81,12 @@ extension StockAnswers {
 
     /// Prefetched relationships must equal the relationships in the store.
     func checkPrefetched<Member: Model>(
-        _ relationship: (Object.Columns) -> ToMany<Object, Member>,
+        _ relationship: (Object.Columns) -> RelationshipExpression<Object, Member>,
         _ members: (Object) -> Many<Member>
     ) {
         run.cases += 1
         do {
-            for object in try context.fetch(query.with(relationship)) {
+            for object in try context.fetch(query.including(relationship)) {
                 let many = members(object)
                 let (found, expected) = (try many.fetch().map(\.id), try context.ids(many.query))
                 if found != expected { run.fail("\(object.id) was read ahead with \(found), not \(expected)") }

@@ -44,7 +44,7 @@ struct StockAnswers<Object: StockModel> {
     }
 
     func values(_ row: Object.Row) throws -> [StoredValue] {
-        try [.integer(row._$number)] + Object._$schema.columns.indices.map { try row._$value(at: $0) }
+        try [.integer(row._$id)] + Object._$schema.columns.indices.map { try row._$value(at: $0) }
     }
 
     /// The rows of objects. Each object must be the context's own instance.
@@ -64,7 +64,7 @@ struct StockAnswers<Object: StockModel> {
     func checkShape(_ shape: Int, count: Int) {
         switch shape {
         case 0: checkObjects()
-        case 1: compare(.ids, "ids") { try context.ids(query).map { [.integer($0.number)] } }
+        case 1: compare(.ids, "ids") { try context.ids(query).map { [.integer($0.rawValue)] } }
         case 2: compare(.objects, "rows") { try context.rows(query).map { try values($0) } }
         case 3: compare(.count, "count") { [[.integer(Int64(try context.count(query)))]] }
         case 4: compare(.exists, "exists") { [[.integer(try context.exists(query) ? 1 : 0)]] }

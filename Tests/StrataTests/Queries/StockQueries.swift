@@ -73,7 +73,7 @@ extension StockRun {
     }
 
     func members<Root: Model, Member: Model>(
-        _ many: ToMany<Root, Member>,
+        _ many: RelationshipExpression<Root, Member>,
         _ condition: () -> Condition<Member>
     ) -> Condition<Root> {
         switch generator.below(7) {
@@ -91,7 +91,7 @@ extension StockRun {
     func id<Object: Model>(_ model: Object.Type) -> ObjectID<Object> {
         let entity = stockModels.firstIndex { $0 == model }
         let known = entities.filter { $0.value == entity }.keys.sorted()
-        return ObjectID(number: known.randomElement(using: &generator) ?? 1, fingerprint: fingerprint)
+        return ObjectID(rawValue: known.randomElement(using: &generator) ?? 1, fingerprint: fingerprint)
     }
 
     func id<Root: Model, Object: Model>(_ column: IDColumn<Root, Object>) -> Condition<Root> {

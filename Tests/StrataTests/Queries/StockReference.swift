@@ -8,7 +8,7 @@ final class StockReference {
     private let connection: Connection
     private let sources: SQLSources
 
-    init(_ view: StockWorld.View, schema: Schema, fingerprint: UInt16) throws {
+    init(_ view: StockStateModel.View, schema: Schema, fingerprint: UInt16) throws {
         var opened: OpaquePointer?
         guard sqlite3_open(":memory:", &opened) == SQLITE_OK, let opened else {
             throw StrataError(.cannotOpen, "no database in memory")
@@ -25,7 +25,7 @@ final class StockReference {
                 "CREATE TABLE \(model._$schema.table) (id INTEGER PRIMARY KEY, \(columns.joined(separator: ", ")))"
             )
         }
-        for join in StockWorld.Join.allCases {
+        for join in StockStateModel.Join.allCases {
             try connection.execute(
                 "CREATE TABLE \(join.table) (\"left\", \"right\", left_place REAL, right_place REAL)"
             )

@@ -3,7 +3,7 @@
 extension StockRun {
     /// Compares everything that a context shows with the expected state.
     func check(_ context: ObjectContext, at level: Int, questions: Int) throws {
-        let view = world.view(level)
+        let view = stateModel.view(level)
         try checkObjects(context, view)
         try checkRelationships(context, view)
         let reference = try StockReference(view, schema: context.store.schema, fingerprint: fingerprint)
@@ -11,7 +11,7 @@ extension StockRun {
     }
 
     /// The context finds every existing object with its values, and no other.
-    private func checkObjects(_ context: ObjectContext, _ view: StockWorld.View) throws {
+    private func checkObjects(_ context: ObjectContext, _ view: StockStateModel.View) throws {
         for number in numbers {
             switch entities[number] {
             case 0: try checkObject(StockItem.self, number, context, view)
@@ -27,9 +27,9 @@ extension StockRun {
         _ model: Object.Type,
         _ number: Int64,
         _ context: ObjectContext,
-        _ view: StockWorld.View
+        _ view: StockStateModel.View
     ) throws {
-        let found = try context.find(ObjectID<Object>(number: number, fingerprint: fingerprint))
+        let found = try context.find(ObjectID<Object>(rawValue: number, fingerprint: fingerprint))
         guard let row = view.rows[number] else {
             if found != nil { fail("\(model) \(number) is found in context \(context.id) and should be gone") }
             return
@@ -44,30 +44,30 @@ extension StockRun {
         }
     }
 
-    private func checkRelationships(_ context: ObjectContext, _ view: StockWorld.View) throws {
+    private func checkRelationships(_ context: ObjectContext, _ view: StockStateModel.View) throws {
         for number in view.numbers(0).shuffled(using: &generator).prefix(4) {
             guard let item = try find(StockItem.self, number, context) else { continue }
             let tags = view.members(.itemTags, of: number)
             try compare(item.tags, tags, "tags of item \(number) in context \(context.id)")
             let shelf = view.rows[number].flatMap { row -> Int64? in
-                guard case .integer(let shelf) = row.values[StockWorld.references[0].column] else { return nil }
+                guard case .integer(let shelf) = row.values[StockStateModel.references[0].column] else { return nil }
                 return view.rows[shelf] == nil ? nil : shelf
             }
-            if item.shelf?.id.number != shelf { fail("the shelf of item \(number) is not \(shelf ?? 0)") }
-            let lid = view.referring(3, StockWorld.references[2].column, to: number).first
-            if item.lid?.id.number != lid { fail("the lid of item \(number) is not \(lid ?? 0)") }
+            if item.shelf?.id.rawValue != shelf { fail("the shelf of item \(number) is not \(shelf ?? 0)") }
+            let lid = view.referring(3, StockStateModel.references[2].column, to: number).first
+            if item.lid?.id.rawValue != lid { fail("the lid of item \(number) is not \(lid ?? 0)") }
         }
         for number in view.numbers(1).shuffled(using: &generator).prefix(2) {
             guard let shelf = try find(StockShelf.self, number, context) else { continue }
             try compare(
                 shelf.items,
-                view.referring(0, StockWorld.references[0].column, to: number),
+                view.referring(0, StockStateModel.references[0].column, to: number),
                 "items of \(number) in context \(context.id)"
             )
         }
         for number in view.numbers(2).prefix(2) {
             guard let house = try find(StockHouse.self, number, context) else { continue }
-            if generator.chance(2) { _ = try context.fetch(StockHouse.with { $0.shelves.with { $0.items } }) }
+            if generator.chance(2) { _ = try context.fetch(StockHouse.including { $0.shelves.including { $0.items } }) }
             try compare(
                 house.shelves,
                 view.members(.houseShelves, of: number),
@@ -76,7 +76,7 @@ extension StockRun {
         }
         for number in view.numbers(4).shuffled(using: &generator).prefix(2) {
             guard let tag = try find(StockTag.self, number, context) else { continue }
-            if generator.chance(2) { _ = try context.fetch(StockTag.with { $0.items.with { $0.lid } }) }
+            if generator.chance(2) { _ = try context.fetch(StockTag.including { $0.items.including { $0.lid } }) }
             let items = view.pairs.keys.filter {
                 $0.join == .itemTags && $0.right == number && view.rows[$0.left] != nil
             }
@@ -88,13 +88,13 @@ extension StockRun {
     private func compare<Object: Model>(_ many: Many<Object>, _ expected: [Int64], _ name: String) throws {
         cases += 1
         let found = try many.fetch()
-        if found.map(\.id.number) != expected { fail("\(name) are \(found.map(\.id.number)), not \(expected)") }
+        if found.map(\.id.rawValue) != expected { fail("\(name) are \(found.map(\.id.rawValue)), not \(expected)") }
         if try many.count != expected.count {
             fail("the number of \(name) is \(try many.count), not \(expected.count)")
         }
-        if try many.first?.id.number != expected.first { fail("the first of \(name) is not \(expected)") }
-        if try many.last(2).map(\.id.number) != expected.suffix(2) { fail("the last of \(name) are not \(expected)") }
-        if try many.ids.map(\.number) != expected { fail("the ids of \(name) are not \(expected)") }
+        if try many.first?.id.rawValue != expected.first { fail("the first of \(name) is not \(expected)") }
+        if try many.last(2).map(\.id.rawValue) != expected.suffix(2) { fail("the last of \(name) are not \(expected)") }
+        if try many.ids.map(\.rawValue) != expected { fail("the ids of \(name) are not \(expected)") }
         if try zip(found, many.fetch()).contains(where: { $0 !== $1 }) { fail("\(name) are other objects at once") }
     }
 }

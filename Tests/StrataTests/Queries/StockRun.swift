@@ -8,7 +8,7 @@ import Testing
 final class StockRun: @unchecked Sendable {
     let seed: UInt64
     var generator: SeededGenerator
-    var world = StockWorld()
+    var stateModel = StockStateModel()
     /// Failures after the first one are mostly its consequences, so they are not reported.
     private var failures = 0
     /// The number of compared answers.
@@ -41,7 +41,7 @@ final class StockRun: @unchecked Sendable {
 
     // MARK: Edits
 
-    /// One random edit, made in a context and in the world.
+    /// One random edit, made in a context and in the model.
     func edit(_ context: ObjectContext, at level: Int) throws {
         switch generator.below(20) {
         case 0...3: try insert(generator.below(5), context, level)
@@ -70,10 +70,10 @@ final class StockRun: @unchecked Sendable {
                 values[field.column] = value
             }
             if isEarly { context.insert(object) }
-            let number = object.id.number
+            let number = object.id.rawValue
             note(level, "insert \(Object.self) \(number)")
             entities[number] = entity
-            world.add(.insert(number, StockWorld.Row(entity: entity, values: values)), at: level)
+            stateModel.add(.insert(number, StockStateModel.Row(entity: entity, values: values)), at: level)
         }
         switch entity {
         case 0: try open(StockItem.self)
@@ -85,7 +85,7 @@ final class StockRun: @unchecked Sendable {
     }
 
     private func changeAny(_ context: ObjectContext, _ level: Int) throws {
-        let view = world.view(level)
+        let view = stateModel.view(level)
         guard let number = view.rows.keys.sorted().randomElement(using: &generator), let row = view.rows[number] else {
             return
         }
@@ -101,7 +101,7 @@ final class StockRun: @unchecked Sendable {
     private func change<Object: StockModel>(
         _ model: Object.Type,
         _ number: Int64,
-        _ row: StockWorld.Row,
+        _ row: StockStateModel.Row,
         _ context: ObjectContext,
         _ level: Int
     ) throws {
@@ -117,12 +117,12 @@ final class StockRun: @unchecked Sendable {
 
     /// Setting an equal value does not count as a change.
     func set(_ number: Int64, _ column: Int, _ value: StoredValue, _ level: Int) {
-        guard let old = world.view(level).rows[number]?.values[column], !old.isSame(as: value) else { return }
-        world.add(.set(number, column, value), at: level)
+        guard let old = stateModel.view(level).rows[number]?.values[column], !old.isSame(as: value) else { return }
+        stateModel.add(.set(number, column, value), at: level)
     }
 
     func find<Object: Model>(_ model: Object.Type, _ number: Int64, _ context: ObjectContext) throws -> Object? {
-        let id = ObjectID<Object>(number: number, fingerprint: context.store.ids.fingerprint)
+        let id = ObjectID<Object>(rawValue: number, fingerprint: context.store.ids.fingerprint)
         let object = try context.find(id)
         if object == nil { fail("\(Object.self) \(number) is not found in context \(context.id)") }
         return object
@@ -131,6 +131,6 @@ final class StockRun: @unchecked Sendable {
     func note(_ level: Int, _ text: String) { log.append("\(level): \(text)") }
 
     func any(_ entity: Int, _ level: Int) -> Int64? {
-        world.view(level).numbers(entity).randomElement(using: &generator)
+        stateModel.view(level).numbers(entity).randomElement(using: &generator)
     }
 }

@@ -183,7 +183,7 @@ struct StreamingTests {
             #expect(try cursor.next()?.title == "T1")
             context.end()
             let error = #expect(throws: StrataError.self) { try cursor.next() }
-            #expect(error?.code == .contextEnded)
+            #expect(error?.code == .contextInvalidated)
         }
     }
 

@@ -44,7 +44,8 @@ import Testing
         (try await ContextStack.open(.inMemory, models: [Slip.self], stack: .rootOnly), Log())
     }
 
-    @Test func `a body of a context over the committed state goes along with its save`() async throws {
+    @Test("A save of a context over the committed state takes its bodies along")
+    func savedOverCommittedState() async throws {
         let (stack, log) = try await open()
         let handle = try stack.create(.private, named: "over", reads: .committed)
         try await handle.perform { context in
@@ -58,7 +59,8 @@ import Testing
         try await stack.close()
     }
 
-    @Test func `a commit of a context over the committed state runs the bodies that it has saved before`() async throws
+    @Test("A commit of a context over the committed state runs the bodies that it has saved before")
+    func savedBeforeCommit() async throws
     {
         let (stack, log) = try await open()
         let handle = try stack.create(.private, named: "over", reads: .committed)
@@ -73,7 +75,8 @@ import Testing
         try await stack.close()
     }
 
-    @Test func `a body runs after the commit, outside of its block, and finds what was committed`() async throws {
+    @Test("A body runs after the commit, outside of its block, and finds the committed state")
+    func afterTheBlock() async throws {
         let (stack, _) = try await open()
         let (done, isDone) = AsyncStream.makeStream(of: String?.self)
         let (gate, isOver) = AsyncStream.makeStream(of: Void.self)
@@ -92,7 +95,8 @@ import Testing
         try await stack.close()
     }
 
-    @Test func `a rollback drops it, and so does the end of a context that has not committed`() async throws {
+    @Test("A rollback drops the body, and so does the end of a context that has not committed")
+    func dropped() async throws {
         let (stack, log) = try await open()
         try await stack.background { context in
             context.insert(Slip(name: "a"))
@@ -107,7 +111,8 @@ import Testing
         try await stack.close()
     }
 
-    @Test func `a commit that fails keeps it for the one that succeeds, which runs it once`() async throws {
+    @Test("A failed commit keeps the body for the successful one, which runs it once")
+    func failedCommit() async throws {
         let (stack, log) = try await open()
         try await stack.background { context in
             context.insert(Slip(name: "a"))
@@ -126,7 +131,8 @@ import Testing
         try await stack.close()
     }
 
-    @Test func `a savepoint that throws drops what was registered in it`() async throws {
+    @Test("A savepoint that throws drops the bodies that were registered in it")
+    func savepointThrows() async throws {
         struct Stop: Error {}
         let (stack, log) = try await open()
         try await stack.background { context in
@@ -144,7 +150,8 @@ import Testing
         try await stack.close()
     }
 
-    @Test func `it goes up with the changes of a child, and runs after the commit that takes them`() async throws {
+    @Test("A body moves to the parent with the changes of a child, and runs after their commit")
+    func passedToParent() async throws {
         let (stack, log) = try await open()
         let desk = try stack.create(.private, named: "desk")
         let draft = try await stack.on(desk) { _ in try stack.create(.private, named: "draft") }
@@ -164,7 +171,8 @@ import Testing
         try await stack.close()
     }
 
-    @Test func `a child's own commit takes what it has saved before, and nothing of its parent`() async throws {
+    @Test("A child's own commit runs the bodies that it has saved before, and none of its parent")
+    func commitOfChild() async throws {
         let (stack, log) = try await open()
         let desk = try stack.create(.private, named: "desk")
         let draft = try await stack.on(desk) { _ in try stack.create(.private, named: "draft") }
@@ -180,7 +188,8 @@ import Testing
         try await stack.close()
     }
 
-    @Test func `a task that outlives its block is told what to do instead`() async throws {
+    @Test("A task that outlives its block gets an error that says what to do instead")
+    func outlivedBlock() async throws {
         let (stack, _) = try await open()
         let (gate, isOver) = AsyncStream.makeStream(of: Void.self)
         let task = try await stack.background { _ in
@@ -191,7 +200,7 @@ import Testing
         }
         isOver.finish()
         let error = try await #require(throws: StrataError.self) { try await task.value }
-        #expect(error.code == .blockEnded)
+        #expect(error.code == .blockFinished)
         #expect(error.message.contains("`Task.detached`") && error.message.contains("after the block"))
         #expect(error.message.contains("`afterCommit`"))
         try await stack.close()

@@ -6,36 +6,36 @@ extension ReferenceModel {
     ///
     /// - Parameter whole: the contexts of a chain. Their levels are committed as a whole, in addition to the
     ///   committer's.
-    mutating func commit(_ context: String, with whole: Set<String> = [], _ policy: MergePolicy) -> Outcome {
+    mutating func commit(_ context: String, with whole: Set<String> = [], _ policy: MergePolicy) -> SaveOutcome {
         let whole = whole.union([context])
         let path = path(context)
-        var nets: [(number: Int64, net: Net, wentAlong: Bool)] = []
+        var nets: [(number: Int64, net: Net, isIncluded: Bool)] = []
         var conflicts: Set<String> = []
         for number in Set(path.flatMap { levels[$0].map { Array($0.keys) } ?? [] }).sorted() {
             let (taken, unseen) = takenEntries(number, by: context, whole, policy)
             conflicts.formUnion(unseen)
             guard !taken.isEmpty, var net = Self.net(Self.withoutCancelled(taken)) else { continue }
-            var wentAlong = false
+            var isIncluded = false
             if case .update(let edits, _, false) = net, let row = shownInForeign(number, context, whole) {
                 // A row that a parent inserted is committed as a whole.
-                net = .insert(Self.apply([Entry(carriers: [], change: .update(edits, row: row))], to: row) ?? row)
-                wentAlong = true
+                net = .insert(Self.apply([Entry(provenance: [], change: .update(edits, row: row))], to: row) ?? row)
+                isIncluded = true
             }
-            nets.append((number, net, wentAlong))
+            nets.append((number, net, isIncluded))
         }
         var outcome = store
         var written: [Int64: Set<Int>] = [:]
         for (number, net, _) in nets {
             let theirs = store[number]
             switch net {
-            case .withdrawn: continue
+            case .cancelledInsert: continue
             case .insert(let values):
                 outcome[number] = values
                 written[number] = Set(values.indices)
             case .update(let edits, let row, let restores):
                 guard let theirs else {
                     if restores || policy == .mine {
-                        outcome[number] = Self.apply([Entry(carriers: [], change: .update(edits, row: row))], to: row)
+                        outcome[number] = Self.apply([Entry(provenance: [], change: .update(edits, row: row))], to: row)
                         written[number] = Set(row.indices)
                     } else if policy == .error {
                         for column in edits.keys { conflicts.insert(place(number, column)) }
@@ -43,28 +43,28 @@ extension ReferenceModel {
                     continue
                 }
                 for (column, edit) in edits {
-                    let isConflict = theirs[column] != edit.stored ?? edit.seen && theirs[column] != edit.value
+                    let isConflict = theirs[column] != edit.storeOriginal ?? edit.original && theirs[column] != edit.value
                     if isConflict && policy == .error { conflicts.insert(place(number, column)) }
                     if isConflict && policy == .theirs { continue }
                     outcome[number]?[column] = edit.value
                     written[number, default: []].insert(column)
                 }
-            case .delete(let seen, let stored):
+            case .delete(let original, let storeOriginal):
                 guard let theirs else { continue }
-                let changed = theirs.indices.filter { theirs[$0] != stored[$0] ?? seen[$0] }
+                let changed = theirs.indices.filter { theirs[$0] != storeOriginal[$0] ?? original[$0] }
                 if !changed.isEmpty && policy == .theirs { continue }
                 if policy == .error { for column in changed { conflicts.insert(place(number, column)) } }
                 outcome[number] = nil
             }
         }
-        guard conflicts.isEmpty else { return Outcome(code: .conflict, places: conflicts) }
+        guard conflicts.isEmpty else { return SaveOutcome(code: .conflict, places: conflicts) }
         let before = store
         store = outcome
-        for (number, net, wentAlong) in nets {
+        for (number, net, isIncluded) in nets {
             let isNew = before[number] == nil && store[number] != nil
-            leaveBehind(number, net, written[number] ?? [], wentAlong, isNew, context, whole)
+            dropOverwritten(number, net, written[number] ?? [], isIncluded, isNew, context, whole)
             for level in order { settleNew(number, in: level) }
-            for level in order { settleSeen(number, written[number] ?? [], in: level) }
+            for level in order { updateStoreOriginals(number, written[number] ?? [], in: level) }
         }
         tidy()
         return .success
@@ -106,9 +106,9 @@ extension ReferenceModel {
         var result: [Entry] = []
         var shown = beneath.isEmpty ? row(number, in: parents[level]) : Self.apply(beneath, to: store[number])
         var changed = beneath.reduce(into: Set<Int>()) { $0.formUnion($1.columns) }
-        if !beneath.isEmpty, case .delete(let seen, _)? = entries.last?.change {
+        if !beneath.isEmpty, case .delete(let original, _)? = entries.last?.change {
             // The delete is compared with the row from which the level has started.
-            let origin = Self.origin(entries, seen)
+            let origin = Self.origin(entries, original)
             let unseen = changed.filter { column in shown.map { $0[column] != origin[column] } ?? false }
             if policy == .theirs && !unseen.isEmpty { return [] }
             if policy == .error { for column in unseen { conflicts.insert(place(number, column)) } }
@@ -128,7 +128,7 @@ extension ReferenceModel {
             }
             if case .update(var edits, let row) = entry.change, let shown {
                 for (column, edit) in edits
-                where changed.contains(column) && edit.seen != shown[column] && edit.value != shown[column] {
+                where changed.contains(column) && edit.original != shown[column] && edit.value != shown[column] {
                     if policy == .error { conflicts.insert(place(number, column)) }
                     if policy == .theirs { edits[column] = nil }
                 }
@@ -162,19 +162,19 @@ extension ReferenceModel {
             switch (net, entry.change) {
             case (_, .insert(let values)): net = .insert(values)
             case (nil, .update(let edits, let row)): net = .update(edits, row: row, restores: entry.restores)
-            case (nil, .delete(let seen, let stored)): net = .delete(seen: seen, stored: stored)
+            case (nil, .delete(let original, let storeOriginal)): net = .delete(original: original, storeOriginal: storeOriginal)
             case (.insert(let values), .update(let edits, _)):
                 var values = values
                 for (column, edit) in edits { values[column] = edit.value }
                 net = .insert(values)
-            case (.insert, .delete): net = .withdrawn
+            case (.insert, .delete): net = .cancelledInsert
             case (.update(let old, _, let restores), .update(let new, let row)):
-                let merged = old.merging(new) { Edit(value: $1.value, seen: $0.seen, stored: $0.stored) }
+                let merged = old.merging(new) { Edit(value: $1.value, original: $0.original, storeOriginal: $0.storeOriginal) }
                 net = .update(merged, row: row, restores: restores || entry.restores)
-            case (.update(let old, _, _), .delete(var seen, var stored)):
-                for (column, edit) in old { (seen[column], stored[column]) = (edit.seen, edit.stored) }
-                net = .delete(seen: seen, stored: stored)
-            case (.delete, _), (.withdrawn, _): continue
+            case (.update(let old, _, _), .delete(var original, var storeOriginal)):
+                for (column, edit) in old { (original[column], storeOriginal[column]) = (edit.original, edit.storeOriginal) }
+                net = .delete(original: original, storeOriginal: storeOriginal)
+            case (.delete, _), (.cancelledInsert, _): continue
             }
         }
         return net
@@ -189,18 +189,18 @@ extension ReferenceModel {
             case .insert: break
             case .update(let edits, let row):
                 entry.change = .update(
-                    edits.mapValues { Edit(value: $0.value, seen: $0.seen, stored: $0.stored ?? $0.seen) },
+                    edits.mapValues { Edit(value: $0.value, original: $0.original, storeOriginal: $0.storeOriginal ?? $0.original) },
                     row: row
                 )
-            case .delete(let seen, let stored):
-                entry.change = .delete(seen: seen, stored: zip(stored, seen).map { $0 ?? $1 })
+            case .delete(let original, let storeOriginal):
+                entry.change = .delete(original: original, storeOriginal: zip(storeOriginal, original).map { $0 ?? $1 })
             }
             return entry
         }
     }
 
     /// Edits on top of the committed values have seen the values that a commit would compare them with.
-    private mutating func settleSeen(_ number: Int64, _ written: Set<Int>, in level: String) {
+    private mutating func updateStoreOriginals(_ number: Int64, _ written: Set<Int>, in level: String) {
         guard let committed = store[number], let entries = levels[level]?[number] else { return }
         levels[level]?[number] = entries.map { entry in
             var entry = entry
@@ -208,26 +208,26 @@ extension ReferenceModel {
             case .insert: break
             case .update(var edits, let row):
                 for (column, edit) in edits
-                where written.contains(column) && edit.seen == committed[column] {
-                    edits[column]?.stored = committed[column]
+                where written.contains(column) && edit.original == committed[column] {
+                    edits[column]?.storeOriginal = committed[column]
                 }
                 entry.change = .update(edits, row: row)
-            case .delete(let seen, var stored):
-                for column in written where seen[column] == committed[column] {
-                    stored[column] = committed[column]
+            case .delete(let original, var storeOriginal):
+                for column in written where original[column] == committed[column] {
+                    storeOriginal[column] = committed[column]
                 }
-                entry.change = .delete(seen: seen, stored: stored)
+                entry.change = .delete(original: original, storeOriginal: storeOriginal)
             }
             return entry
         }
     }
 
     /// The entries that stay in the levels after the commit of a row.
-    private mutating func leaveBehind(
+    private mutating func dropOverwritten(
         _ number: Int64,
         _ net: Net,
         _ written: Set<Int>,
-        _ wentAlong: Bool,
+        _ isIncluded: Bool,
         _ isNew: Bool,
         _ context: String,
         _ whole: Set<String>
@@ -241,7 +241,7 @@ extension ReferenceModel {
                 return left.contains(where: \.isInsert) && left.last?.isDelete == false
             }
         let kept = Self.columns.indices.map { column in
-            keptEdits(number, column, isRemoved ? nil : written.contains(column), wentAlong, context, whole)
+            keptEdits(number, column, isRemoved ? nil : written.contains(column), isIncluded, context, whole)
         }
         var isReplaced = false
         var isRestored = false
@@ -271,9 +271,9 @@ extension ReferenceModel {
                     isDone = isRemoved || (isInserted && store[number] != nil)
                     if !isRemoved && !isRestored { rest.append(entry) }
                 case .update(let edits, let row):
-                    if wentAlong && entry.restores { isRestored = true }
+                    if isIncluded && entry.restores { isRestored = true }
                     let edits = edits.filter { kept[$0.key].contains(Place(level: level, index: index)) }
-                    if wentAlong || isBeneathDelete { entry.restores = false }
+                    if isIncluded || isBeneathDelete { entry.restores = false }
                     if edits.isEmpty && !entry.restores { continue }
                     entry.change = .update(edits, row: row)
                     rest.append(entry)
@@ -289,10 +289,10 @@ extension ReferenceModel {
                             false
                         }
                     }
-                    guard isDropped, let seen = entries.lazy.compactMap({ $0.seen[column] }).first else { continue }
+                    guard isDropped, let original = entries.lazy.compactMap({ $0.original[column] }).first else { continue }
                     for index in rest.indices {
                         guard case .update(let edits, var row) = rest[index].change else { continue }
-                        row[column] = seen
+                        row[column] = original
                         rest[index].change = .update(edits, row: row)
                     }
                 }
@@ -318,7 +318,7 @@ extension ReferenceModel {
         _ number: Int64,
         _ column: Int,
         _ isColumnWritten: Bool?,
-        _ wentAlong: Bool,
+        _ isIncluded: Bool,
         _ context: String,
         _ whole: Set<String>
     ) -> Set<Place> {
@@ -346,17 +346,17 @@ extension ReferenceModel {
                 }
                 // A row that is committed as a whole has the values shown by those parents that do not hide it.
                 if !isTaken && entry.isDelete && !isRestored { isHidden = true }
-                if entry.restores ? isTaken || wentAlong : !isTaken && entry.isInsert { isRestored = true }
+                if entry.restores ? isTaken || isIncluded : !isTaken && entry.isInsert { isRestored = true }
                 if isTaken {
                     guard entry.columns.contains(column) else { continue }
-                    above = .seen(entry.seen[column])
+                    above = .seen(entry.original[column])
                     isBeneath = true
                     isKept = nil
                 } else if case .update(let edits, _) = entry.change, let edit = edits[column] {
                     if isKept == nil {
                         isKept =
                             switch above {
-                            case .nothingCommitted: !wentAlong || isHidden
+                            case .nothingCommitted: !isIncluded || isHidden
                             case .seen(let value): !isWritten || !(isBeneath || edit.value == value)
                             case .unseen: true
                             }
@@ -365,7 +365,7 @@ extension ReferenceModel {
                     }
                     if isKept == true { kept.insert(Place(level: level, index: index)) }
                     if case .nothingCommitted = above { continue }
-                    above = isKept == true ? .unseen : .seen(edit.seen)
+                    above = isKept == true ? .unseen : .seen(edit.original)
                 }
             }
         }
@@ -373,14 +373,14 @@ extension ReferenceModel {
     }
 
     private func isTaken(_ entry: Entry, _ level: String, _ context: String, _ whole: Set<String>) -> Bool {
-        whole.contains(level) || entry.carriers.contains(context)
+        whole.contains(level) || entry.provenance.contains(context)
     }
 }
 
 extension ReferenceModel.Net {
     var isRemoval: Bool {
         switch self {
-        case .delete, .withdrawn: true
+        case .delete, .cancelledInsert: true
         case .insert, .update: false
         }
     }

@@ -3,19 +3,19 @@ import Strata
 extension ReferenceModel {
     /// Moves the changes of a context one level up. Compares each column with the value that was seen through the
     /// parent.
-    mutating func save(_ context: String, _ policy: MergePolicy) -> Outcome {
+    mutating func save(_ context: String, _ policy: MergePolicy) -> SaveOutcome {
         guard let parent = parents[context] else { return commit(context, policy) }
         var conflicts: Set<String> = []
         var moved: [Int64: [Entry]] = [:]
         for (number, entries) in levels[context] ?? [:] {
             moved[number] = settle(number, Self.asOne(entries), over: row(number, in: parent), policy, &conflicts)
         }
-        guard conflicts.isEmpty else { return Outcome(code: .conflict, places: conflicts) }
+        guard conflicts.isEmpty else { return SaveOutcome(code: .conflict, places: conflicts) }
         levels[context] = nil
         for (number, entries) in moved {
             levels[parent, default: [:]][number, default: []] += entries.map { entry in
                 var entry = entry
-                entry.carriers.insert(context)
+                entry.provenance.insert(context)
                 return entry
             }
         }
@@ -27,19 +27,19 @@ extension ReferenceModel {
     /// first of them has seen.
     private static func asOne(_ entries: [Entry]) -> [Entry] {
         entries.reduce(into: []) { result, entry in
-            guard let last = result.last, last.carriers == entry.carriers, !entry.isParted,
+            guard let last = result.last, last.provenance == entry.provenance, !entry.hasGapBelow,
                 case .update(let older, _) = last.change, case .update(let newer, let row) = entry.change
             else {
                 result.append(entry)
                 return
             }
-            let edits = older.merging(newer) { Edit(value: $1.value, seen: $0.seen, stored: $0.stored) }
+            let edits = older.merging(newer) { Edit(value: $1.value, original: $0.original, storeOriginal: $0.storeOriginal) }
             result[result.count - 1].change = .update(edits, row: row)
             result[result.count - 1].restores = last.restores || entry.restores
         }
     }
 
-    private func settle(
+    private func resolve(
         _ number: Int64,
         _ entries: [Entry],
         over parent: Values?,
@@ -58,17 +58,17 @@ extension ReferenceModel {
             case .update(let edits, let row) where endsDeleted:
                 // A delete with .mine counts as having seen the values beneath these edits too.
                 guard policy == .mine, let below = shown else { break }
-                let seen = edits.map { ($0, Edit(value: $1.value, seen: below[$0], stored: $1.stored)) }
-                entry.change = .update(Dictionary(uniqueKeysWithValues: seen), row: row)
+                let original = edits.map { ($0, Edit(value: $1.value, original: below[$0], storeOriginal: $1.storeOriginal)) }
+                entry.change = .update(Dictionary(uniqueKeysWithValues: original), row: row)
             case .update(var edits, let row):
                 if isBroughtBack {
                     // The row beneath is not known, and it was not known when these edits were made.
                     entry.restores = true
                     // Edits of one side are one decision.
-                    if let last = result.last, last.carriers == entry.carriers, case .update(let older, _) = last.change
+                    if let last = result.last, last.provenance == entry.provenance, case .update(let older, _) = last.change
                     {
                         result.removeLast()
-                        edits = older.merging(edits) { Edit(value: $1.value, seen: $0.seen, stored: $0.stored) }
+                        edits = older.merging(edits) { Edit(value: $1.value, original: $0.original, storeOriginal: $0.storeOriginal) }
                         entry.change = .update(edits, row: row)
                     }
                     break
@@ -92,11 +92,11 @@ extension ReferenceModel {
                     }
                     break
                 }
-                for (column, edit) in edits where edit.seen != below[column] && edit.value != below[column] {
+                for (column, edit) in edits where edit.original != below[column] && edit.value != below[column] {
                     if policy == .theirs {
                         edits[column] = nil
                     } else if policy == .mine {
-                        edits[column]?.seen = below[column]
+                        edits[column]?.original = below[column]
                     } else {
                         conflicts.insert(place(number, column))
                     }
@@ -104,15 +104,15 @@ extension ReferenceModel {
                 if edits.isEmpty { continue }
                 entry.change = .update(edits, row: row)
                 entry.restores = false
-            case .delete(let seen, let stored):
+            case .delete(let original, let storeOriginal):
                 // Edited elsewhere, deleted here.
                 guard let below = parent, !entries.contains(where: { $0.isInsert }) else { break }
-                let origin = Self.origin(entries, seen)
+                let origin = Self.origin(entries, original)
                 let changed = below.indices.filter { below[$0] != origin[$0] }
                 if !changed.isEmpty {
                     if policy == .theirs { return [] }
                     if policy == .error { for column in changed { conflicts.insert(place(number, column)) } }
-                    entry.change = .delete(seen: shown ?? below, stored: stored)
+                    entry.change = .delete(original: shown ?? below, storeOriginal: storeOriginal)
                 }
             }
             shown = Self.apply([entry], to: shown)
@@ -133,13 +133,13 @@ extension ReferenceModel {
     }
 
     /// The row from which a level's changes started: for each column, the value that the lowest of them has seen.
-    static func origin(_ entries: [Entry], _ seen: Values) -> Values {
-        var origin = seen
+    static func origin(_ entries: [Entry], _ original: Values) -> Values {
+        var origin = original
         for entry in entries.reversed() {
             switch entry.change {
             case .insert: break
-            case .update(let edits, _): for (column, edit) in edits { origin[column] = edit.seen }
-            case .delete(let seen, _): origin = seen
+            case .update(let edits, _): for (column, edit) in edits { origin[column] = edit.original }
+            case .delete(let original, _): origin = original
             }
         }
         return origin
@@ -161,16 +161,16 @@ extension ReferenceModel.Entry {
         switch change {
         case .insert(let values): Set(values.indices)
         case .update(let edits, _): Set(edits.keys)
-        case .delete(let seen, _): Set(seen.indices)
+        case .delete(let original, _): Set(original.indices)
         }
     }
 
     /// The values that it has seen, by column.
-    var seen: [Int: Int] {
+    var original: [Int: Int] {
         switch change {
         case .insert: [:]
-        case .update(let edits, _): edits.mapValues(\.seen)
-        case .delete(let seen, _): Dictionary(uniqueKeysWithValues: seen.enumerated().map { ($0, $1) })
+        case .update(let edits, _): edits.mapValues(\.original)
+        case .delete(let original, _): Dictionary(uniqueKeysWithValues: original.enumerated().map { ($0, $1) })
         }
     }
 }

@@ -73,14 +73,14 @@ extension ReferenceModel {
     private mutating func bringBack(_ number: Int64, _ values: Values, in context: String) {
         guard row(number, in: context) == nil else { return }
         let entries = levels[context]?[number] ?? []
-        if entries.contains(where: { $0.isInsert && $0.carriers == [context] }) {
+        if entries.contains(where: { $0.isInsert && $0.provenance == [context] }) {
             insert(number, values, in: context)
             return
         }
         if entries.last?.isDelete == true { levels[context]?[number]?.removeAll(where: \.isDelete) }
         if row(number, in: context) == nil {
             levels[context, default: [:]][number, default: []].append(
-                Entry(carriers: [context], change: .update([:], row: values), restores: true)
+                Entry(provenance: [context], change: .update([:], row: values), restores: true)
             )
         }
         record(.insert(number), in: context)

@@ -27,33 +27,33 @@ struct ReferenceModel {
 
     struct Edit {
         var value: Int
-        var seen: Int
+        var original: Int
         /// Nil if the row was not in the store.
-        var stored: Int?
+        var storeOriginal: Int?
     }
 
     enum Change {
         case insert(Values)
         /// The edits by column, and the whole row when it was last visible.
         case update([Int: Edit], row: Values)
-        case delete(seen: Values, stored: [Int?])
+        case delete(original: Values, storeOriginal: [Int?])
     }
 
     struct Entry {
-        var carriers: Set<String>
+        var provenance: Set<String>
         var change: Change
         /// Whether an update brings its row back if there is no row beneath it.
         var restores = false
         /// Whether the entry just before it in its level was rolled back.
-        var isParted = false
+        var hasGapBelow = false
     }
 
     /// The effect of a commit on one row, with all entries combined.
     enum Net {
         case insert(Values)
         case update([Int: Edit], row: Values, restores: Bool)
-        case delete(seen: Values, stored: [Int?])
-        case withdrawn
+        case delete(original: Values, storeOriginal: [Int?])
+        case cancelledInsert
     }
 
     static let columns = ["a", "b", "c"]
@@ -109,8 +109,8 @@ struct ReferenceModel {
             for entry in levels[level]?[number] ?? [] {
                 switch entry.change {
                 case .insert: return nil
-                case .update(let edits, _): if let edit = edits[column] { return edit.stored ?? edit.seen }
-                case .delete(let seen, let stored): return stored[column] ?? seen[column]
+                case .update(let edits, _): if let edit = edits[column] { return edit.storeOriginal ?? edit.original }
+                case .delete(let original, let storeOriginal): return storeOriginal[column] ?? original[column]
                 }
             }
         }
@@ -119,41 +119,41 @@ struct ReferenceModel {
 
     mutating func insert(_ number: Int64, _ values: Values, in context: String) {
         levels[context, default: [:]][number, default: []].append(
-            Entry(carriers: [context], change: .insert(values))
+            Entry(provenance: [context], change: .insert(values))
         )
         record(.insert(number), in: context)
     }
 
     mutating func set(_ number: Int64, _ column: Int, _ value: Int, in context: String) {
         guard var shown = row(number, in: context), shown[column] != value else { return }
-        let edit = Edit(value: value, seen: shown[column], stored: storedBase(number, column, context))
+        let edit = Edit(value: value, original: shown[column], storeOriginal: storedBase(number, column, context))
         let before = shown
         shown[column] = value
         record(.update(number, before: before, after: shown), in: context)
         levels[context, default: [:]][number, default: []].append(
-            Entry(carriers: [context], change: .update([column: edit], row: shown))
+            Entry(provenance: [context], change: .update([column: edit], row: shown))
         )
     }
 
     mutating func delete(_ number: Int64, in context: String) {
         guard let shown = row(number, in: context) else { return }
-        let stored = shown.indices.map { storedBase(number, $0, context) }
+        let storeOriginal = shown.indices.map { storedBase(number, $0, context) }
         record(.delete(number, shown), in: context)
         levels[context, default: [:]][number, default: []].append(
-            Entry(carriers: [context], change: .delete(seen: shown, stored: stored))
+            Entry(provenance: [context], change: .delete(original: shown, storeOriginal: storeOriginal))
         )
     }
 
     /// Removes the edits of a column that shows again the value seen by the level's lowest edit of it: such a column
     /// counts as unchanged. The edits stay if different contexts have made them.
-    mutating func takeOutSetBack(_ context: String) {
+    mutating func dropNoOpChanges(_ context: String) {
         for (number, entries) in levels[context] ?? [:] {
             guard entries.allSatisfy({ $0.isUpdate && !$0.restores }) else { continue }
             // An entry without edits once restored its row, which now exists without it.
             var rest = entries.filter { !$0.edits.isEmpty }
             for column in Self.columns.indices {
-                let edits = entries.compactMap { entry in entry.edits[column].map { (entry.carriers, $0) } }
-                guard let first = edits.first, let last = edits.last, last.1.value == first.1.seen,
+                let edits = entries.compactMap { entry in entry.edits[column].map { (entry.provenance, $0) } }
+                guard let first = edits.first, let last = edits.last, last.1.value == first.1.original,
                     edits.allSatisfy({ $0.0 == first.0 })
                 else { continue }
                 rest = rest.compactMap { entry in
@@ -161,7 +161,7 @@ struct ReferenceModel {
                     let isLast = edits[column] != nil && edits.count == 1
                     edits[column] = nil
                     // A row that is gone beneath is shown with the value that was seen.
-                    row[column] = first.1.seen
+                    row[column] = first.1.original
                     var entry = entry
                     entry.change = .update(edits, row: row)
                     return isLast ? nil : entry
@@ -176,14 +176,14 @@ struct ReferenceModel {
         if only == nil { undo[context] = nil }
         for number in levels[context]?.keys.sorted() ?? [] where only?.contains(number) ?? true {
             var kept: [Entry] = []
-            var isParted = false
+            var hasGapBelow = false
             for var entry in levels[context]?[number] ?? [] {
-                if includingSaved || entry.carriers == [context] {
-                    isParted = true
+                if includingSaved || entry.provenance == [context] {
+                    hasGapBelow = true
                     continue
                 }
-                entry.isParted = entry.isParted || isParted
-                isParted = false
+                entry.hasGapBelow = entry.hasGapBelow || hasGapBelow
+                hasGapBelow = false
                 kept.append(entry)
             }
             levels[context]?[number] = kept
@@ -198,14 +198,14 @@ struct ReferenceModel {
     private static func withoutDeletesBeneathRestore(_ entries: [Entry]) -> [Entry] {
         var entries = entries
         for index in entries.indices.reversed() where entries[index].restores {
-            let newer = entries[(index + 1)...].prefix { $0.carriers == entries[index].carriers }
+            let newer = entries[(index + 1)...].prefix { $0.provenance == entries[index].provenance }
             guard newer.last?.isDelete == true else { continue }
             entries[index].restores = false
             if entries[index].edits.isEmpty { entries.remove(at: index) }
         }
         guard let restore = entries.lastIndex(where: \.restores) else { return entries }
         for index in entries[..<restore].indices.reversed() where entries[index].isDelete {
-            let isWithdrawn = entries[..<index].contains { $0.isInsert && $0.carriers == entries[index].carriers }
+            let isWithdrawn = entries[..<index].contains { $0.isInsert && $0.provenance == entries[index].provenance }
             if !isWithdrawn { entries.remove(at: index) }
         }
         return entries

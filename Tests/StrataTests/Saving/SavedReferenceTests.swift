@@ -88,8 +88,8 @@ import Testing
         "A save allows references to its parent's unsaved objects or with .noAction, and ignores those that .theirs drops"
     )
     func allowed() async throws {
-        let house = try await House()
-        let stack = house.stack
+        let fixture = try await SavingFixture()
+        let stack = fixture.stack
         let (ada, article, owner) = try await stack.on(.root) { context in
             let author = context.insert(Author(name: "Ada"))
             let article = context.insert(Article(title: "Notes"))
@@ -108,13 +108,13 @@ import Testing
             context.delete(try #require(try context.find(owner)))
             context.delete(try #require(try context.find(ada)))
         }
-        #expect(try await house.save(.network, .theirs) == .success)
+        #expect(try await fixture.save(.network, .theirs) == .success)
         try await stack.on(.main) { context in
             let authors = try context.fetch(Article.sorted { $0.title }).map { $0.author?.name }
             #expect(authors == ["pending", "pending"])
             #expect(try context.count(Untouched.all) == 1)
         }
         try await stack.commit(.main)
-        try await house.close()
+        try await fixture.close()
     }
 }

@@ -18,8 +18,8 @@ import Testing
     @Test("A reader never sees half of a save or of a commit")
     func sums() async throws {
         let seconds = ProcessInfo.processInfo.environment["STRATA_TORN_SECONDS"].flatMap { Double($0) } ?? 4
-        let house = try await House()
-        let stack = house.stack
+        let fixture = try await SavingFixture()
+        let stack = fixture.stack
         try await stack.on(.root) { context in
             for _ in 0..<Self.cells { context.insert(Cell(a: 100)) }
             try context.commit()
@@ -35,7 +35,7 @@ import Testing
                     while ContinuousClock.now < deadline {
                         let random = generator.next()
                         try await stack.background(parent: parent) { context in
-                            let own = try context.fetch(Cell.all).filter { $0.id.number % 3 == Int64(index) }
+                            let own = try context.fetch(Cell.all).filter { $0.id.rawValue % 3 == Int64(index) }
                             own[Int(random % UInt64(own.count))].a -= 7
                             own[Int(random / 64 % UInt64(own.count))].a += 7
                             if index == 2 { try context.save() } else { try context.commit() }
@@ -66,8 +66,8 @@ import Testing
         #expect(counts.torn.load(ordering: .relaxed) == 0, "of \(reads) reads beside \(moves) transfers")
         #expect(reads > 0 && moves > 0)
         try await stack.commit(.network)
-        #expect(try plainRows(house.url, "SELECT sum(a) FROM Cell") == [[Self.total]])
-        try await house.close()
+        #expect(try plainRows(fixture.url, "SELECT sum(a) FROM Cell") == [[Self.total]])
+        try await fixture.close()
     }
 
     @MainActor private func readTurns(

@@ -18,9 +18,9 @@ struct PunctuationTests {
         ("don't", ["I don't"]),
         ("naïve/cafe\u{301}", ["Naive Café"]),
         (.anyWord("absent/wine"), ["red wine"]),
-        (.typed("john-smi"), ["Smith, John"]),
-        (.typed("joh-smith"), []),
-        (.typed("dark,wi -"), ["red wine"]),
+        (.autocomplete("john-smi"), ["Smith, John"]),
+        (.autocomplete("joh-smith"), []),
+        (.autocomplete("dark,wi -"), ["red wine"]),
         (.prefixes("joh/smi"), ["Smith, John"]),
         (.near("john/smith", within: 0), ["Smith, John"]),
         (.near("john/born", within: 3), []),
@@ -32,7 +32,8 @@ struct PunctuationTests {
         (.words("wine").and("-"), []),
     ]
 
-    @Test func `find all of the words in any order, in saved objects and in others`() async throws {
+    @Test("Searches find all of the words in any order, in saved and unsaved objects")
+    func anyOrder() async throws {
         let stack = try await openSearchStack(.rootOnly)
         try await stack.background { context in
             let texts = [
@@ -50,13 +51,14 @@ struct PunctuationTests {
                 #expect(column == ["Smith, John"])
                 let match = try #require(try context.matches(Sheet.search("john,smith")).first)
                 let title = try #require(try match.highlights { $0.title })
-                #expect(title.marked("[", "]") == "[Smith], [John]")
+                #expect(title.highlighted("[", "]") == "[Smith], [John]")
             }
         }
         try await stack.close()
     }
 
-    @Test func `stems are words too, and parts of texts are what stands between spaces`() async throws {
+    @Test("Stems are words too, and parts of texts are separated by spaces")
+    func stemsAndParts() async throws {
         let stack = try await openSearchStack(.rootOnly)
         try await stack.background { context in
             context.insert(Jotting(first: "Connected", last: "horses"))

@@ -90,14 +90,14 @@ import Testing
         let oracle = SearchOracle(
             texts: sheets.map { sheet in
                 func split(_ text: String?) -> [String] { text?.split(separator: " ").map { String($0) } ?? [] }
-                return .init(id: sheet.id.number, columns: [(split(sheet.title), 4), (split(sheet.body), 1)])
+                return .init(id: sheet.id.rawValue, columns: [(split(sheet.title), 4), (split(sheet.body), 1)])
             }
         )
         for _ in 0..<5 {
             let pattern = pattern(&generator)
             let expected = oracle.texts.filter { oracle.matches(pattern, $0) }
             let found = try context.matches(Sheet.search(pattern))
-            let ids = Set(found.map(\.object.id.number))
+            let ids = Set(found.map(\.object.id.rawValue))
             guard ids == Set(expected.map(\.id)), found.count == ids.count else {
                 throw Disagreement(description: "\(pattern): \(ids.sorted()) for \(expected.map(\.id))")
             }
@@ -114,7 +114,7 @@ import Testing
                 )
             }
             for text in expected {
-                let score = found.first { $0.object.id.number == text.id }!.score
+                let score = found.first { $0.object.id.rawValue == text.id }!.score
                 let right = oracle.score(pattern, text)
                 guard abs(score - right) <= 1e-9 * max(1, right) else {
                     throw Disagreement(description: "\(pattern): \(score) for \(right), of \(text)")

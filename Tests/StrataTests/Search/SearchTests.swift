@@ -237,17 +237,17 @@ import Testing
         try await filled().background { context in
             let match = try #require(try context.matches(Sheet.search("swift race")).first { $0.object.rating == 1 })
             let title = try #require(try match.highlights { $0.title })
-            #expect(title.text == "The race" && title.marked("[", "]") == "The [race]")
-            #expect(!title.isCutAtStart && !title.isCutAtEnd)
+            #expect(title.text == "The race" && title.highlighted("[", "]") == "The [race]")
+            #expect(!title.isTruncatedAtStart && !title.isTruncatedAtEnd)
             let snippet = try #require(try match.snippet(words: 4) { $0.body })
-            #expect(snippet.marked("[", "]").contains("[swift]"))
+            #expect(snippet.highlighted("[", "]").contains("[swift]"))
             #expect(
-                !snippet.isCutAtStart && snippet.isCutAtEnd
-                    && snippet.pieces.contains { $0.isMatch && $0.text == "swift" }
+                !snippet.isTruncatedAtStart && snippet.isTruncatedAtEnd
+                    && snippet.fragments.contains { $0.isMatch && $0.text == "swift" }
             )
             match.object.title = "Swifter races, no RACE 🐎 here"
             let edited = try #require(try match.highlights { $0.title })
-            #expect(edited.marked("<b>", "</b>") == "Swifter races, no <b>RACE</b> 🐎 here")
+            #expect(edited.highlighted("<b>", "</b>") == "Swifter races, no <b>RACE</b> 🐎 here")
             #expect(edited.matches.map { String(edited.text[$0]) } == ["RACE"])
             match.object.title = "Nothing of it"
             match.object.body = nil
@@ -273,10 +273,10 @@ import Testing
                 if isSaved { try context.commit() }
                 let match = try #require(try context.matches(Spare.search(.words("ana").or("issi"))).first)
                 let code = try #require(try match.highlights { $0.code })
-                #expect(code.marked("[", "]") == "b[anana] M[ississi]ppi é\u{301}a")
+                #expect(code.highlighted("[", "]") == "b[anana] M[ississi]ppi é\u{301}a")
                 let sheet = try #require(try context.matches(Sheet.search("gamma")).first)
                 let title = try #require(try sheet.highlights { $0.title })
-                #expect(title.marked("[", "]") == "alpha\0beta [gamma]")
+                #expect(title.highlighted("[", "]") == "alpha\0beta [gamma]")
                 let body = try #require(try sheet.highlights { $0.body })
                 #expect(body.text == "\u{FDFF} gamma bc\u{301}" && body.matches.count == 1)
             }
@@ -303,15 +303,15 @@ import Testing
         }
         let whole = excerpt([(0, 1, 2)], nil)
         #expect(whole.text == text && whole.matches.map { String(text[$0]) } == ["word1 word2"])
-        #expect(!whole.isCutAtStart && !whole.isCutAtEnd)
-        #expect(excerpt([], 3).marked("[", "]") == "«stop word1 word2…")
-        #expect(excerpt([(0, 1, 1), (0, 20, 1)], 4).marked("[", "]") == "«stop [word1] word2 word3…")
+        #expect(!whole.isTruncatedAtStart && !whole.isTruncatedAtEnd)
+        #expect(excerpt([], 3).highlighted("[", "]") == "«stop word1 word2…")
+        #expect(excerpt([(0, 1, 1), (0, 20, 1)], 4).highlighted("[", "]") == "«stop [word1] word2 word3…")
         #expect(
-            excerpt([(0, 1, 1), (0, 21, 1), (1, 23, 1)], 5).marked("[", "]") == "…stop [word21] word22 [word23] word24…"
+            excerpt([(0, 1, 1), (0, 21, 1), (1, 23, 1)], 5).highlighted("[", "]") == "…stop [word21] word22 [word23] word24…"
         )
-        #expect(excerpt([(0, 39, 1)], 3).marked("[", "]") == "…word37 word38 [word39]»")
+        #expect(excerpt([(0, 39, 1)], 3).highlighted("[", "]") == "…word37 word38 [word39]»")
         #expect(excerpt([(0, 39, 2), (0, -1, 1)], 50).matches.isEmpty)
-        #expect(SearchExcerpt(of: "", [], [], limit: 3).pieces.isEmpty)
+        #expect(SearchExcerpt(of: "", [], [], limit: 3).fragments.isEmpty)
     }
 
     @Test("Long chains of patterns are flattened, and deeply nested patterns are refused")
@@ -329,7 +329,7 @@ import Testing
             let near = try context.count(Sheet.search(.near("horse race", within: .max)))
             #expect(near == 1)
             let typed = try ["swift ho", "swif hors", "", "horse wo"].map {
-                try context.count(Sheet.search(.typed($0)))
+                try context.count(Sheet.search(.autocomplete($0)))
             }
             #expect(typed == [1, 0, 0, 1])
         }
@@ -355,13 +355,13 @@ import Testing
         let stack = try await filled()
         try await stack.background { context in
             context.insert(Sheet(title: "first"))
-            let connection = try context.currentView().reader.connection
+            let connection = try context.currentSnapshot().reader.connection
             try connection.execute("PRAGMA temp.max_page_count = 4")
             let error = #expect(throws: StrataError.self) { _ = try context.count(Sheet.search("first")) }
             #expect(error?.code == .diskFull)
         }
         try await stack.background { context in
-            let connection = try context.currentView().reader.connection
+            let connection = try context.currentSnapshot().reader.connection
             try connection.execute("PRAGMA temp.max_page_count = 1000")
             context.insert(Sheet(title: "first"))
             let small = try context.count(Sheet.search("first"))
@@ -373,7 +373,7 @@ import Testing
             }
             let error = #expect(throws: StrataError.self) { _ = try context.count(Sheet.search("many")) }
             #expect(error?.code == .diskFull)
-            let rest = try context.currentView().reader.connection
+            let rest = try context.currentSnapshot().reader.connection
             try rest.execute("PRAGMA temp.max_page_count = 100000")
             let all = try context.count(Sheet.search("many"))
             let first = try context.count(Sheet.search("first"))

@@ -10,7 +10,7 @@ final class SoakRun: Sendable {
     private struct State {
         var faults: [String] = []
         /// By process.
-        var children: [Child]
+        var children: [HelperProcess]
         var steps: [Int]
         var isResting: [Bool]
         var isDone: [Bool]
@@ -71,7 +71,7 @@ final class SoakRun: Sendable {
     // MARK: The processes
 
     private func start(_ index: Int, _ url: URL, seed: Int) throws {
-        let child = try Child("soak", url.path, "\(seed)", "\(steps)")
+        let child = try HelperProcess("soak", url.path, "\(seed)", "\(steps)")
         state.withLock { state in
             if state.children.count == index { state.children.append(child) } else { state.children[index] = child }
             state.hasEnded[index] = false
@@ -213,13 +213,13 @@ final class SoakRun: Sendable {
                 func tell<Object: Model>(_ model: Object.Type) {
                     let changes = commit.of(model)
                     let head = "commit \(commit.token.commitNumber) by \(commit.author ?? "-")"
-                    for id in changes.inserted where numbers.contains(id.number) {
+                    for id in changes.inserted where numbers.contains(id.rawValue) {
                         stories.append("\(head) inserted \(id)")
                     }
-                    for id in changes.deleted where numbers.contains(id.number) {
+                    for id in changes.deleted where numbers.contains(id.rawValue) {
                         stories.append("\(head) deleted \(id)")
                     }
-                    for id in changes.updated where numbers.contains(id.number) {
+                    for id in changes.updated where numbers.contains(id.rawValue) {
                         stories.append("\(head) set \(changes.updatedColumns(of: id).sorted()) of \(id)")
                     }
                 }

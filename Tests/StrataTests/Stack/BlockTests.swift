@@ -116,16 +116,16 @@ struct BlockTests {
         let escaped = try await stack.on(.network) { _ in
             Task {
                 await go.wait()
-                await expect(.blockEnded) { _ = try stack.current }
-                await expect(.blockEnded) { _ = try stack.all }
-                await expect(.blockEnded) { try stack.push(.private) }
-                await expect(.blockEnded) { try stack.push(handle) }
-                await expect(.blockEnded) { try stack.pop() }
-                await expect(.blockEnded) { try stack.create(.private) }
-                await expect(.blockEnded) { try await stack.background { _ in } }
-                await expect(.blockEnded) { try await stack.push(.private) { _ in } }
-                await expect(.blockEnded) { try await stack.save() }
-                await expect(.blockEnded) { try await stack.commit() }
+                await expect(.blockFinished) { _ = try stack.current }
+                await expect(.blockFinished) { _ = try stack.all }
+                await expect(.blockFinished) { try stack.push(.private) }
+                await expect(.blockFinished) { try stack.push(handle) }
+                await expect(.blockFinished) { try stack.pop() }
+                await expect(.blockFinished) { try stack.create(.private) }
+                await expect(.blockFinished) { try await stack.background { _ in } }
+                await expect(.blockFinished) { try await stack.push(.private) { _ in } }
+                await expect(.blockFinished) { try await stack.save() }
+                await expect(.blockFinished) { try await stack.commit() }
                 #expect(try await stack.on(.network) { _ in try stack.current } == handle)
                 try await stack.background(parent: .named(.root)) { _ in }
                 try await stack.save(.network)
@@ -167,7 +167,7 @@ struct BlockTests {
             return context.handle
         }
         #expect(log.all.count == 1 && log.all[0].hasPrefix("warning") && log.all[0].contains(" 2 unsaved"))
-        await expect(.contextEnded) { try await gone.perform { _ in } }
+        await expect(.contextInvalidated) { try await gone.perform { _ in } }
         #expect(try await stack.on(.main) { try $0.numbers() } == [1])
         struct Oops: Error {}
         await #expect(throws: Oops.self) {

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("The parent of a created context", .timeLimit(.minutes(1)))
 struct CreatedParentTests {
-    @Test func `is the current one, or the one that is named or handed over`() async throws {
+    @Test("The parent is the current context, or the one that is named or passed")
+    func defaultParent() async throws {
         let stack = try openItems(.standard)
         let network = try stack.create(.private, named: .network, parent: .named(.root))
         #expect(try network.parent == stack[.root])
@@ -22,11 +23,12 @@ struct CreatedParentTests {
         try await stack.close()
     }
 
-    @Test func `must be a context of the stack, and a root has none`() async throws {
+    @Test("The parent must be a context of the stack, and a root has none")
+    func invalidParent() async throws {
         let (stack, other) = (try openItems(.rootOnly), try openItems(.rootOnly))
         await expect(.unknownName) { try stack.create(.private, parent: .named("absent")) }
         let foreign = try other.create(.private)
-        await expect(.foreignContext) { try stack.create(.private, parent: .context(foreign)) }
+        await expect(.contextOfOtherStack) { try stack.create(.private, parent: .context(foreign)) }
         let empty = try openItems(.empty)
         let handle = try empty.create(.private)
         #expect(try empty.create(.root, parent: .context(handle)).parent == nil)

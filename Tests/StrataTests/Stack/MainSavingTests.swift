@@ -15,8 +15,8 @@ struct MainSavingTests {
         try await stack.on(.main) { $0.insert(1) }
         let disk = try DiskLock(folder.file)
         let commit = Task.detached { try await stack.commit(.main) }
-        let commitGate = try stack[.main].owner.commitGate
-        while commitGate.holder == nil { await Task.yield() }
+        let commitMutex = try stack[.main].owner.commitMutex
+        while commitMutex.holder == nil { await Task.yield() }
         // The commit is writing. The main actor runs, synchronously and in blocks.
         try await MainActor.run { try stack.main.insert(2) }
         try await stack.on(.main) { context in
@@ -43,8 +43,8 @@ struct MainSavingTests {
         try await stack.on(.main) { $0.insert(1) }
         let disk = try DiskLock(folder.file)
         let first = Task.detached { try await stack.commit(.main) }
-        let commitGate = try stack[.main].owner.commitGate
-        while commitGate.holder == nil { await Task.yield() }
+        let commitMutex = try stack[.main].owner.commitMutex
+        while commitMutex.holder == nil { await Task.yield() }
         try await stack.on(.main) { $0.insert(2) }
         await expect(.busy) { try await first.value }
         #expect(try await stack.on(.main) { $0.hasChanges })
@@ -61,11 +61,11 @@ struct MainSavingTests {
         try await stack.on(.main) { $0.insert(1) }
         let disk = try DiskLock(folder.file)
         let first = Task.detached { try await stack.commit(.main) }
-        let commitGate = try stack[.main].owner.commitGate
-        while commitGate.holder == nil { await Task.yield() }
+        let commitMutex = try stack[.main].owner.commitMutex
+        while commitMutex.holder == nil { await Task.yield() }
         try await stack.on(.main) { $0.insert(2) }
         let second = Task.detached { try await stack.commit(.main) }
-        while commitGate.waitingCount < 1 { await Task.yield() }
+        while commitMutex.waitingCount < 1 { await Task.yield() }
         try disk.release()
         try await first.value
         try await second.value
@@ -118,7 +118,7 @@ struct MainSavingTests {
                 inside.set()
                 await go.wait()
                 // The block keeps its snapshot. It also shows the edits that this context itself holds.
-                #expect(context.view != nil)
+                #expect(context.snapshot != nil)
                 context.insert(2)
             }
         }
@@ -127,7 +127,7 @@ struct MainSavingTests {
         main.insert(1)
         while main.hasUnpublishedEdits { await Task.yield() }
         #expect(stack.hasPublished(main.handle))
-        #expect(try stack[.main].owner.gate.holder != nil)
+        #expect(try stack[.main].owner.mutex.holder != nil)
         go.set()
         try await block.value
         #expect(try stack.main.numbers() == [1, 2])

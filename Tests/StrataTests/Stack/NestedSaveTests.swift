@@ -31,7 +31,7 @@ struct NestedSaveTests {
             #expect(try context.count(Reentrant.all) == 2)
             return codes
         }
-        #expect(codes == [.misuse, .misuse])
+        #expect(codes == [.invalidState, .invalidState])
         try await stack.close()
     }
 }

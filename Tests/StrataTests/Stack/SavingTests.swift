@@ -63,8 +63,8 @@ struct SavingTests {
     @Test("save() and commit() on an empty stack throw")
     func empty() async throws {
         let stack = try openItems(.empty)
-        await expect(.noContext) { try await stack.save() }
-        await expect(.noContext) { try await stack.commit() }
+        await expect(.contextNotFound) { try await stack.save() }
+        await expect(.contextNotFound) { try await stack.commit() }
     }
 
     @Test("saveLater returns at once, and its saves run after the block, in order")

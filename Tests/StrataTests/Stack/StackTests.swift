@@ -21,7 +21,7 @@ struct StackTests {
     @Test("Without a main context, asking for main throws, and everything else works")
     func noMain() async throws {
         let stack = try openItems(.rootOnly)
-        await expect(.noContext) { try await MainActor.run { _ = try stack.main } }
+        await expect(.contextNotFound) { try await MainActor.run { _ = try stack.main } }
         await expect(.unknownName) { try await stack.on(.main) { _ in } }
         #expect(try await stack.background { $0.handle.parent?.name } == .root)
     }
@@ -149,7 +149,7 @@ struct StackTests {
         #expect(try stack.all.map(\.name) == [.root, .main])
         #expect(log.all.count == 1 && log.all[0].contains("1 unsaved"))
         await expect(.unknownName) { try await stack.on(.network) { _ in } }
-        await expect(.contextEnded) { try await network.perform { _ in } }
+        await expect(.contextInvalidated) { try await network.perform { _ in } }
         let again = try stack.push(.private, named: .network)
         #expect(again != network)
         #expect(try await again.perform { try $0.numbers() } == [2])
@@ -191,10 +191,10 @@ struct StackTests {
         #expect(child.parent == root)
         #expect(try stack.all == [root, top, child])
         let other = try openItems(.rootOnly)[.root]
-        await expect(.foreignContext) { try stack.push(other) }
-        await expect(.foreignContext) { try await stack.push(other) { _ in } }
-        await expect(.foreignContext) { try await stack.on(other) { _ in } }
-        await expect(.foreignContext) { try await stack.background(parent: .context(other)) { _ in } }
+        await expect(.contextOfOtherStack) { try stack.push(other) }
+        await expect(.contextOfOtherStack) { try await stack.push(other) { _ in } }
+        await expect(.contextOfOtherStack) { try await stack.on(other) { _ in } }
+        await expect(.contextOfOtherStack) { try await stack.background(parent: .context(other)) { _ in } }
     }
 
     @Test("A named context keeps its unsaved changes after pop and block, and an unnamed one logs their loss")

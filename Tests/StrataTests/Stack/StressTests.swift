@@ -94,14 +94,14 @@ struct StressTests {
                 group.addTask {
                     do {
                         try await Self.enter(steps[...])
-                    } catch let error as StrataError where error.code == .waitingRing {
+                    } catch let error as StrataError where error.code == .deadlock {
                         _ = rings.enter()
                     }
                 }
             }
             try await group.waitForAll()
         }
-        return (rings.value, contexts.allSatisfy { $0.owner.gate.holder == nil })
+        return (rings.value, contexts.allSatisfy { $0.owner.mutex.holder == nil })
     }
 
     private static func enter(_ path: ArraySlice<ContextHandle>) async throws {

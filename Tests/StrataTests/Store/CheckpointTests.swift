@@ -32,8 +32,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 8])
-    func `blocks that read before they commit keep it small`(tasks: Int) async throws {
+    @Test("Blocks that read before they commit keep the journal small", arguments: [1, 8])
+    func readBeforeCommit(tasks: Int) async throws {
         let folder = try ScratchFolder()
         let url = folder.file("loop.sqlite")
         let stack = try await openStack(url)
@@ -59,7 +59,8 @@ import Testing
 
     private enum Held: ContextStateKey { typealias Value = ObjectCursor<Account> }
 
-    @Test func `what a cursor or a pinned context has kept from being copied is copied when that is gone`() async throws
+    @Test("Pages that a cursor or pinned context kept in the journal are copied once it is gone")
+    func afterLongReads() async throws
     {
         for isPinned in [true, false] {
             let folder = try ScratchFolder()
@@ -97,7 +98,8 @@ import Testing
         }
     }
 
-    @Test func `main waits for no checkpoint, and keeps none from being complete`() async throws {
+    @Test("Main waits for no checkpoint, and lets every checkpoint complete")
+    func mainWithoutWaiting() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("main.sqlite")
         let stack = try await ContextStack.open(

@@ -14,10 +14,10 @@ import Testing
         func take(_ numbers: [Int64]) { repeated += numbers.filter { !seen.insert($0).inserted } }
         for _ in 0..<3 {
             let stacks = [try await openBank(url), try await openBank(url)]
-            let children = try (0..<2).map { _ in try Child("ids", url.path, "70000") }
+            let children = try (0..<2).map { _ in try HelperProcess("ids", url.path, "70000") }
             for stack in stacks {
                 // Past a range of 65,536 ids.
-                take(try (0..<70_000).map { _ in try stack.newID(for: Account.self).number })
+                take(try (0..<70_000).map { _ in try stack.newID(for: Account.self).rawValue })
             }
             for child in children {
                 let numbers = await child.end().joined().split(separator: " ").compactMap { Int64($0) }
@@ -40,7 +40,7 @@ import Testing
             let id = try await stack.on(.root) { context in
                 let account = context.insert(Account(name: "brief \(round)", balance: 0))
                 try context.commit()
-                let number = account.id.number
+                let number = account.id.rawValue
                 context.delete(account)
                 try context.commit()
                 return number
@@ -79,7 +79,7 @@ import Testing
             let error = await #expect(throws: StrataError.self) {
                 try await stack.on(.root) { _ = try $0.find(foreign) }
             }
-            #expect(error?.code == .foreignID)
+            #expect(error?.code == .idOfOtherStore)
         }
         try await original.close()
         try await copy.close()
@@ -91,7 +91,7 @@ import Testing
         #expect(try await second.on(.root) { try $0.find(old)?.name } == "account 0")
         #expect(try await second.on(.root) { try $0.find(there)?.name } == "there")
         let error = await #expect(throws: StrataError.self) { try await second.on(.root) { _ = try $0.find(here) } }
-        #expect(error?.code == .foreignID)
+        #expect(error?.code == .idOfOtherStore)
         try await second.close()
     }
 
@@ -132,9 +132,9 @@ import Testing
             #expect(ObjectID<Account>(text) == nil, "\(text)")
         }
         // This store does not know the store of this id.
-        let foreign = ObjectID<Account>(number: 1, fingerprint: id.fingerprint ^ 1)
+        let foreign = ObjectID<Account>(rawValue: 1, fingerprint: id.fingerprint ^ 1)
         let error = await #expect(throws: StrataError.self) { try await stack.on(.root) { _ = try $0.find(foreign) } }
-        #expect(error?.code == .foreignID)
+        #expect(error?.code == .idOfOtherStore)
         let missing = try await stack.on(.root) {
             try $0.find(id) == nil && $0.find(ObjectID<Account>.unassigned) == nil
         }
@@ -189,7 +189,7 @@ import Testing
                 { try context.batchInsert([again]) },
             ] {
                 let error = #expect(throws: StrataError.self) { try body() }
-                #expect(error?.code == .foreignID)
+                #expect(error?.code == .idOfOtherStore)
             }
         }
         try await copy.close()

@@ -45,7 +45,7 @@ import Testing
 
     @Test("The next process sweeps the folder of a killed process, and keeps the folders of living processes")
     func sweep() async throws {
-        let (killed, living) = (try Child("memory", "-"), try Child("memory", "-"))
+        let (killed, living) = (try HelperProcess("memory", "-"), try HelperProcess("memory", "-"))
         let numbers = [try await killed.next(), try await living.next()].map { Int32($0.split(separator: " ")[1]) ?? 0 }
         #expect(folders(of: numbers[0]).count == 1 && folders(of: numbers[1]).count == 1)
         killed.kill()

@@ -10,7 +10,7 @@ import Testing
     func opening() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
-        let child = try Child("lock", url.path)
+        let child = try HelperProcess("lock", url.path)
         #expect(try await child.next() == "locked")
         let reader = try await openBank(url, timeout: 0.05)
         try await expectBalancedBooks(reader, last: 3)
@@ -36,7 +36,7 @@ import Testing
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
         let stack = try await openBank(url, timeout: 0.05)
-        let child = try Child("lock", url.path)
+        let child = try HelperProcess("lock", url.path)
         #expect(try await child.next() == "locked")
         try await stack.on(.root) { context in
             let account = try #require(try context.first(Account.all))
@@ -112,7 +112,7 @@ import Testing
         var last = Int64(0)
         while true {
             do {
-                let next = try stack.newID(for: Account.self).number
+                let next = try stack.newID(for: Account.self).rawValue
                 #expect(next > last)
                 last = next
             } catch let error as StrataError {
@@ -129,7 +129,7 @@ import Testing
         try await stack.on(.root) { context in
             try context.commit()
             let account = try #require(try context.first(Account.where { $0.name == "waiting" }))
-            #expect(account.id.number > last)
+            #expect(account.id.rawValue > last)
         }
         try await stack.close()
         try holder.close()

@@ -33,14 +33,16 @@ private final class Occupancy: Sendable {
         )
     }
 
-    @Test func `ten thousand blocks at once end where a process may open 256 files`() async throws {
+    @Test("Ten thousand concurrent blocks end although a process may open only 256 files")
+    func tenThousandBlocks() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
-        let child = try Child("blocks", url.path, "10000")
+        let child = try HelperProcess("blocks", url.path, "10000")
         #expect(await child.end() == ["done 10000"])
     }
 
-    @Test func `no more blocks run at once than the limit says`() async throws {
+    @Test("No more blocks run at once than the limit allows")
+    func atMostTheLimit() async throws {
         let folder = try ScratchFolder()
         let stack = try await open(folder, limit: 4)
         let inside = Occupancy()
@@ -63,7 +65,8 @@ private final class Occupancy: Sendable {
         try await stack.close()
     }
 
-    @Test func `they wait in the order of calls`() async throws {
+    @Test("Blocks wait in the order of their calls")
+    func orderOfCalls() async throws {
         let folder = try ScratchFolder()
         let stack = try await open(folder, limit: 1)
         let (begun, end) = (Signal(), Signal())
@@ -87,7 +90,8 @@ private final class Occupancy: Sendable {
         try await stack.close()
     }
 
-    @Test func `blocks within blocks, named contexts and main have readers without waiting`() async throws {
+    @Test("Nested blocks, named contexts and main have readers without waiting")
+    func exemptBlocks() async throws {
         let folder = try ScratchFolder()
         let stack = try await open(folder, limit: 1)
         let named = try stack.create(.private, named: "network")
@@ -104,7 +108,8 @@ private final class Occupancy: Sendable {
         try await stack.close()
     }
 
-    @Test func `a block that waits for a place can be cancelled, and keeps no other from it`() async throws {
+    @Test("A block that waits for a place can be cancelled, and does not keep another from it")
+    func cancelledBlock() async throws {
         let folder = try ScratchFolder()
         let stack = try await open(folder, limit: 1)
         let (begun, end) = (Signal(), Signal())
@@ -127,7 +132,8 @@ private final class Occupancy: Sendable {
         try await stack.close()
     }
 
-    @Test func `those inside that wait for who waits for a place are not waited for for ever`() async throws {
+    @Test("Blocks inside that wait for a block that waits for a place do not wait forever")
+    func waitingInside() async throws {
         let folder = try ScratchFolder()
         let stack = try await open(folder, limit: 1)
         let count = try await stack.background { context in
@@ -139,7 +145,8 @@ private final class Occupancy: Sendable {
         try await stack.close()
     }
 
-    @Test func `readers above the limit are closed when they are given back`() async throws {
+    @Test("Readers above the limit are closed when they are returned")
+    func surplusReaders() async throws {
         let folder = try ScratchFolder()
         let stack = try await open(folder, limit: 3)
         func nested(_ depth: Int) async throws -> Int {

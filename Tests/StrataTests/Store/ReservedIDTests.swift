@@ -15,7 +15,8 @@ import Testing
         return last
     }
 
-    @Test func `a batch whose rows take more ids than are in advance comes to its end`() async throws {
+    @Test("A batch whose rows take more ids than are reserved completes")
+    func largeBatch() async throws {
         let folder = try ScratchFolder()
         let stack = try await openBank(folder.file("batch.sqlite"))
         let last = try await stack.background { context in
@@ -25,15 +26,15 @@ import Testing
             }
             let done = try context.batchInsert(rows)
             #expect(done.inserted.count == 3)
-            return done.inserted.map(\.number).max()!
+            return done.inserted.map(\.rawValue).max()!
         }
         // No other object has the ids of the batch, or the ids that were taken meanwhile.
-        #expect(try stack.newID(for: Account.self).number > last)
+        #expect(try stack.newID(for: Account.self).rawValue > last)
         try await stack.close()
     }
 
-    @Test(arguments: [false, true])
-    func `ids that were taken in a batch that failed are not given out again`(isPool: Bool) async throws {
+    @Test("Ids that were taken in a failed batch are not used again", arguments: [false, true])
+    func failedBatch(isPool: Bool) async throws {
         let folder = try ScratchFolder()
         let url = folder.file("failed.sqlite")
         let pool = isPool ? try DatabasePool(path: url.path) : nil
@@ -58,17 +59,16 @@ import Testing
             models: Bank.models,
             stack: .rootOnly
         )
-        #expect(try other.newID(for: Account.self).number > last)
-        for _ in 0..<Self.more { #expect(try stack.newID(for: Account.self).number != last) }
+        #expect(try other.newID(for: Account.self).rawValue > last)
+        for _ in 0..<Self.more { #expect(try stack.newID(for: Account.self).rawValue != last) }
         try await other.close()
         try await stack.close()
         try otherPool?.close()
         try pool?.close()
     }
 
-    @Test
-    func
-        `the main actor inserts what was reserved in advance while the store is written, and is told where that is gone`()
+    @Test("The main actor inserts from reserved ids while the store is written, and gets an error when none is left")
+    func mainActor()
         async throws
     {
         let folder = try ScratchFolder()

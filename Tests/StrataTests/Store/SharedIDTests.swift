@@ -14,7 +14,7 @@ import Testing
             let publisher = context.insert(Publisher(name: "Ace"))
             context.insert(Seal(color: "red"))
             try context.commit()
-            return publisher.id.number
+            return publisher.id.rawValue
         }
         try await first.close()
         _ = try plainRows(url, "UPDATE Seal SET id = \(number)")
@@ -25,7 +25,7 @@ import Testing
             #expect(publishers.map(\.name) == ["Ace"])
             let seals = try context.fetch(Seal.all)
             #expect(seals.map(\.color) == ["red"])
-            #expect(seals.first?.id.number == number && publishers.first?.id.number == number)
+            #expect(seals.first?.id.rawValue == number && publishers.first?.id.rawValue == number)
             seals.first?.color = "blue"
             publishers.first?.name = "Tor"
             try context.commit()

@@ -20,7 +20,7 @@ import Testing
             #expect(author.isDeleted)
             context.insert(author)
             let error = #expect(throws: StrataError.self) { try context.commit() }
-            #expect(error?.code == .misuse)
+            #expect(error?.code == .invalidState)
         }
         try await stack.close()
     }
@@ -129,7 +129,7 @@ import Testing
                     { try context.commit() }, { try context.save() }, { _ = try context.batchDelete(Author.all) },
                 ] {
                     let error = #expect(throws: StrataError.self) { try attempt() }
-                    #expect(error?.code == .misuse)
+                    #expect(error?.code == .invalidState)
                 }
             }
             try context.commit()
@@ -155,13 +155,13 @@ import Testing
                     // Like a child that saves while this block runs.
                     let other = JoinRow(number: 900_000, left: 1, right: 2)
                     let join = try #require(context.store.schema.memberships.keys.first)
-                    let part = Part(numbers: [other._$number], changes: [.insert(other)])
-                    _ = layers.publish([join: part], carriers: Carriers(child.id), by: context.id, seenThrough: 0)
+                    let part = RowChanges(ids: [other._$id], changes: [.insert(other)])
+                    _ = layers.publish([join: part], provenance: Provenance(child.id), by: context.id, seenThrough: 0)
                     throw Stop()
                 }
             }
             let own = layers.state.withLock { $0.layers[context.id] }
-            #expect(own.contains { $0.carriers == Carriers(child.id) })
+            #expect(own.contains { $0.provenance == Provenance(child.id) })
             let author = try context.find(id)
             #expect(author?.name == "a")
         }
@@ -183,13 +183,13 @@ import Testing
                 // Like the root on its own executor.
                 let root = try stack[.root].id
                 let layers = context.store.layers
-                let view = try context.currentView()
+                let snapshot = try context.currentSnapshot()
                 let isDropped = try layers.drop(
                     from: root,
                     { _ in true },
                     keeping: { _ in false },
                     schema: context.store.schema,
-                    LayerReading(connection: view.reader.connection, sequence: view.sequence)
+                    LayerReading(connection: snapshot.reader.connection, sequence: snapshot.sequence)
                 )
                 #expect(isDropped == true)
             }

@@ -14,7 +14,7 @@ struct NumberedFiles: CloudHandler {
 extension StrataSides {
     static let fileSize = 4096
     static let writers = 8
-    static let chunkSize = Sealer.chunkSize
+    static let chunkSize = ContentEncryptor.chunkSize
 
     /// Bytes of which no two files have the same.
     static func bytes(_ size: Int, _ seed: Int = 0) -> Data {
@@ -130,7 +130,7 @@ extension StrataSides {
                 if number % 50 == 49 { try context.commit() }
             }
             try context.commit()
-            return try cloud.root(.detached).id.number
+            return try cloud.root(.detached).id.rawValue
         }
         await account.close()
         try await stack.close()
@@ -205,9 +205,9 @@ extension StrataSides {
             for name in names { try cloud.createNode(at: TreePath([name])) }
             try context.commit()
         }
-        let events = account.push.events
+        let events = account.uploads.events
         let watch = Stopwatch()
-        account.push.resume()
+        account.uploads.resume()
         var finished = 0
         for await event in events {
             switch event {
@@ -223,19 +223,19 @@ extension StrataSides {
         return seconds
     }
 
-    // MARK: Sealing
+    // MARK: Encryption
 
     static func seal(_ round: Round) async throws -> Sample {
         let data = bytes(round.sizes.sealed)
         let watch = Stopwatch()
-        let sealer = try Sealer(
+        let encryptor = try ContentEncryptor(
             data: .data(data),
             key: ContentKey(),
             node: "bench",
             keys: AccountKeys(AccountKey())
         )
         var size = 0
-        for try await chunk in try await sealer.body.chunks() { size += chunk.count }
+        for try await chunk in try await encryptor.body.chunks() { size += chunk.count }
         let seconds = watch.seconds
         guard size > data.count else { throw BenchError("not all is sealed") }
         return Sample(cost: seconds)

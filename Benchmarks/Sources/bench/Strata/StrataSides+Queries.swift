@@ -54,7 +54,7 @@ extension StrataSides {
         let sample = try await stack.background { context in
             var check = Checksum()
             let watch = Stopwatch()
-            for parent in try context.fetch(Parent.with { $0.children }) {
+            for parent in try context.fetch(Parent.including { $0.children }) {
                 for child in try parent.children.fetch() {
                     check.add(
                         ChildValues.hash(

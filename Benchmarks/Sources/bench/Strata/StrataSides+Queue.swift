@@ -181,7 +181,7 @@ extension StrataSides {
                 return check.count
             }
             if place == count { end.finish() }
-            return place > count ? .wait(.person) : done(attempt.payload)
+            return place > count ? .wait(.manual) : done(attempt.payload)
         }
         let watch = Stopwatch()
         pipeline.resume()

@@ -39,7 +39,7 @@ public struct ChatClient: Sendable {
             retry: RetryPolicy(maxAttempts: nil, cap: .seconds(10)),
             constraints: [connection.constraint],
             // If the client is killed repeatedly, its operations are not the cause. So crashes must not stop them.
-            crashLimit: .max,
+            maxCrashes: .max,
             handler: Courier(store: store, connection: connection)
         )
     }

@@ -26,7 +26,7 @@ struct Transcript: Sendable {
     private func show(after place: inout Int) async throws {
         let shown = place
         let rows = try await store.stack.background { context in
-            try context.fetch(Message.byPlace.where { $0.place > shown }.with { $0.buddy })
+            try context.fetch(Message.byPlace.where { $0.place > shown }.including { $0.buddy })
                 .map { ($0.place, $0.sender, $0.buddy?.name ?? "", $0.text) }
         }
         for (next, sender, buddy, text) in rows {

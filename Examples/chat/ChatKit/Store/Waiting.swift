@@ -54,14 +54,14 @@ struct Waiting: Sendable {
         let messages = try context.count(unsent)
         var state = Self.count(messages)
         let lane = snapshot.blockedLanes.first
-        if let lane, let blocker = lane.blockers.first {
+        if let lane, let waitReason = lane.waitReasons.first {
             let head = try context.find(lane.head)
-            state = Self.state(messages, reason(blocker, head), isExchange: try head.map(isExchange) ?? false)
+            state = Self.state(messages, reason(waitReason, head), isExchange: try head.map(isExchange) ?? false)
         }
         return Queue(
             buddy: buddy,
             state: state,
-            isBlocked: lane?.blockers.isEmpty == false,
+            isBlocked: lane?.waitReasons.isEmpty == false,
             entries: try first.map { operation in "\(try title(operation, context)): \(try why(operation, context))" },
             more: snapshot.total - first.count
         )
@@ -102,14 +102,14 @@ struct Waiting: Sendable {
 
     private func why(_ operation: QueuedOperation, _ context: ObjectContext) throws -> String {
         if operation.status == .active { return "sent, and not confirmed yet" }
-        switch try operation.blockers().first.map({ reason($0, operation) }) {
+        switch try operation.waitReasons().first.map({ reason($0, operation) }) {
         case .circumstance(let text), .itself(let text): return text
         case .soon, nil: return "about to be sent"
         }
     }
 
-    private func reason(_ blocker: Blocker, _ operation: QueuedOperation?) -> Reason {
-        switch blocker {
+    private func reason(_ waitReason: WaitReason, _ operation: QueuedOperation?) -> Reason {
+        switch waitReason {
         case .dependency: return .itself("waits for the exchange of keys")
         case .lane, .fullLane: return .itself("waits for the one before it")
         case .constraint(let constraint):

@@ -7,7 +7,7 @@ import StrataPipeline
 final class TreeChanges {
     private let cloud: CloudContext
     private let conflictName: ConflictName
-    private let partings: Partings
+    private let pendingRenames: PendingRenames
     private var entries: [LocalPath: MirrorEntry] = [:]
     /// Whether the tree contains an obstacle or a change that the placement, the opposite direction, must handle.
     private(set) var hasMet = false
@@ -16,8 +16,8 @@ final class TreeChanges {
 
     private var context: ObjectContext { cloud.context }
 
-    init(_ cloud: CloudContext, _ conflictName: ConflictName, _ partings: Partings) throws {
-        (self.cloud, self.conflictName, self.partings) = (cloud, conflictName, partings)
+    init(_ cloud: CloudContext, _ conflictName: ConflictName, _ pendingRenames: PendingRenames) throws {
+        (self.cloud, self.conflictName, self.pendingRenames) = (cloud, conflictName, pendingRenames)
         for entry in try cloud.context.fetch(MirrorEntry.all) { entries[LocalPath(entry.path)] = entry }
     }
 
@@ -56,7 +56,7 @@ final class TreeChanges {
         }
         let entry =
             old ?? context.insert(MirrorEntry(path: item.path.text, isFolder: item.isFolder, stamp: item.stamp))
-        note(entry, item, print)
+        record(entry, item, print)
         entries[item.path] = entry
         count += 1
         let path = parent.path.appending(name)
@@ -112,7 +112,7 @@ final class TreeChanges {
         if item.isFolder { return (entry.stamp, entry.incoming) = (item.stamp, nil) }
         guard let print else { return }
         let isSame = print.digest == entry.digest || print.digest == entry.incoming
-        note(entry, item, print)
+        record(entry, item, print)
         let node = try entry.node(in: cloud)
         if let node {
             // A retry is needed even if the upload failed because its file was unreadable and the file is readable
@@ -125,16 +125,16 @@ final class TreeChanges {
             return try add(item, print, as: entry)
         }
         count += 1
-        guard try !cloud.isMarkedForDownload(node, .data) else { return try part(entry, from: node) }
+        guard try !cloud.isMarkedForDownload(node, .data) else { return try splitContent(entry, from: node) }
         try cloud.upload(node, size: print.stamp.size)
     }
 
     /// Makes each version a separate file, because the file was changed here before the remote's new version arrived.
-    private func part(_ entry: MirrorEntry, from node: CloudNode) throws {
-        if try entry.part(from: node, conflictName, partings, in: cloud) { hasMet = true }
+    private func splitContent(_ entry: MirrorEntry, from node: CloudNode) throws {
+        if try entry.splitContent(from: node, conflictName, pendingRenames, in: cloud) { hasMet = true }
     }
 
-    private func note(_ entry: MirrorEntry, _ item: FolderItem, _ print: LocalFolder.Print?) {
+    private func record(_ entry: MirrorEntry, _ item: FolderItem, _ print: LocalFolder.Print?) {
         entry.stamp = print?.stamp ?? item.stamp
         entry.isFresh = print?.isFresh ?? false
         entry.digest = print?.digest
@@ -168,7 +168,7 @@ final class TreeChanges {
     // MARK: Deleted items
 
     private func delete(_ known: [FolderChanges.Known]) throws {
-        let gone = Set(known.map(\.id.number))
+        let gone = Set(known.map(\.id.rawValue))
         for known in known.reversed() {
             // Folders come first here, and their deletion includes their contents.
             guard let entry = try context.find(known.id), !entry.isDeleted else { continue }
@@ -192,11 +192,11 @@ final class TreeChanges {
         var isAllGone = true
         func look(_ node: CloudNode) throws {
             let entry = node.link.flatMap { ObjectID<MirrorEntry>($0) }
-            var isGone = entry.map { gone.contains($0.number) } ?? false
+            var isGone = entry.map { gone.contains($0.rawValue) } ?? false
             if isGone, node.isFolder, node.hasContent {
                 // Content that has never arrived was not deleted here.
                 let content = try MirrorEntry.content(of: node, in: cloud)
-                isGone = content.map { gone.contains($0.id.number) && $0.incoming == nil } ?? false
+                isGone = content.map { gone.contains($0.id.rawValue) && $0.incoming == nil } ?? false
             }
             let isAwaited = try node.hasContent && cloud.isMarkedForDownload(node, .data)
             if !isGone || isAwaited { isAllGone = false }

@@ -23,7 +23,7 @@ final class Sightings: Sendable {
     ///   - begin: the time when the read began.
     ///   - end: the time when the read ended.
     /// - Returns: whether the same state was seen more than a clock tick before `begin`.
-    func note(_ path: LocalPath, _ stamp: FileStamp, _ begin: ContinuousClock.Instant, _ end: ContinuousClock.Instant)
+    func record(_ path: LocalPath, _ stamp: FileStamp, _ begin: ContinuousClock.Instant, _ end: ContinuousClock.Instant)
         -> Bool
     {
         seen.withLock { seen in

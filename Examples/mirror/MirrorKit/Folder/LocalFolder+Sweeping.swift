@@ -21,7 +21,7 @@ extension LocalFolder {
                 let place = LocalPath.join(path.folder, exchange.name)
                 if exchange.isUnknown(status) { return place }
                 if let trash, FileStamp(status).hasContent(of: exchange.known) {
-                    _ = try trash.take(folder, name, as: place, exchange.known)
+                    _ = try trash.moveIn(folder, name, as: place, exchange.known)
                 } else {
                     try folder.remove(name)
                 }

@@ -85,7 +85,7 @@ extension LocalFolder {
                 // Otherwise another program has written the file just before the exchange.
                 if let status = try staged.folder.status(staged.name), FileStamp(status).hasContent(of: expected) {
                     guard let trash else { return true }
-                    if try trash.take(staged.folder, staged.name, as: path, expected) { return true }
+                    if try trash.moveIn(staged.folder, staged.name, as: path, expected) { return true }
                 }
             } catch {
                 try putBack(staged, folder, name)
@@ -119,7 +119,7 @@ extension LocalFolder {
             try staged.folder.replace(staged.name, in: folder, name)
             return true
         }
-        guard try trash.take(folder, name, as: path, expected) else { return false }
+        guard try trash.moveIn(folder, name, as: path, expected) else { return false }
         do throws(SystemCode) {
             try staged.folder.rename(staged.name, to: folder, name)
             return true
@@ -186,7 +186,7 @@ extension LocalFolder {
                     return true
                 }
                 guard item.stamp == expected else { return false }
-                if let trash { return try trash.take(folder, name, as: path, expected) }
+                if let trash { return try trash.moveIn(folder, name, as: path, expected) }
                 try folder.remove(name)
                 return true
             } catch {

@@ -209,7 +209,7 @@ struct LocalFolder: Sendable {
     private func isFresh(_ path: LocalPath, _ stamp: FileStamp, at moment: Int64, _ begin: ContinuousClock.Instant)
         -> Bool
     {
-        if stamp.isRecent(at: moment) { return !sightings.note(path, stamp, begin, clock.instant()) }
+        if stamp.isRecent(at: moment) { return !sightings.record(path, stamp, begin, clock.instant()) }
         sightings.forget(path)
         return false
     }

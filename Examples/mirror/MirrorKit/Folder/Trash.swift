@@ -41,7 +41,7 @@ struct Trash: Sendable {
     ///
     /// - Parameter path: the file's path in the mirrored folder.
     /// - Returns: false if the file has changed. It then goes back to its name.
-    func take(_ source: OpenFolder, _ name: String, as path: LocalPath, _ expected: FileStamp) throws(SystemCode)
+    func moveIn(_ source: OpenFolder, _ name: String, as path: LocalPath, _ expected: FileStamp) throws(SystemCode)
         -> Bool
     {
         let folder = try folder(of: path)

@@ -17,5 +17,5 @@ final class Bell: Sendable {
     }
 
     /// Whether a placement was requested since the last call.
-    func takePlacement() -> Bool { isForPlacement.exchange(false, ordering: .acquiringAndReleasing) }
+    func consumePlacementRequest() -> Bool { isForPlacement.exchange(false, ordering: .acquiringAndReleasing) }
 }

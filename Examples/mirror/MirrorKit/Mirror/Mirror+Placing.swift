@@ -10,7 +10,7 @@ extension Mirror {
             let cloud = context.cloud(account)
             let tree = try WantedTree.read(cloud, folder)
             if tree.converted.isEmpty { return tree }
-            try tree.noteConverted(cloud)
+            try tree.recordConversions(cloud)
             try context.commit()
             return try WantedTree.read(cloud, folder)
         }
@@ -23,7 +23,7 @@ extension Mirror {
             return Placement.Summary(changes: 0, postponed: 1)
         }
         for path in tree.impossible where skipped.insert(LocalPath(path)).inserted {
-            screen.note("\(path) is left out: no file here can have that name, or so long a path")
+            screen.report("\(path) is left out: no file here can have that name, or so long a path")
         }
         let placement = Placement(
             stack: stack,
@@ -31,9 +31,9 @@ extension Mirror {
             folder: folder,
             conflictName: conflictName,
             pauses: pauses,
-            partings: partings,
-            note: { [screen] in screen.noteOnce($0) },
-            tell: { [screen] in screen.note($0) }
+            pendingRenames: pendingRenames,
+            report: { [screen] in screen.reportOnce($0) },
+            tell: { [screen] in screen.report($0) }
         )
         do {
             return try await placement.run(tree)

@@ -19,7 +19,7 @@ extension Mirror {
                 )
             }
         }
-        noteSkipped(scan, known)
+        reportSkipped(scan, known)
         var prints = Prints()
         let changes = try FolderChanges(scan, known) { known, item in
             guard let digest = known.digest else { return false }
@@ -36,10 +36,10 @@ extension Mirror {
             try Task.checkCancellation()
             _ = try print(item.path, &prints)
         }
-        let (account, conflictName, partings) = (account, conflictName, partings)
+        let (account, conflictName, pendingRenames) = (account, conflictName, pendingRenames)
         do {
             let (count, hasMet) = try await stack.background { [prints = prints.read] context in
-                let tree = try TreeChanges(context.cloud(account), conflictName, partings)
+                let tree = try TreeChanges(context.cloud(account), conflictName, pendingRenames)
                 try tree.apply(changes, prints)
                 try context.commit()
                 return (tree.count, tree.hasMet)
@@ -53,12 +53,12 @@ extension Mirror {
     }
 
     /// Reports the paths that are left out. Known files among them are not deleted elsewhere.
-    private func noteSkipped(_ scan: FolderScan, _ known: [FolderChanges.Known]) {
+    private func reportSkipped(_ scan: FolderScan, _ known: [FolderChanges.Known]) {
         for (path, reason) in scan.skipped.sorted(by: { $0.key < $1.key }) where skipped.insert(path).inserted {
             let isKnown = known.contains { $0.path == path || $0.path.isBelow(path) }
             let rest =
                 isKnown ? ". Files mirrored there stay at the remote, and changes of others do not come here" : ""
-            screen.note("\(path) is left out: \(reason)\(rest)")
+            screen.report("\(path) is left out: \(reason)\(rest)")
         }
     }
 
@@ -78,7 +78,7 @@ extension Mirror {
             if print == nil { prints.busy += 1 }
             return print
         } catch let error as FolderError {
-            if skipped.insert(path).inserted { screen.note("\(error)") }
+            if skipped.insert(path).inserted { screen.report("\(error)") }
             return nil
         }
     }

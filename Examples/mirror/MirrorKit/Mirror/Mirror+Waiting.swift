@@ -5,8 +5,8 @@ import StrataPipeline
 /// Determines what keeps a mirror from finishing.
 extension Mirror {
     /// Reports why the mirror waits, if it waits for a long time.
-    func noteWaits() async throws {
-        if let reason = waits.note(try await waitReason()) { screen.note("still waiting: \(reason)") }
+    func reportWaits() async throws {
+        if let reason = waits.update(try await waitReason()) { screen.report("still waiting: \(reason)") }
     }
 
     /// The reason why the mirror waits, in words. Nil if an operation is running, or if no reason is known.
@@ -53,7 +53,7 @@ extension Mirror {
         limit: Int = .max,
         where isMeant: @escaping @Sendable (QueuedOperation) -> Bool
     ) async throws -> [WaitingOperation] {
-        let (account, pipeline) = (account, account.push.name)
+        let (account, pipeline) = (account, account.uploads.name)
         return try await stack.background { context in
             let cloud = context.cloud(account)
             func path(of operation: QueuedOperation) throws -> String {
@@ -62,14 +62,14 @@ extension Mirror {
             }
             let all = try context.fetch(QueuedOperation.where { $0.pipeline == pipeline }).filter(isMeant)
             return try all.sorted { $0.id < $1.id }.prefix(limit).map { operation in
-                let reasons = try operation.blockers().compactMap { blocker -> String? in
-                    switch blocker {
+                let reasons = try operation.waitReasons().compactMap { waitReason -> String? in
+                    switch waitReason {
                     case .failed(let message): message.isEmpty ? "no reason is known" : message
                     case .dependency(let id), .lane(let id):
                         try context.find(id).map { "waits for '\(try path(of: $0))'" }
                     // The time of the next attempt is omitted, because it changes with each attempt.
                     case .hold(let name, _): "held by '\(name)'"
-                    case .fullLane, .constraint: blocker.description
+                    case .fullLane, .constraint: waitReason.description
                     }
                 }
                 let last = operation.failures.list.last.map { "is tried again: \($0.message)" }

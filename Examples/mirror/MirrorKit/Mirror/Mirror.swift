@@ -55,7 +55,7 @@ public actor Mirror: Service {
     let folder: LocalFolder
     let conflictName: ConflictName
     let bell: Bell
-    let partings: Partings
+    let pendingRenames: PendingRenames
     let screen: MirrorScreen
     private let lock: StoreLock
     let pauses: Pauses
@@ -80,7 +80,7 @@ public actor Mirror: Service {
     ) {
         (self.configuration, self.stack, self.account) = (configuration, stack, account)
         (folder, conflictName, bell) = (handler.folder, handler.conflictName, handler.bell)
-        partings = handler.partings
+        pendingRenames = handler.pendingRenames
         (self.screen, self.lock) = (screen, lock)
         pauses = Pauses(now: configuration.now)
         waits = WaitWatch(now: configuration.now)
@@ -116,14 +116,14 @@ public actor Mirror: Service {
             ),
             conflictName: ConflictName(host: configuration.host, now: configuration.date),
             bell: Bell(),
-            note: { [screen] in screen.noteOnce($0) }
+            report: { [screen] in screen.reportOnce($0) }
         )
         do {
             let exchanges = try await stack.background { context in
                 try context.rows(MirrorEntry.all).compactMap(\.exchange)
             }
             for path in try handler.folder.sweep(exchanges, handler.conflictName) {
-                screen.note("\(path) is what was written while another version took its place")
+                screen.report("\(path) is what was written while another version took its place")
             }
             let account = try await CloudAccount.open(
                 stack,
@@ -153,7 +153,7 @@ public actor Mirror: Service {
         } catch is CancellationError {
             if configuration.isOnce {
                 let reason = waits.reason.map { " while it waited: \($0)" } ?? ""
-                screen.note("stopped\(reason); the same command continues from here")
+                screen.report("stopped\(reason); the same command continues from here")
             }
         } catch {
             await close()
@@ -167,7 +167,7 @@ public actor Mirror: Service {
         await (configuration.remote as? S3Remote)?.close()
         await (configuration.remote as? WebDAVRemote)?.close()
         screen.finish()
-        do { try await stack.close() } catch { screen.note("the store: \(error)") }
+        do { try await stack.close() } catch { screen.report("the store: \(error)") }
     }
 
     /// Runs the mirror's tasks. An error in one of them ends all of them.
@@ -185,7 +185,7 @@ public actor Mirror: Service {
                     bell.ring()
                 }
             }
-            group.addTask { [bell, events = account.push.events] in
+            group.addTask { [bell, events = account.uploads.events] in
                 for await event in events {
                     switch event {
                     // A conflict may have renamed or split a node. The event follows the commit, so the placement sees
@@ -197,7 +197,7 @@ public actor Mirror: Service {
                 return false
             }
             group.addTask {
-                try await self.takeTurns()
+                try await self.runPasses()
                 return true
             }
             while try await group.next() == false {}
@@ -207,8 +207,8 @@ public actor Mirror: Service {
 
     // MARK: Passes
 
-    private func takeTurns() async throws {
-        while try await !turn() {
+    private func runPasses() async throws {
+        while try await !runPass() {
             for await _ in bell.rings { break }
             try Task.checkCancellation()
         }
@@ -217,7 +217,7 @@ public actor Mirror: Service {
     /// Runs one pass.
     ///
     /// - Returns: whether all work is done, if `isOnce` is true; otherwise false.
-    private func turn() async throws -> Bool {
+    private func runPass() async throws -> Bool {
         emptyTrash()
         // Without a pull, the state of the remote is unknown.
         var isQuiet = false
@@ -225,7 +225,7 @@ public actor Mirror: Service {
             isQuiet = try await pull()
             nextPull = .now + configuration.pullInterval
         }
-        if bell.takePlacement() {
+        if bell.consumePlacementRequest() {
             let placed = try await place()
             postponed = placed.reasons
             if placed.postponed > 0 || placed.changes > 0 {
@@ -237,7 +237,7 @@ public actor Mirror: Service {
         if try await scan() > 0 { isQuiet = false }
         guard configuration.isOnce else { return false }
         if isQuiet, try await isSettled() { return true }
-        try await noteWaits()
+        try await reportWaits()
         return false
     }
 
@@ -245,7 +245,7 @@ public actor Mirror: Service {
     private func emptyTrash() {
         guard let trash = folder.trash, configuration.date() >= nextTrashSweep else { return }
         nextTrashSweep = configuration.date().addingTimeInterval(86400)
-        do { try trash.sweep() } catch { screen.noteOnce("\(error)") }
+        do { try trash.sweep() } catch { screen.reportOnce("\(error)") }
     }
 
     /// Whether a pull is due. With `isOnce`, a pull is also due as soon as no other work is left.
@@ -259,10 +259,10 @@ public actor Mirror: Service {
     private func pull() async throws -> Bool {
         do {
             var summary = try await account.pull(ignoringRemovalLimit: configuration.allowsManyDeletes)
-            if isOffline { screen.note("the remote can be reached again") }
+            if isOffline { screen.report("the remote can be reached again") }
             isOffline = false
             if summary.unlisted > 0 {
-                screen.noteOnce(
+                screen.reportOnce(
                     "the remote does not list \(summary.unlisted) of the files that it has; their deletes by others are not seen"
                 )
             }
@@ -278,18 +278,18 @@ public actor Mirror: Service {
             case .forbidden, .untrusted, .misconfigured: throw MirrorError("\(error.message)")
             case .inconsistentListing:
                 if configuration.isOnce { throw MirrorError("\(error.message)") }
-                screen.noteOnce(error.message)
+                screen.reportOnce(error.message)
                 return false
             default: break
             }
             if !isOffline {
                 let text = error.sentence
                 let heading = text.contains("cannot be reached") ? "" : "the remote cannot be reached: "
-                screen.note(heading + text + " What is changed here is sent later.")
+                screen.report(heading + text + " What is changed here is sent later.")
             }
             isOffline = true
             return false
-        } catch let error as CloudError where error.code == .remoteUnfit {
+        } catch let error as CloudError where error.code == .incompatibleRemote {
             throw MirrorError("\(error.message)")
         } catch let error as CloudError where error.code == .tooManyRemovals {
             throw MirrorError("\(error.message) The same command with --allow-many-deletes does so.")

@@ -10,9 +10,9 @@ struct MirrorHandler: CloudHandler {
     let conflictName: ConflictName
     let bell: Bell
     /// Reports a message to the user, once.
-    let note: @Sendable (String) -> Void
+    let report: @Sendable (String) -> Void
     /// The files that get another name because another client uses theirs.
-    let partings = Partings()
+    let pendingRenames = PendingRenames()
     /// The stamps of files when they were last sent.
     private let sent = SentStamps()
 
@@ -21,9 +21,11 @@ struct MirrorHandler: CloudHandler {
         folder: LocalFolder,
         conflictName: ConflictName,
         bell: Bell,
-        note: @escaping @Sendable (String) -> Void
+        report: @escaping @Sendable (String) -> Void
     ) {
-        (self.stack, self.folder, self.conflictName, self.bell, self.note) = (stack, folder, conflictName, bell, note)
+        (self.stack, self.folder, self.conflictName, self.bell, self.report) = (
+            stack, folder, conflictName, bell, report
+        )
     }
 
     /// Returns the file's current content for an upload.
@@ -35,7 +37,7 @@ struct MirrorHandler: CloudHandler {
         }
         guard let path else { return nil }
         let (body, stamp) = try StableFile.body(LocalPath(path), in: folder)
-        sent.note(stamp, of: request.node)
+        sent.record(stamp, of: request.node)
         return body
     }
 
@@ -59,32 +61,32 @@ struct MirrorHandler: CloudHandler {
         case .new(let node): if node.hasContent, isPossible(node) { cloud.markNeedsDownload(node, .data) }
         case .modified(let node, let sections):
             if sections.contains(.data), isPossible(node) { cloud.markNeedsDownload(node, .data) }
-        case .renamed(let node, _):
-            if let entry = entryID(of: node) { partings.note(entry) }
-        case .moved, .deleted, .kept: break
+        case .displaced(let node, _):
+            if let entry = entryID(of: node) { pendingRenames.insert(entry) }
+        case .moved, .deleted, .restored: break
         }
         // A pull and a placement belong to the same pass, and the placement comes after the pull.
         bell.ringForPlacement()
     }
 
-    func didLeaveOut(_ keys: [String]) {
-        for key in keys { note("\(key) at the remote is left out: give it a name there without a percent sign") }
+    func didIgnore(_ keys: [String]) {
+        for key in keys { report("\(key) at the remote is left out: give it a name there without a percent sign") }
     }
 
     /// Keeps both versions under different names. The remote's version keeps the name that both had.
     func didFind(_ conflict: CloudConflict, in cloud: CloudContext) throws {
         guard let node = conflict.node else { return }
-        if node.isFolder { return try part(node, conflict, in: cloud) }
+        if node.isFolder { return try splitContent(node, conflict, in: cloud) }
         // The link to the local entry moves to the new node.
         let entry = entryID(of: node)
         try cloud.resolve(conflict, .both, name: conflictName.name(for: node.name))
-        if let entry { partings.note(entry) }
+        if let entry { pendingRenames.insert(entry) }
     }
 
     /// Keeps both versions of the content of a folder node. The local version becomes a separate file beside the
     /// folder.
-    private func part(_ node: CloudNode, _ conflict: CloudConflict, in cloud: CloudContext) throws {
-        try MirrorEntry.content(of: node, in: cloud)?.part(from: node, conflictName, partings, in: cloud)
+    private func splitContent(_ node: CloudNode, _ conflict: CloudConflict, in cloud: CloudContext) throws {
+        try MirrorEntry.content(of: node, in: cloud)?.splitContent(from: node, conflictName, pendingRenames, in: cloud)
         try cloud.resolve(conflict, .theirs)
     }
 
@@ -97,7 +99,7 @@ struct MirrorHandler: CloudHandler {
 private final class SentStamps: Sendable {
     private let stamps = Mutex<[ObjectID<CloudNode>: FileStamp]>([:])
 
-    func note(_ stamp: FileStamp, of node: ObjectID<CloudNode>) { stamps.withLock { $0[node] = stamp } }
+    func record(_ stamp: FileStamp, of node: ObjectID<CloudNode>) { stamps.withLock { $0[node] = stamp } }
 
     subscript(_ node: ObjectID<CloudNode>) -> FileStamp? { stamps.withLock { $0[node] } }
 

@@ -18,7 +18,7 @@ struct WaitWatch {
     /// Records why the mirror waits now.
     ///
     /// - Returns: the reason to report, or nil for no report.
-    mutating func note(_ reason: String?) -> String? {
+    mutating func update(_ reason: String?) -> String? {
         if reason != self.reason {
             (self.reason, since, isTold) = (reason, now(), false)
             return nil

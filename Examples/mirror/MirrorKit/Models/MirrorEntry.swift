@@ -59,10 +59,10 @@ extension MirrorEntry {
     ///
     /// - Returns: false if the node does not have a parent folder.
     @discardableResult
-    func part(
+    func splitContent(
         from node: CloudNode,
         _ conflictName: ConflictName,
-        _ partings: Partings,
+        _ pendingRenames: PendingRenames,
         in cloud: CloudContext
     ) throws -> Bool {
         guard let parent = node.parent else { return false }
@@ -70,7 +70,7 @@ extension MirrorEntry {
         contentOf = nil
         let name = try cloud.freeName(for: conflictName.name(for: node.name), in: parent)
         try cloud.createNode(at: parent.path.appending(name), content: id, size: stamp.size)
-        partings.note(id)
+        pendingRenames.insert(id)
         return true
     }
 }

@@ -21,14 +21,14 @@ struct Arrivals: Sendable {
     func fetch(_ items: [WantedTree.Item]) async throws -> [LocalPath: String] {
         try await withThrowingTaskGroup(of: (LocalPath, String?).self) { group in
             var late: [LocalPath: String] = [:]
-            func note(_ result: (path: LocalPath, reason: String?)) {
+            func record(_ result: (path: LocalPath, reason: String?)) {
                 if let reason = result.reason { late[result.path] = reason }
             }
             for (index, item) in items.enumerated() {
-                if index >= Self.width, let result = try await group.next() { note(result) }
+                if index >= Self.width, let result = try await group.next() { record(result) }
                 group.addTask { (item.path, try await self.fetch(item)) }
             }
-            for try await result in group { note(result) }
+            for try await result in group { record(result) }
             return late
         }
     }
@@ -53,7 +53,7 @@ struct Arrivals: Sendable {
             try Task.checkCancellation()
             // The file stays marked for download. If the remote is unreachable, the pulls report it.
             if (error as? RemoteError)?.code != .unreachable {
-                placement.note("\(item.path): \(error)")
+                placement.report("\(item.path): \(error)")
                 placement.pauses.begin(for: item.node, "\(error)")
             }
             return "\(error)"
@@ -70,9 +70,9 @@ struct Arrivals: Sendable {
                     (entry.incoming, entry.exchange) = (digest, exchange)
                 }
                 guard try folder.replace(entry.path, entry.stamp, with: staged) else { return false }
-                placement.noteTrash()
+                placement.reportTrash()
             }
-            return try await settle(item, entry.id, staged.digest, eTag)
+            return try await recordPlacement(item, entry.id, staged.digest, eTag)
         }
         if let twin = paths[item.path] { return try await unite(twin, staged.digest, eTag, item) }
         if let there = try folder.item(item.path), !isSame(there, staged) { try placement.setAside(item.path) }
@@ -82,7 +82,7 @@ struct Arrivals: Sendable {
             try await placement.forget(id)
             return false
         }
-        return try await settle(item, id, staged.digest, eTag)
+        return try await recordPlacement(item, id, staged.digest, eTag)
     }
 
     /// Whether an existing item at the destination has the same content. An unreadable item counts as different.
@@ -92,7 +92,7 @@ struct Arrivals: Sendable {
     }
 
     /// Records that a file has been placed.
-    private func settle(
+    private func recordPlacement(
         _ item: WantedTree.Item,
         _ id: ObjectID<MirrorEntry>,
         _ digest: String,
@@ -122,7 +122,7 @@ struct Arrivals: Sendable {
         _ item: WantedTree.Item
     ) async throws -> Bool {
         guard entry.digest == digest else {
-            try await part(entry)
+            try await separate(entry)
             return false
         }
         let isOne: Bool = try await placement.commit { cloud in
@@ -134,19 +134,19 @@ struct Arrivals: Sendable {
             try cloud.unmarkNeedsDownload(node, .data, ifETagMatches: eTag)
             return true
         }
-        if isOne { placement.partings.take(entry.id) }
+        if isOne { placement.pendingRenames.remove(entry.id) }
         return isOne
     }
 
     /// Separates the two files, because their contents differ. The local file moves to the path of its node, and the
     /// remote's file is placed in the next pass.
-    private func part(_ entry: WantedTree.Entry) async throws {
+    private func separate(_ entry: WantedTree.Entry) async throws {
         let folder = placement.folder
         let path = try await placement.commit { cloud in
             try (cloud.node(for: entry.id)?.path.names).map { LocalPath($0) }
         }
         guard let path, path != entry.path, try folder.move(entry.path, to: path) else { return }
-        placement.tellIfParted(entry, path)
+        placement.reportRename(entry, path)
         let stamp = try folder.item(path)?.stamp
         try await placement.commit { cloud in
             guard let known = try cloud.context.find(entry.id) else { return }

@@ -13,9 +13,9 @@ struct Placement: Sendable {
     let folder: LocalFolder
     let conflictName: ConflictName
     let pauses: Pauses
-    let partings: Partings
+    let pendingRenames: PendingRenames
     /// Reports a condition that may recur in the next pass.
-    let note: @Sendable (String) -> Void
+    let report: @Sendable (String) -> Void
     /// Reports a single event.
     let tell: @Sendable (String) -> Void
 
@@ -101,10 +101,10 @@ struct Placement: Sendable {
     private func isGone(_ entry: WantedTree.Entry, _ summary: inout Summary) throws -> Bool {
         do {
             guard try folder.delete(entry.path, isFolder: entry.isFolder, entry.stamp) else { return false }
-            if !entry.isFolder { noteTrash() }
+            if !entry.isFolder { reportTrash() }
             return true
         } catch let error as FolderError {
-            note("\(error)")
+            report("\(error)")
             summary.postpone(entry.path, "\(error)")
             return false
         }
@@ -122,7 +122,7 @@ struct Placement: Sendable {
         _ summary: inout Summary
     ) async throws -> Step {
         do { return try await arrange(item, &tree) } catch let error as FolderError {
-            note("\(error)")
+            report("\(error)")
             summary.postpone(item.path, "\(error)")
             return .refused
         }
@@ -144,7 +144,7 @@ struct Placement: Sendable {
         }
         try await commit { cloud in try cloud.context.find(entry.id)?.destination = item.path.text }
         guard try folder.move(entry.path, to: item.path) else { return .blocked }
-        tellIfParted(entry, item.path)
+        reportRename(entry, item.path)
         try await carry(entry, to: item.path, &tree)
         return .done
     }
@@ -153,7 +153,7 @@ struct Placement: Sendable {
     /// write through a symbolic link.
     private func isLeftOut(_ here: LocalPath?, _ there: LocalPath) throws -> Bool {
         guard let obstacle = try folder.obstacle(here: here, there: there) else { return false }
-        note("\(obstacle.path) is \(obstacle.special ?? "something else"): changes of others do not come there")
+        report("\(obstacle.path) is \(obstacle.special ?? "something else"): changes of others do not come there")
         return true
     }
 
@@ -267,22 +267,22 @@ struct Placement: Sendable {
     /// Renames an unknown local item, so that it makes way.
     func setAside(_ path: LocalPath) throws {
         let other = try folder.freePath(path, conflictName)
-        if try folder.move(path, to: other) { tellOfWay(path, other) }
+        if try folder.move(path, to: other) { reportNewPath(path, other) }
     }
 
     /// Informs the user that an item has another name, if it had to give way.
-    func tellIfParted(_ entry: WantedTree.Entry, _ path: LocalPath) {
-        if partings.take(entry.id) { tellOfWay(entry.path, path) }
+    func reportRename(_ entry: WantedTree.Entry, _ path: LocalPath) {
+        if pendingRenames.remove(entry.id) { reportNewPath(entry.path, path) }
     }
 
-    private func tellOfWay(_ path: LocalPath, _ other: LocalPath) {
+    private func reportNewPath(_ path: LocalPath, _ other: LocalPath) {
         tell("\(path) is \(other) now: another one has come")
     }
 
     /// Reports once where files are kept that other clients delete or replace.
-    func noteTrash() {
+    func reportTrash() {
         guard let trash = folder.trash else { return }
-        note("files that others delete or replace are kept for \(trash.days) days in \(trash.url.path)")
+        report("files that others delete or replace are kept for \(trash.days) days in \(trash.url.path)")
     }
 
     // MARK: Committing

@@ -76,7 +76,7 @@ struct WantedTree: Sendable {
             )
             if let node = row.contentOf { contents[UTF8Text(node)] = row.id }
         }
-        let marked = Set(try cloud.nodesMarkedForDownload(.data).map(\.id.number))
+        let marked = Set(try cloud.nodesMarkedForDownload(.data).map(\.id.rawValue))
         try cloud.walk(cloud.root()) { node, names in
             let entry = node.link.flatMap { ObjectID<MirrorEntry>($0) }
             guard folder.isPossible(names) else {
@@ -97,7 +97,7 @@ struct WantedTree: Sendable {
                     path: LocalPath(names),
                     isFolder: node.isFolder,
                     entry: entry,
-                    isMarked: marked.contains(node.id.number),
+                    isMarked: marked.contains(node.id.rawValue),
                     isThere: remote?.eTag != nil || remote?.size != nil,
                     size: remote?.size
                 )
@@ -114,7 +114,7 @@ struct WantedTree: Sendable {
                     isFolder: false,
                     isContent: true,
                     entry: contents[UTF8Text("\(node.id)")],
-                    isMarked: marked.contains(node.id.number),
+                    isMarked: marked.contains(node.id.rawValue),
                     isThere: true,
                     size: node.remote?.size
                 )
@@ -139,7 +139,7 @@ struct WantedTree: Sendable {
 
     /// Records which local files have become the content of a folder node. The placement then creates the folder beside
     /// them, and links it to the node.
-    func noteConverted(_ cloud: CloudContext) throws {
+    func recordConversions(_ cloud: CloudContext) throws {
         for (id, entry) in converted {
             guard let node = try cloud.context.find(id), let entry = try cloud.context.find(entry),
                 try cloud.node(for: entry.id) === node

@@ -45,7 +45,7 @@ public final class MirrorScreen: Sendable {
     }
 
     /// Prints a message on a separate line.
-    public func note(_ text: String) {
+    public func report(_ text: String) {
         state.withLock { state in
             clear(&state)
             write(Self.printable(text) + "\n")
@@ -54,8 +54,8 @@ public final class MirrorScreen: Sendable {
     }
 
     /// Prints a message, unless the same message was printed before.
-    func noteOnce(_ text: String) {
-        if state.withLock({ $0.told.insert(UTF8Text(text)).inserted }) { note(text) }
+    func reportOnce(_ text: String) {
+        if state.withLock({ $0.told.insert(UTF8Text(text)).inserted }) { report(text) }
     }
 
     /// Shows the progress: at once in a terminal; elsewhere every ten seconds, and when all is done.

@@ -111,7 +111,7 @@ extension Soak {
     /// The state of an item in the object, in queries and in the store, before and after a merge.
     private static func story(of item: Item, _ context: ObjectContext) throws -> String {
         func look() throws -> String {
-            let (number, label) = (item.id.number, item.label)
+            let (number, label) = (item.id.rawValue, item.label)
             // A plain table name reads the store, without unsaved changes.
             let stored = try context.rows("SELECT label, photoSeed FROM Item WHERE id = \(number)")
             let found = try context.rows(Item.where { $0.label == label }).map { "\($0.id) \($0.photoSeed)" }
@@ -129,7 +129,7 @@ extension Soak {
     /// item is refused. If bytes are lost otherwise, the run reports a fault.
     private static func isLost(_ item: Item, _ context: ObjectContext) throws -> Bool {
         // A plain table name reads the store, without unsaved changes.
-        try item.photo == nil && context.rows("SELECT 1 FROM Item WHERE id = \(item.id.number)").isEmpty
+        try item.photo == nil && context.rows("SELECT 1 FROM Item WHERE id = \(item.id.rawValue)").isEmpty
     }
 
     /// The differences between two digests, in a few words.
@@ -151,13 +151,13 @@ extension Soak {
         }
         for shelf in try context.fetch(Shelf.all) {
             let keeper = shelf.keeper.map { "\($0.id)" } ?? "-"
-            lines.append("\(shelf.id) \(shelf.title) \(keeper): \(try shelf.items.fetch().map(\.id.number))")
+            lines.append("\(shelf.id) \(shelf.title) \(keeper): \(try shelf.items.fetch().map(\.id.rawValue))")
         }
         for tag in try context.fetch(Tag.all) {
-            lines.append("\(tag.id) \(tag.name): \(try tag.items.fetch().map(\.id.number))")
+            lines.append("\(tag.id) \(tag.name): \(try tag.items.fetch().map(\.id.rawValue))")
         }
         for list in try context.fetch(List.all) {
-            lines.append("\(list.id) \(list.name): \(try list.items.fetch().map(\.id.number))")
+            lines.append("\(list.id) \(list.name): \(try list.items.fetch().map(\.id.rawValue))")
         }
         for note in try context.fetch(Note.all) {
             lines.append("\(note.id) \(note.text) \(note.item.map { "\($0.id)" } ?? "-")")

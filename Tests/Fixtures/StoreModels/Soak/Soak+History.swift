@@ -5,7 +5,7 @@ extension Soak {
     public static func ids(_ context: ObjectContext) throws -> [String: Set<Int64>] {
         var ids: [String: Set<Int64>] = [:]
         func look<Object: Model>(_ model: Object.Type) throws {
-            ids["\(model)"] = Set(try context.ids(Object.all).map(\.number))
+            ids["\(model)"] = Set(try context.ids(Object.all).map(\.rawValue))
         }
         for model in models where model != Stage.self { try look(model) }
         return ids
@@ -19,13 +19,13 @@ extension Soak {
         func apply<Object: Model>(_ model: Object.Type) {
             let changes = change.of(model)
             let name = "\(model)"
-            for id in changes.updated where ids[name]?.contains(id.number) != true {
+            for id in changes.updated where ids[name]?.contains(id.rawValue) != true {
                 faults.append("\(id) was updated and not there")
             }
-            for id in changes.inserted where !ids[name, default: []].insert(id.number).inserted {
+            for id in changes.inserted where !ids[name, default: []].insert(id.rawValue).inserted {
                 faults.append("\(id) was inserted and there already")
             }
-            for id in changes.deleted where ids[name, default: []].remove(id.number) == nil {
+            for id in changes.deleted where ids[name, default: []].remove(id.rawValue) == nil {
                 faults.append("\(id) was deleted and not there")
             }
         }

@@ -103,7 +103,7 @@ public enum Soak {
         .conflict, .busy, .notUnique, .deleteDenied, .missingReference,
     ]
     public static let policies: [MergePolicy] = [
-        .error, .mine, .theirs, .custom { $0.number % 2 == 0 ? .mine : .theirs },
+        .error, .mine, .theirs, .custom { $0.id % 2 == 0 ? .mine : .theirs },
     ]
 
     static func title(_ label: String, _ kind: Kind) -> String { "\(kind.rawValue) \(label)" }

@@ -8,16 +8,16 @@ extension ObjectContext {
     func askAnything(_ dice: inout Dice) throws -> [String] {
         // A cursor moves the context to a newer snapshot, which all later queries use.
         var streamed: [Int64] = []
-        try forEach(Item.all) { streamed.append($0.id.number) }
+        try forEach(Item.all) { streamed.append($0.id.rawValue) }
         let rows = try rows(Item.all)
         let bound = dice.number(0..<100)
         var faults: [String] = []
         func check<Value: Equatable>(_ what: String, _ answer: Value, _ wanted: Value) {
             if answer != wanted { faults.append("\(what), \(bound): \(answer), not \(wanted)") }
         }
-        func numbers(_ ids: [ObjectID<Item>]) -> [Int64] { ids.map(\.number) }
+        func numbers(_ ids: [ObjectID<Item>]) -> [Int64] { ids.map(\.rawValue) }
 
-        check("stream", streamed, rows.map(\.id.number))
+        check("stream", streamed, rows.map(\.id.rawValue))
         let questions: [(Query<Item>, (Item.Row) -> Bool)] = [
             (Item.where { $0.value > bound }, { $0.value > bound }),
             (Item.where { $0.weight == nil || $0.weight > 50 }, { $0.weight == nil || $0.weight! > 50 }),
@@ -34,7 +34,7 @@ extension ObjectContext {
         check("sum", try sum(query, \.value), wanted.reduce(0) { $0 + $1.value })
         check("maximum", try maximum(query, \.value), wanted.map(\.value).max())
         check("column", try column(query, \.label), wanted.map(\.label))
-        let sorted = wanted.sorted { ($0.value, $1.id.number) > ($1.value, $0.id.number) }
+        let sorted = wanted.sorted { ($0.value, $1.id.rawValue) > ($1.value, $0.id.rawValue) }
         let page = try ids(query.sorted { $0.value.descending }.offset(2).limit(5))
         check("page", numbers(page), numbers(sorted.dropFirst(2).prefix(5).map(\.id)))
         check("last", try last(query)?.id, wanted.last?.id)
@@ -60,12 +60,12 @@ extension ObjectContext {
         var faults: [String] = []
         let found = try ids(Soak.Shelf.where { $0.items.any { $0.value > bound } })
         let none = try ids(Soak.Tag.where { $0.items.none { $0.value > bound } })
-        let sorted = try fetch(Item.where { $0.shelf.title.hasPrefix("shelf") && $0.value > bound }.with { $0.shelf })
+        let sorted = try fetch(Item.where { $0.shelf.title.hasPrefix("shelf") && $0.value > bound }.including { $0.shelf })
         var (wanted, wantedNone): ([ObjectID<Soak.Shelf>], [ObjectID<Soak.Tag>]) = ([], [])
         for shelf in try fetch(Soak.Shelf.all) where try shelf.items.fetch().contains(where: { $0.value > bound }) {
             wanted.append(shelf.id)
         }
-        for tag in try fetch(Soak.Tag.with { $0.items })
+        for tag in try fetch(Soak.Tag.including { $0.items })
         where try !tag.items.fetch().contains(where: { $0.value > bound }) {
             wantedNone.append(tag.id)
         }

@@ -1,0 +1,99 @@
+/// Ids in ascending order, stored as ranges of consecutive ids. Rows that are inserted together have consecutive
+/// ids.
+package struct IDRanges: Sendable, Hashable {
+    package private(set) var ranges: [ClosedRange<Int64>] = []
+
+    init() {}
+
+    /// Creates ranges from ascending ids.
+    ///
+    /// - Precondition: the ids ascend strictly.
+    /// - Complexity: O(1) if they form one range, otherwise O(ids).
+    package init(ascending ids: [Int64]) {
+        guard let first = ids.first, let last = ids.last else { return }
+        if last - first == Int64(ids.count - 1) {
+            ranges = [first...last]
+        } else {
+            for id in ids { append(id) }
+        }
+    }
+
+    /// Creates ranges from ids in any order. It omits integers that are not ids, under which raw SQL may have inserted
+    /// rows.
+    ///
+    /// - Complexity: O(n) if the ids ascend, otherwise O(n log n).
+    package init(_ ids: [Int64]) {
+        var last: Int64 = 0
+        for id in ids.sorted() where id > last && id < 1 << 48 {
+            append(id)
+            last = id
+        }
+    }
+
+    init(_ ids: some Sequence<Int64>) { self.init(Array(ids)) }
+
+    package var isEmpty: Bool { ranges.isEmpty }
+
+    /// The count of the ids. Complexity: O(ranges).
+    var count: Int { ranges.reduce(0) { $0 + $1.count } }
+
+    /// Adds an id that is greater than all others.
+    mutating func append(_ id: Int64) { append(id...id) }
+
+    /// Adds a range that comes after all others.
+    mutating func append(_ range: ClosedRange<Int64>) {
+        if let last = ranges.last, last.upperBound == range.lowerBound - 1 {
+            ranges[ranges.count - 1] = last.lowerBound...range.upperBound
+        } else {
+            ranges.append(range)
+        }
+    }
+
+    /// Whether an id is in one of the ranges. Complexity: O(log ranges).
+    func contains(_ id: Int64) -> Bool {
+        var (low, high) = (0, ranges.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if ranges[middle].upperBound < id { low = middle + 1 } else { high = middle }
+        }
+        return low < ranges.count && ranges[low].contains(id)
+    }
+
+    /// The ids that are not in another set. Complexity: O(ranges of both).
+    func subtracting(_ other: IDRanges) -> IDRanges {
+        if other.isEmpty { return self }
+        var result = IDRanges()
+        var rest = other.ranges[...]
+        for range in ranges {
+            rest = rest.drop { $0.upperBound < range.lowerBound }
+            var next = range.lowerBound
+            for taken in rest {
+                if taken.lowerBound > range.upperBound { break }
+                if taken.lowerBound > next { result.append(next...(taken.lowerBound - 1)) }
+                next = Swift.max(next, taken.upperBound + 1)
+            }
+            if next <= range.upperBound { result.append(next...range.upperBound) }
+        }
+        return result
+    }
+
+    /// The ids of both sets. Complexity: O(ranges).
+    func union(_ other: IDRanges) -> IDRanges {
+        if isEmpty { return other }
+        if other.isEmpty { return self }
+        var result = IDRanges()
+        for range in (ranges + other.ranges).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if let last = result.ranges.last, range.lowerBound <= last.upperBound + 1 {
+                let upper = Swift.max(last.upperBound, range.upperBound)
+                result.ranges[result.ranges.count - 1] = last.lowerBound...upper
+            } else {
+                result.ranges.append(range)
+            }
+        }
+        return result
+    }
+}
+
+extension IDRanges: Sequence {
+    package func makeIterator() -> FlattenSequence<[ClosedRange<Int64>]>.Iterator { ranges.joined().makeIterator() }
+}

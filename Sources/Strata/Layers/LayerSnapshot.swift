@@ -1,0 +1,276 @@
+/// The published layers of all contexts of a stack, as one value.
+struct LayerSnapshot: Sendable {
+    /// The segments of each context's layer, oldest first. Contexts without changes have no entry.
+    private(set) var levels: [Int: [ChangeSegment]] = [:]
+    /// The existing contexts.
+    private(set) var contexts: Set<Int> = []
+    /// The parent of each context, except root.
+    private(set) var parents: [Int: Int] = [:]
+    /// The number of children of each context that has children.
+    private var childCounts: [Int: Int] = [:]
+    /// The id of the next published segment.
+    private(set) var nextSegment = 1
+    /// The first segment ids of open savepoints, with their counts. Segments on both sides of such an id are not
+    /// merged.
+    private var boundaries: [Int: Int] = [:]
+    /// Counts the changes of each layer, so that callers can see whether it is still the same.
+    private(set) var revisions: [Int: Int] = [:]
+
+    subscript(context: Int) -> [ChangeSegment] {
+        get { levels[context] ?? [] }
+        set {
+            levels[context] = newValue.isEmpty ? nil : newValue
+            revisions[context, default: 0] += 1
+        }
+    }
+
+    mutating func add(context: Int, parent: Int?, committedOnly isCommittedOnly: Bool) {
+        contexts.insert(context)
+        parents[context] = parent
+        if let parent { childCounts[parent, default: 0] += 1 }
+        if isCommittedOnly { committedOnly.insert(context) }
+    }
+
+    mutating func remove(context: Int) {
+        contexts.remove(context)
+        levels[context] = nil
+        if let parent = parents.removeValue(forKey: context), let count = childCounts[parent] {
+            childCounts[parent] = count > 1 ? count - 1 : nil
+        }
+        revisions[context] = nil
+        committedOnly.remove(context)
+    }
+
+    /// The contexts through which `context` sees the store, from the one above the store to itself.
+    func path(to context: Int) -> [Int] {
+        var path = [context]
+        while let parent = parents[path[path.count - 1]] { path.append(parent) }
+        path.reverse()
+        return path
+    }
+
+    /// Contexts that read the committed state, without their parents' layers.
+    private(set) var committedOnly: Set<Int> = []
+
+    /// The contexts whose layers `context` sees above the store, itself last.
+    func readPath(to context: Int) -> [Int] {
+        var path = [context]
+        while let last = path.last, !committedOnly.contains(last), let parent = parents[last] { path.append(parent) }
+        path.reverse()
+        return path
+    }
+
+    /// The contexts that see the store through `context`, parents before children.
+    func descendants(of context: Int) -> [Int] {
+        guard childCounts[context] != nil else { return [] }
+        // Ids ascend in the order of creation, and a parent is older than its children.
+        var found: Set<Int> = [context]
+        var result: [Int] = []
+        for (child, parent) in parents.sorted(by: { $0.key < $1.key })
+        where found.contains(parent) && !committedOnly.contains(child) {
+            found.insert(child)
+            result.append(child)
+        }
+        return result
+    }
+
+    /// Puts changes on top of a context's layer, and merges segments that can be merged now.
+    ///
+    /// - Parameters:
+    ///   - frozen: segments that a commit is taking and that must not change.
+    ///   - id: the existing id of the segment, if a commit is taking it.
+    ///   - moved: the segment of another layer that has these changes, and the context that has saved it.
+    mutating func push(
+        _ parts: [Int: any AnyRowChanges],
+        provenance: Provenance,
+        to context: Int,
+        frozen: Set<Int>,
+        keeping id: Int? = nil,
+        moved: (segment: ChangeSegment, by: Int)? = nil
+    ) {
+        var level = self[context]
+        let now = nextSegment...nextSegment
+        nextSegment += 1
+        var moves = moved?.segment.moves ?? [:]
+        if let moved { moves[moved.by] = now }
+        level.append(
+            ChangeSegment(
+                id: id ?? now.lowerBound,
+                provenance: provenance,
+                parts: parts,
+                age: moved?.segment.age ?? now,
+                moves: moves
+            )
+        )
+        merge(&level, frozen)
+        self[context] = level
+    }
+
+    /// Begins a savepoint with the next segment. Returns the id of this segment, for ``endSavepoint(_:)``.
+    mutating func beginSavepoint() -> Int {
+        boundaries.count(CollectionOfOne(nextSegment))
+        return nextSegment
+    }
+
+    mutating func endSavepoint(_ first: Int) { boundaries.uncount(CollectionOfOne(first)) }
+
+    /// Merges segments on top of a context's layer that were held in place until now.
+    mutating func mergeTop(of context: Int, frozen: Set<Int>) {
+        var level = self[context]
+        let count = level.count
+        merge(&level, frozen)
+        if level.count != count { self[context] = level }
+    }
+
+    private mutating func merge(_ level: inout [ChangeSegment], _ frozen: Set<Int>) {
+        while level.count > 1 {
+            let newer = level[level.count - 1]
+            let older = level[level.count - 2]
+            guard older.provenance == newer.provenance, !newer.hasGapBelow,
+                !frozen.contains(older.id), !frozen.contains(newer.id),
+                older.count <= 2 * newer.count
+            else { break }
+            let age = older.age.spanning(newer.age)
+            let moves = older.moves.merging(newer.moves) { $0.spanning($1) }
+            if !boundaries.isEmpty, ([age] + moves.values).contains(where: isSplitBySavepoint) { break }
+            var merged = ChangeSegment(
+                id: nextSegment,
+                provenance: newer.provenance,
+                parts: older.parts,
+                age: age,
+                moves: moves,
+                hasGapBelow: older.hasGapBelow
+            )
+            nextSegment += 1
+            merged.parts.merge(newer.parts) { $0.followed(by: $1) }
+            level.removeLast(2)
+            level.append(merged)
+        }
+    }
+
+    /// Whether a savepoint began within the range.
+    private func isSplitBySavepoint(_ span: ClosedRange<Int>) -> Bool {
+        boundaries.keys.contains { $0 > span.lowerBound && $0 <= span.upperBound }
+    }
+
+    /// The topmost change of a row in the given levels, of which the last one is on top.
+    func top<Row: StoredRow>(_ id: Int64, entity: Int, in path: [Int], _ type: Row.Type) -> Change<Row>? {
+        topPlace(of: id, entity: entity, in: path).map { $0.part.typed(Row.self).changes[$0.index] }
+    }
+
+    /// The row as the given levels show it; nil if they have not changed it, or have deleted it.
+    func visibleRow<Row: StoredRow>(_ id: Int64, entity: Int, in path: [Int]) -> Row? {
+        guard let change = top(id, entity: entity, in: path, Row.self), change.kind.isVisible else { return nil }
+        return change.row
+    }
+
+    /// The kind of a row's topmost change in the given levels.
+    func topKind(of id: Int64, entity: Int, in path: [Int]) -> ChangeKind? {
+        topPlace(of: id, entity: entity, in: path).map { $0.part.kind(at: $0.index) }
+    }
+
+    /// A value of a row's topmost change in the given levels; nil if the levels do not change the row.
+    func value(of id: Int64, entity: Int, _ column: Int, in path: [Int]) throws -> StoredValue? {
+        try topPlace(of: id, entity: entity, in: path).map { try $0.part.value(at: $0.index, column: column) }
+    }
+
+    private func topPlace(of id: Int64, entity: Int, in path: [Int]) -> (part: any AnyRowChanges, index: Int)? {
+        for context in path.reversed() {
+            guard let level = levels[context] else { continue }
+            for segment in level.reversed() {
+                if let part = segment.parts[entity], let index = part.index(of: id) { return (part, index) }
+            }
+        }
+        return nil
+    }
+
+    /// Whether one of the given levels has a change of this kind for a row.
+    func contains(_ kind: ChangeKind, of id: Int64, entity: Int, in path: [Int]) -> Bool {
+        path.contains { context in
+            levels[context]?.contains { segment in
+                guard let part = segment.parts[entity], let index = part.index(of: id) else { return false }
+                return part.kind(at: index) == kind
+            } ?? false
+        }
+    }
+
+    /// Whether one level inserts a row that is visible to readers of the level.
+    func hasInserted(_ id: Int64, entity: Int, in context: Int) -> Bool {
+        contains(.insert, of: id, entity: entity, in: [context])
+            && topKind(of: id, entity: entity, in: [context])?.isVisible ?? false
+    }
+
+    /// All changes of a row in one level, oldest first, with their provenance.
+    func stack<Row: StoredRow>(
+        _ id: Int64,
+        entity: Int,
+        in context: Int,
+        _ type: Row.Type
+    ) -> [StackEntry<Row>] {
+        var result: [StackEntry<Row>] = []
+        for (position, segment) in self[context].enumerated() {
+            if let part = segment.parts[entity], let index = part.index(of: id) {
+                result.append((segment.provenance, part.typed(Row.self).changes[index], position))
+            }
+        }
+        return result
+    }
+
+    /// The parts of one entity in the given levels, oldest first.
+    func parts(of entity: Int, in path: [Int]) -> [any AnyRowChanges] {
+        path.flatMap { context in self[context].compactMap { $0.parts[entity] } }
+    }
+
+    /// Replaces changes of single rows (nil removes a change), by position of the segment and id of the row.
+    mutating func edit<Row: StoredRow>(
+        _ context: Int,
+        entity: Int,
+        _ edits: [Int: [Int64: Change<Row>?]]
+    ) {
+        var level = self[context]
+        level.edit(entity: entity, edits)
+        self[context] = level.filter { !$0.parts.isEmpty }
+    }
+}
+
+extension [ChangeSegment] {
+    /// Replaces changes of single rows (nil removes a change), by position of the segment and id of the row. Empty
+    /// segments stay, so that positions stay valid.
+    mutating func edit<Row: StoredRow>(entity: Int, _ edits: [Int: [Int64: Change<Row>?]]) {
+        for (position, rows) in edits {
+            guard let part = self[position].parts[entity]?.typed(Row.self) else { continue }
+            var ids: [Int64] = []
+            var changes: [Change<Row>] = []
+            ids.reserveCapacity(part.count)
+            changes.reserveCapacity(part.count)
+            for (id, change) in zip(part.ids, part.changes) {
+                if let edited = rows[id] {
+                    guard let edited else { continue }
+                    ids.append(id)
+                    changes.append(edited)
+                } else {
+                    ids.append(id)
+                    changes.append(change)
+                }
+            }
+            self[position].parts[entity] = ids.isEmpty ? nil : RowChanges(ids: ids, changes: changes)
+        }
+    }
+}
+
+/// One of the changes of a row in a level, with the position of its segment.
+typealias StackEntry<Row: StoredRow> = (provenance: Provenance, change: Change<Row>, segment: Int)
+
+extension Array {
+    /// Whether the delete at `index` cancels an insert of the same carriers. Undoing such a delete alone would not bring
+    /// back the inserted row, because a merge may already have removed both.
+    func cancelsInsert<Row: StoredRow>(_ index: Int) -> Bool where Element == StackEntry<Row> {
+        self[..<index].contains { $0.change.kind == .insert && $0.provenance == self[index].provenance }
+    }
+}
+
+extension ClosedRange<Int> {
+    fileprivate func spanning(_ other: Self) -> Self {
+        Swift.min(lowerBound, other.lowerBound)...Swift.max(upperBound, other.upperBound)
+    }
+}

@@ -1,0 +1,142 @@
+import Crypto
+import Foundation
+
+/// The parsed first bytes of an encrypted file. Only their format is checked at this point.
+struct EncryptedFilePreamble: Hashable, Sendable {
+    static let magic = Data([0x89, 0x53, 0x54, 0x52, 0x41, 0x54, 0x41, 0x0A])
+    static let version: UInt8 = 1
+    /// AES-256-GCM, with keys by HKDF-SHA256.
+    static let algorithm: UInt8 = 1
+    /// The binary logarithms of the allowed chunk sizes: from 16 bytes to 16 MiB.
+    static let exponents: ClosedRange<UInt8> = 4...24
+
+    /// The binary logarithm of the chunk size.
+    var exponent: UInt8
+    /// The id of the account key, 16 bytes.
+    var accountKey: UUID
+    /// The salt, 32 bytes.
+    var salt: Data
+    /// The sealed box of the content key, 60 bytes.
+    var wrappedKey: Data
+    /// The sealed box of the section table, 92 bytes.
+    var table: Data
+
+    var chunkSize: Int64 { 1 << Int64(exponent) }
+
+    /// The authenticated data of the table and the wrapped key: the bytes before the id of the account key.
+    var start: Data { Self.magic + Data([Self.version, Self.algorithm, exponent, 0]) }
+
+    var bytes: Data { start + accountKey.data + salt + wrappedKey + table }
+
+    init(exponent: UInt8, accountKey: UUID, salt: Data, wrappedKey: Data = Data(), table: Data = Data()) {
+        self.exponent = exponent
+        self.accountKey = accountKey
+        self.salt = salt
+        self.wrappedKey = wrappedKey
+        self.table = table
+    }
+
+    /// - Throws: `notEncrypted`, `encryptionVersionUnknown`, `encryptedContentTruncated`.
+    init(_ bytes: Data) throws {
+        guard bytes.prefix(8) == Self.magic.prefix(bytes.count) else {
+            throw CloudError(.notEncrypted, "The bytes are not an encrypted file: the magic number is missing.")
+        }
+        guard bytes.count >= 12 else { throw CloudError.truncated(Int64(bytes.count), EncryptedFile.preambleSize) }
+        let bytes = Data(bytes)
+        guard bytes[8] == Self.version, bytes[9] == Self.algorithm, bytes[11] == 0, Self.exponents ~= bytes[10] else {
+            throw CloudError(
+                .encryptionVersionUnknown,
+                "The encrypted file is of version \(bytes[8]), algorithm \(bytes[9]), chunks 2^\(bytes[10]), flags \(bytes[11]), which "
+                    + "this version does not know."
+            )
+        }
+        guard bytes.count >= EncryptedFile.preambleSize else {
+            throw CloudError.truncated(Int64(bytes.count), EncryptedFile.preambleSize)
+        }
+        self.init(
+            exponent: bytes[10],
+            accountKey: UUID(data: bytes[12..<28]),
+            salt: Data(bytes[28..<60]),
+            wrappedKey: Data(bytes[60..<120]),
+            table: Data(bytes[120..<212])
+        )
+    }
+
+    // MARK: The wrapped key
+
+    mutating func wrap(_ content: ContentKey, with account: AccountKey, nonce: Data) throws {
+        accountKey = account.id
+        wrappedKey = try EncryptedFileKeys.seal(
+            content.bytes,
+            using: EncryptedFileKeys.wrapping(account, salt: salt),
+            nonce: nonce,
+            authenticating: start
+        )
+    }
+
+    func unwrap(with keys: AccountKeys) throws -> ContentKey {
+        let account = try keys.key(accountKey)
+        let key = EncryptedFileKeys.wrapping(account, salt: salt)
+        guard let bytes = EncryptedFileKeys.open(wrappedKey, using: key, authenticating: start) else {
+            throw CloudError(
+                .encryptionKeyRefused,
+                "The account key \(accountKey) does not open the file: it has other bytes than the one that encrypted it, or the "
+                    + "preamble of the file was changed."
+            )
+        }
+        return try ContentKey(bytes: bytes)
+    }
+
+    // MARK: The section table
+
+    mutating func encryptTable(_ layout: EncryptedFileLayout, node: String, keys: EncryptedFileKeys, nonce: Data) throws
+    {
+        var plain = Data()
+        for size in layout.sizes { plain.append(bigEndian: UInt64(size)) }
+        plain += EncryptedFileKeys.digest(of: node)
+        table = try EncryptedFileKeys.seal(plain, using: keys.table, nonce: nonce, authenticating: start)
+    }
+
+    func decryptTable(node: String, keys: EncryptedFileKeys) throws -> EncryptedFileLayout {
+        guard let plain = EncryptedFileKeys.open(table, using: keys.table, authenticating: start), plain.count == 64
+        else {
+            throw CloudError(
+                .encryptionKeyRefused,
+                "The content key does not open the section table: it is another one, or the preamble of the file was changed."
+            )
+        }
+        guard plain.dropFirst(32) == EncryptedFileKeys.digest(of: node) else {
+            throw CloudError(.encryptedForAnotherNode, "The file was encrypted for another node than '\(node)'.")
+        }
+        let sizes = (0..<4).map { Int64(truncatingIfNeeded: plain.bigEndian(at: $0 * 8)) }
+        let layout = EncryptedFileLayout(chunkSize: chunkSize, sizes: sizes)
+        guard layout.isValid else {
+            throw CloudError(
+                .encryptedContentMalformed,
+                "The section table holds sizes that the format does not allow: \(sizes)."
+            )
+        }
+        return layout
+    }
+}
+
+extension UUID {
+    /// The 16 bytes of the UUID.
+    var data: Data { withUnsafeBytes(of: uuid) { Data($0) } }
+
+    /// Creates a UUID from 16 bytes.
+    init(data: Data) {
+        var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+        withUnsafeMutableBytes(of: &bytes) { $0.copyBytes(from: data.prefix(16)) }
+        self.init(uuid: bytes)
+    }
+}
+
+extension CloudError {
+    static func truncated(_ size: Int64, _ expected: Int64) -> CloudError {
+        CloudError(
+            .encryptedContentTruncated,
+            "There are \(size) bytes of the encrypted file where \(expected) are needed."
+        )
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Strata
+
+/// Conflicts of encrypted files. The header of a file contains a digest of each section's version.
+extension Pusher {
+    /// The difference between another machine's file and the known version.
+    struct EncryptedDifference: Sendable {
+        /// The sections with another version; empty if the content is the same.
+        let sections: ContentSections
+        /// How the file is encrypted.
+        let seal: KnownSeal
+    }
+
+    /// Compares another machine's file with the known version and with the content of this upload. A section without a
+    /// known digest counts as different if the application also gives it.
+    ///
+    /// - Parameter sending: the content of this upload, if the application has already given all of it.
+    /// - Returns: nil if a comparison is impossible: the account is not encrypted, or the file cannot be opened.
+    func encryptedDifference(
+        of there: RemoteObject,
+        _ work: CloudWork,
+        _ target: Target,
+        _ sending: UploadEncryption?
+    ) async throws -> EncryptedDifference? {
+        guard let encryption, let theirs = try await seal(of: there, encryption) else { return nil }
+        let known = target.remote?.knownSeal.flatMap { $0.isPlain ? nil : $0 }
+        let ours: [ContentSections: String]
+        if let sending { ours = sending.digests } else { ours = try await digests(of: target, work) }
+        let sizes = try await sizes(known, theirs, encryption)
+        var (different, doubtful): (ContentSections, ContentSections) = ([], [])
+        for section in ContentSections.given.elements {
+            let digest = theirs.digest(of: section)
+            if let digest, digest == ours[section] { continue }
+            switch isSame(section, known, theirs, sizes) {
+            case true?: continue
+            case false?: different.insert(section)
+            case nil where ours[section] != nil: different.insert(section)
+            case nil: if theirs.sections.contains(section) { doubtful.insert(section) }
+            }
+        }
+        if let (own, other) = both(known?.digest(of: .header), theirs.digest(of: .header)), own != other {
+            different.insert(.header)
+        }
+        return EncryptedDifference(sections: different.isEmpty ? doubtful : different, seal: theirs)
+    }
+
+    /// The digests of the sections that the application gives.
+    private func digests(of target: Target, _ work: CloudWork) async throws -> [ContentSections: String] {
+        guard let node = target.node, let path = target.path else { return [:] }
+        let request = self.request(for: node, at: path, link: node.link ?? work.sourceLink)
+        var digests: [ContentSections: String] = [:]
+        for section in target.sections.subtracting(.header).elements {
+            guard let body = try await handler.content(for: request.asking(section))?.gathered() else { continue }
+            digests[section] = EncryptedHeader.digest(try await ContentHash(of: body))
+        }
+        return digests
+    }
+
+    private func both(_ first: String?, _ second: String?) -> (String, String)? {
+        guard let first, let second else { return nil }
+        return (first, second)
+    }
+
+    /// Whether a section has the known version; nil if that is unknown.
+    private func isSame(
+        _ section: ContentSections,
+        _ known: KnownSeal?,
+        _ theirs: KnownSeal,
+        _ sizes: (known: EncryptedFile, theirs: EncryptedFile)?
+    ) -> Bool? {
+        guard let known else { return nil }
+        let (was, now) = (known.sections.contains(section), theirs.sections.contains(section))
+        if !was || !now { return was == now }
+        if let (own, other) = both(known.digest(of: section), theirs.digest(of: section)) { return own == other }
+        // Earlier versions of Strata have not written the digest.
+        guard let sizes, let section = EncryptedSection(section) else { return nil }
+        return sizes.known.size(of: section) == sizes.theirs.size(of: section) ? nil : false
+    }
+
+    private func sizes(
+        _ known: KnownSeal?,
+        _ theirs: KnownSeal,
+        _ encryption: ContentEncryption
+    ) async throws -> (known: EncryptedFile, theirs: EncryptedFile)? {
+        guard let known else { return nil }
+        do {
+            return (try await encryption.open(known.preamble), try await encryption.open(theirs.preamble))
+        } catch is CloudError { return nil }
+    }
+
+    /// How a file at the remote is encrypted, with the digests of its header; nil if it cannot be opened, or has
+    /// changed again.
+    private func seal(of there: RemoteObject, _ encryption: ContentEncryption) async throws -> KnownSeal? {
+        do {
+            let condition = there.eTag.map { RemoteCondition.matches($0) } ?? .none
+            let start = try await remote.get(there.key, range: 0..<EncryptedFile.firstRead, if: condition).data()
+            let file = try await encryption.open(start)
+            return KnownSeal(file, there.eTag, start: start)
+        } catch is CloudError {
+            return nil
+        } catch let error as RemoteError where error.code == .conditionFailed || error.code == .notFound {
+            return nil
+        }
+    }
+}

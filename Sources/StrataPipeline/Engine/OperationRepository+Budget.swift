@@ -1,0 +1,54 @@
+import Foundation
+import Strata
+
+extension OperationRepository {
+    /// The remaining tokens of a rate limit.
+    struct Budget {
+        fileprivate let id: Int64?
+        let limit: RateLimit
+        /// The number of attempts that may be started, with a fraction of the next one.
+        fileprivate(set) var tokens: Double
+
+        /// The number of attempts that may be started now. The tolerance covers the rounding errors of sums of short
+        /// times.
+        var whole: Int { Int(min(max(tokens + 1e-6, 0), Self.most)) }
+        /// More than one transaction starts. The bound is needed because a bucket may hold more tokens than an integer
+        /// counts, such as one of `.max`.
+        private static let most = 1e6
+        /// The seconds until one more attempt may be started; 0 if one may be started now.
+        var pause: Double { whole > 0 ? 0 : (1 - tokens) / limit.rate }
+    }
+
+    func budget(of name: String, _ limit: RateLimit) throws -> Budget {
+        var known: (id: Int64, tokens: Double, at: Date)?
+        try transaction.rows(QueueSQL.selectBudget, [.text(name)]) { row in
+            known = (try row.read(Int64.self, at: 0), try row.read(Double.self, at: 1), try row.read(Date.self, at: 2))
+        }
+        guard let known else { return Budget(id: nil, limit: limit, tokens: Double(limit.count)) }
+        let elapsed = now.timeIntervalSince(known.at)
+        var budget = Budget(
+            id: known.id,
+            limit: limit,
+            tokens: min(known.tokens + max(elapsed, 0) * limit.rate, Double(limit.count))
+        )
+        // The clock was set back. No tokens are added, and counting restarts from now.
+        if elapsed < -Self.clockTolerance { try spend(0, of: &budget, name) }
+        return budget
+    }
+
+    /// Takes tokens out of a budget.
+    func spend(_ count: Int, of budget: inout Budget, _ name: String) throws {
+        budget.tokens -= Double(count)
+        let values: [StoredValue] = [
+            .real(budget.tokens), .real(now.timeIntervalSinceReferenceDate), .integer(transaction.number),
+        ]
+        if let id = budget.id {
+            try transaction.run(QueueSQL.updateBudget, values + [.integer(id)])
+            try transaction.report(updated: id, ["tokens", "countedAt"], of: PipelineBudget.self)
+        } else {
+            let id = try transaction.newID()
+            try transaction.run(QueueSQL.insertBudget, [.integer(id), .text(name)] + values)
+            try transaction.report(inserted: id, of: PipelineBudget.self)
+        }
+    }
+}

@@ -1,0 +1,307 @@
+import Foundation
+import Strata
+
+extension OperationRepository {
+    /// A filter of the operations of a pipeline that may be claimed.
+    struct Selection {
+        /// The prefix of the keys; nil for any key and for operations without a key.
+        var keys: String?
+        /// Whether to select suspected operations, which ran when their process ended, or all others.
+        var isSuspected = false
+    }
+
+    /// Claims at most `limit` operations of a pipeline, best first. Operations that must wait are marked as waiting or
+    /// held.
+    ///
+    /// - Returns: the claims, and whether nothing more can be claimed.
+    func claim(
+        _ limit: Int,
+        of pipeline: PipelineName,
+        _ selection: Selection = Selection(),
+        by worker: Int64,
+        besides running: RunningOperations = RunningOperations()
+    ) throws -> (claims: [ClaimedOperation], isDry: Bool) {
+        var looks = Self.lookLimit
+        return try claim(limit, of: pipeline, selection, by: worker, besides: running, &looks)
+    }
+
+    /// Claims operations with a limit of lookups that several calls share.
+    ///
+    /// - Parameters:
+    ///   - isTaking: whether to claim ready operations. If false, no operation is claimed, and `isDry` is false if one
+    ///     could be.
+    ///   - looks: how many more operations may be looked at.
+    func claim(
+        _ limit: Int,
+        of pipeline: PipelineName,
+        _ selection: Selection = Selection(),
+        by worker: Int64,
+        besides running: RunningOperations,
+        isTaking: Bool = true,
+        _ looks: inout Int
+    ) throws -> (claims: [ClaimedOperation], isDry: Bool) {
+        let rules = try rules(pipeline)
+        var claims: [ClaimedOperation] = []
+        var occupancy = try rules.laneLimit.map { try Occupancy(limit: $0, of: pipeline, running, transaction) }
+        var isMarked = false
+        // Operations that only this process's handlers keep from being claimed stay pending. Another process may claim
+        // them, and this process may end at any moment.
+        var blockedHere: Set<Int64> = []
+        while claims.count < limit, looks > 0 {
+            // One more than needed shows whether there are more.
+            let count = min(limit - claims.count, 255) + 1 + blockedHere.count
+            let (all, unreadable) = try candidates(count, of: pipeline, selection)
+            // An operation that cannot be read must not hold up the others.
+            for (number, message) in unreadable {
+                try fail(number, message)
+                isMarked = true
+            }
+            let candidates = all.filter { !blockedHere.contains($0.number) }
+            if candidates.isEmpty, unreadable.isEmpty { return (claims, true) }
+            var ready: [Candidate] = []
+            var failing: (number: Int64, prerequisite: Int64)?
+            // Set when a place in a lane passes to another operation. This operation may rank before the remaining
+            // candidates, so they are read again.
+            var isStale = false
+            for candidate in candidates
+            where claims.count + ready.count < limit && looks > 0 && failing == nil && !isStale {
+                looks -= 1
+                switch try look(at: candidate, of: pipeline, rules, running, &occupancy) {
+                case .ready: ready.append(candidate)
+                case .blockedHere: blockedHere.insert(candidate.number)
+                case .waits(let isPlaceTaken): (isMarked, isStale) = (true, isPlaceTaken)
+                // The failure may change the other candidates, so they are read again.
+                case .fails(let prerequisite): failing = (candidate.number, prerequisite)
+                }
+            }
+            if !isTaking, !ready.isEmpty { return ([], false) }
+            claims += try take(ready, of: pipeline, by: worker)
+            if let (number, prerequisite) = failing {
+                try fail(number, Self.reason(prerequisite))
+                isMarked = true
+            }
+        }
+        // If only handlers of this process are in the way, the engine waits for their ends.
+        return (claims, looks == 0 && claims.isEmpty && !isMarked && !blockedHere.isEmpty)
+    }
+
+    /// The number of operations that one transaction looks at, so that other commits get their turn.
+    static let lookLimit = 2000
+
+    /// An operation that may be claimed.
+    private struct Candidate {
+        let number: Int64
+        let group: Group
+        let lane: String
+        let attempts: Int
+        let epoch: Int64
+        let type: String
+        let payload: Data
+        let payloadVersion: Int
+        let enqueuedAt: Date?
+        let key: String?
+        let heldUntil: Date?
+        let isDependent: Bool
+
+        init(_ row: RowReader, hasTies: Bool) throws {
+            number = try row.read(Int64.self, at: 0)
+            lane = try row.read(String.self, at: 1)
+            group = Group(sortKey: try row.read(Double.self, at: 2), commit: try row.read(Int64.self, at: 3))
+            attempts = try row.read(Int.self, at: 4)
+            epoch = try row.read(Int64.self, at: 5)
+            type = try row.read(String.self, at: 6)
+            payload = try row.read(Data.self, at: 7)
+            payloadVersion = try row.read(Int.self, at: 8)
+            enqueuedAt = try row.read(Date?.self, at: 9)
+            key = try row.read(String?.self, at: 10)
+            heldUntil = hasTies ? try row.read(Date?.self, at: 11) : nil
+            isDependent = hasTies ? try row.read(Bool.self, at: 12) : false
+        }
+
+        func claimed(by worker: Int64, of pipeline: PipelineName) -> ClaimedOperation {
+            ClaimedOperation(
+                claim: Claim(operation: number, worker: worker, epoch: epoch + 1),
+                pipeline: pipeline,
+                lane: lane,
+                attempt: attempts + 1,
+                type: type,
+                payload: payload,
+                payloadVersion: payloadVersion,
+                key: key,
+                enqueuedAt: enqueuedAt
+            )
+        }
+    }
+
+    /// The best claimable operations, and operations that cannot be read, with the error.
+    private func candidates(
+        _ count: Int,
+        of pipeline: PipelineName,
+        _ selection: Selection
+    ) throws -> (candidates: [Candidate], unreadable: [(number: Int64, message: String)]) {
+        let hasTies = try haveTies()
+        let sql = QueueSQL.selectCandidates(selection, hasTies: hasTies)
+        var candidates: [Candidate] = []
+        var unreadable: [(number: Int64, message: String)] = []
+        let range = selection.keys.map { Self.range(of: $0) } ?? []
+        try transaction.rows(sql, [.text(pipeline.rawValue), .integer(Int64(count))] + range) { row in
+            do {
+                candidates.append(try Candidate(row, hasTies: hasTies))
+            } catch let error as StrataError where error.code == .undecodable {
+                unreadable.append((try row.read(Int64.self, at: 0), "The operation cannot be read. \(error.message)"))
+            }
+        }
+        return (candidates, unreadable)
+    }
+
+    /// Whether an operation of a pipeline is pending whose key begins with a prefix.
+    func isPending(_ pipeline: PipelineName, keys: String) throws -> Bool {
+        try [false, true].contains { isSuspected in
+            try !candidates(1, of: pipeline, Selection(keys: keys, isSuspected: isSuspected)).candidates.isEmpty
+        }
+    }
+
+    /// The range of the keys that begin with a prefix: from the first bound up to, but not including, the second.
+    private static func range(of prefix: String) -> [StoredValue] {
+        // No character is greater than the last one of Unicode.
+        [.text(prefix), .text(prefix + "\u{10FFFF}")]
+    }
+
+    /// The result of looking at an operation that may be claimed.
+    private enum Look {
+        case ready
+        /// The operation must wait and is marked accordingly. The value tells whether another operation takes its place
+        /// in the lane.
+        case waits(isPlaceTaken: Bool)
+        /// The operation fails together with its prerequisite, and other operations may fail with it.
+        case fails(prerequisite: Int64)
+        /// A handler of this process is in the way.
+        case blockedHere
+    }
+
+    private func look(
+        at candidate: Candidate,
+        of pipeline: PipelineName,
+        _ rules: Rules,
+        _ running: RunningOperations,
+        _ occupancy: inout Occupancy?
+    ) throws -> Look {
+        let number = candidate.number
+        if let hold = candidate.heldUntil, hold > now {
+            try setIfPending(.held, of: number)
+            return .waits(isPlaceTaken: try offerPlace(of: candidate, in: pipeline, occupancy))
+        }
+        if candidate.isDependent {
+            if let failed = try transaction.integer(QueueSQL.selectFailedPrerequisite, [.integer(number)]) {
+                return .fails(prerequisite: failed)
+            }
+            try setIfPending(.waiting, of: number)
+            return .waits(isPlaceTaken: try offerPlace(of: candidate, in: pipeline, occupancy))
+        }
+        if rules.ordering.isSerial, try !isFirst(number, candidate.group, candidate.lane, of: pipeline, rules) {
+            try setIfPending(.waiting, of: number)
+            return .waits(isPlaceTaken: false)
+        }
+        // The handler in the way has lost its operation and ends soon, or has just committed its end.
+        let lane = Lane(pipeline: pipeline, name: candidate.lane)
+        if running.operations[number] != nil || rules.ordering.isExclusive && running.lanes.contains(lane) {
+            return .blockedHere
+        }
+        guard let place = occupancy?.take(in: candidate.lane) else { return .ready }
+        if case .waits = place { try setIfPending(.waiting, of: number, awaitsPlace: true) }
+        return place
+    }
+
+    /// Offers the place in a lane to another operation, if the candidate cannot take it.
+    ///
+    /// - Returns: whether another operation may take the place.
+    private func offerPlace(of candidate: Candidate, in pipeline: PipelineName, _ occupancy: Occupancy?) throws -> Bool
+    {
+        guard let occupancy, !occupancy.isFull(candidate.lane), try areAwaited() else { return false }
+        try startNextInLane(candidate.lane, of: pipeline)
+        return true
+    }
+
+    /// The number of running operations of each lane, for pipelines with a lane limit.
+    private struct Occupancy {
+        let limit: Int
+        private var active: [UTF8Text: Int] = [:]
+        /// Handlers of this process that still run, although the store no longer counts their operations as active.
+        private var ending: [UTF8Text: Int] = [:]
+        /// The number of operations that a handler of this process blocks. They stay pending and keep their place, so that the others need not stay
+        /// pending.
+        private var blockedHere: [UTF8Text: Int] = [:]
+
+        init(limit: Int, of pipeline: PipelineName, _ running: RunningOperations, _ transaction: StoreTransaction)
+            throws
+        {
+            self.limit = limit
+            var numbers: Set<Int64> = []
+            var active: [UTF8Text: Int] = [:]
+            try transaction.rows(QueueSQL.selectActiveLanes, [.text(pipeline.rawValue)]) { row in
+                numbers.insert(try row.read(Int64.self, at: 0))
+                active[UTF8Text(try row.read(String.self, at: 1)), default: 0] += 1
+            }
+            self.active = active
+            for (number, lane) in running.operations where lane.pipeline == pipeline && !numbers.contains(number) {
+                ending[UTF8Text(lane.name), default: 0] += 1
+            }
+        }
+
+        func isFull(_ lane: String) -> Bool { active[UTF8Text(lane), default: 0] >= limit }
+
+        /// Takes a place in a lane, if one is free.
+        mutating func take(in lane: String) -> Look {
+            let lane = UTF8Text(lane)
+            let taken = active[lane, default: 0]
+            if taken + blockedHere[lane, default: 0] >= limit { return .waits(isPlaceTaken: false) }
+            if taken + ending[lane, default: 0] >= limit {
+                blockedHere[lane, default: 0] += 1
+                return .blockedHere
+            }
+            active[lane, default: 0] += 1
+            return .ready
+        }
+    }
+
+    /// Whether it is an operation's turn in its lane.
+    private func isFirst(
+        _ number: Int64,
+        _ group: Group,
+        _ lane: String,
+        of pipeline: PipelineName,
+        _ rules: Rules
+    ) throws -> Bool {
+        let laneKey: [StoredValue] = [.text(pipeline.rawValue), .text(lane)]
+        if rules.ordering == .commits { return try firstGroup(of: laneKey, rules) == group }
+        let sql = QueueSQL.selectFirst(rules.ordering, countingFailed: rules.isBlockedByFailed)
+        guard try transaction.integer(sql, laneKey) == number else { return false }
+        // An operation that now comes before the running one still waits for the running one's end.
+        return try transaction.integer(QueueSQL.selectActiveOfLane, laneKey) == nil
+    }
+
+    /// Claims ready operations. Operations with consecutive ids are claimed by one statement, which costs half as much
+    /// per operation.
+    private func take(
+        _ ready: [Candidate],
+        of pipeline: PipelineName,
+        by worker: Int64
+    ) throws -> [ClaimedOperation] {
+        var untaken: Set<Int64> = []
+        for run in IDRanges(ascending: ready.map(\.number).sorted()).ranges {
+            let values: [StoredValue] = [
+                .integer(run.lowerBound), .integer(run.upperBound), .integer(worker),
+                .real(now.timeIntervalSinceReferenceDate), version,
+            ]
+            let changed = try transaction.run(run.count == 1 ? QueueSQL.claim : QueueSQL.claimRange, values)
+            guard changed < run.count else { continue }
+            // A trigger of the application may have changed the status.
+            untaken.formUnion(Set(run).subtracting(try transaction.numbers(QueueSQL.selectTaken, values)))
+        }
+        let taken = untaken.isEmpty ? ready : ready.filter { !untaken.contains($0.number) }
+        try reportStatusChanges(of: taken.map(\.number), Self.claimColumns)
+        return taken.map { $0.claimed(by: worker, of: pipeline) }
+    }
+
+    private static let claimColumns = ["status", "worker", "epoch", "attempts", "startedAt", "progress"]
+}

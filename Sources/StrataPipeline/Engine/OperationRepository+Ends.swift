@@ -1,0 +1,351 @@
+import Foundation
+import Strata
+
+extension OperationRepository {
+    /// The result of an attempt for its operation.
+    enum Report: Sendable {
+        case finished(OperationResult)
+        case retrying(at: Date, message: String)
+        case waiting(Constraint)
+        case failed(String)
+        case lost
+
+        func event(_ id: ObjectID<QueuedOperation>) -> PipelineEvent {
+            switch self {
+            case .finished(let result): .finished(id, result)
+            case .retrying(let date, let message): .retrying(id, at: date, message: message)
+            case .waiting(let constraint): .waiting(id, constraint)
+            case .failed(let message): .failed(id, message: message)
+            case .lost: .lost(id)
+            }
+        }
+    }
+
+    /// Side results of a transaction, in addition to the requested changes.
+    final class SideResults {
+        typealias Entry = (operation: Int64, pipeline: PipelineName, report: Report)
+
+        /// The results of operations that do not run.
+        var reports: [Entry] = []
+        /// Operations that must fail, with their failed prerequisites.
+        fileprivate var toFail: [(operation: Int64, prerequisite: Int64)] = []
+        fileprivate var isFailing = false
+        /// Whether the store has any dependencies or holds; nil if unknown.
+        var haveTies: Bool?
+        /// Whether any operation is about an object of the application; nil if unknown.
+        var haveItems: Bool?
+        /// Whether any operation waits for a place in its lane; nil if unknown.
+        var areAwaited: Bool?
+        /// Whether any operation is suspected of having ended its process; nil if unknown.
+        var areSuspected: Bool?
+        /// Whether any pipeline records transitions; nil if unknown.
+        var areTransitionsRecorded: Bool?
+    }
+
+    /// Facts that one transaction has read from the store. They hold in the next transaction if no other commit comes
+    /// in between.
+    struct CachedFacts: Sendable {
+        /// The number of the commit that the transaction has seen, or was.
+        var sequence: Int64
+        /// Whether there are neither dependencies nor holds, as far as read.
+        var haveNoTies: Bool
+        /// Whether no operation is about an object, as far as read.
+        var haveNoItems: Bool
+        /// Whether no operation waits for a place in its lane, as far as read.
+        var isNoneAwaited: Bool
+        /// Whether no operation is suspected of having ended its process, as far as read.
+        var isNoneSuspected: Bool
+        /// Whether no pipeline records transitions, as far as read.
+        var areTransitionsUnrecorded: Bool
+    }
+
+    /// Adopts the facts that the previous transaction has read. Returns whether they still hold.
+    func adopt(_ cachedFacts: CachedFacts?) throws -> Bool {
+        guard let cachedFacts, try transaction.isUnchanged(since: cachedFacts.sequence, Self.cachedFactModels) else {
+            return false
+        }
+        if cachedFacts.haveNoTies { sideResults.haveTies = false }
+        if cachedFacts.haveNoItems { sideResults.haveItems = false }
+        if cachedFacts.isNoneAwaited { sideResults.areAwaited = false }
+        if cachedFacts.isNoneSuspected { sideResults.areSuspected = false }
+        if cachedFacts.areTransitionsUnrecorded { sideResults.areTransitionsRecorded = false }
+        return true
+    }
+
+    /// The models that the cached facts depend on. Operations are not among them, because a new operation does not wait for
+    /// a place and has never run.
+    private static let cachedFactModels: [any Model.Type] = [
+        OperationDependency.self, OperationHold.self, OperationItem.self, PipelineRecord.self, PeriodicOperation.self,
+    ]
+
+    /// The facts that this transaction has read.
+    var cachedFacts: CachedFacts {
+        CachedFacts(
+            sequence: transaction.isEmpty ? transaction.number - 1 : transaction.number,
+            haveNoTies: sideResults.haveTies == false,
+            haveNoItems: sideResults.haveItems == false,
+            isNoneAwaited: sideResults.areAwaited == false,
+            isNoneSuspected: sideResults.areSuspected == false,
+            areTransitionsUnrecorded: sideResults.areTransitionsRecorded == false
+        )
+    }
+
+    /// Stores the outcome of an attempt, unless the attempt has lost the operation.
+    func end(
+        _ operation: ClaimedOperation,
+        _ outcome: Result<Outcome, any Error>,
+        _ options: PipelineOptions,
+        isSatisfied: Bool = false
+    ) throws -> Report {
+        if outcome.isDone, try !complete([operation]).isEmpty { return .finished(.completed) }
+        let claim = operation.claim
+        var holder: (pipeline: PipelineName, lane: String, attempts: Int, request: OperationRequest?, crashes: Int)?
+        try transaction.rows(
+            QueueSQL.selectHolder,
+            [.integer(claim.operation), .integer(claim.worker), .integer(claim.epoch)]
+        ) { row in
+            holder = (
+                PipelineName(try row.read(String.self, at: 0)), try row.read(String.self, at: 1),
+                try row.read(Int.self, at: 2),
+                try row.request(at: 3),
+                try row.read(Int.self, at: 4)
+            )
+        }
+        guard let holder else { return .lost }
+        // The operation may have been moved while it ran.
+        var operation = operation
+        (operation.pipeline, operation.lane) = (holder.pipeline, holder.lane)
+        if outcome.isCrash {
+            // The cause of this crash is known, so it counts as alone.
+            try reclaim(claim.operation, after: holder.crashes, isAlone: true)
+            return .lost
+        }
+        // A request may have been made meanwhile.
+        switch holder.request {
+        case .retry?:
+            try retry(claim.operation)
+            try startNextAfterAttempt(operation)
+            return .retrying(at: now, message: "on request")
+        // An outcome of done takes precedence over these requests.
+        case .skip? where !outcome.isDone, .complete? where !outcome.isDone:
+            let result: OperationResult = holder.request == .skip ? .skipped : .completed
+            try finish(claim.operation, result, in: holder.pipeline, holder.lane)
+            return .finished(result)
+        default: break
+        }
+        switch outcome {
+        case .success(let outcome): return try end(operation, outcome.kind, holder.attempts, options, isSatisfied)
+        case .failure(let error): return try fail(operation, error, holder.attempts, options)
+        }
+    }
+
+    private func end(
+        _ operation: ClaimedOperation,
+        _ outcome: Outcome.Kind,
+        _ attempts: Int,
+        _ options: PipelineOptions,
+        _ isSatisfied: Bool
+    ) throws -> Report {
+        let number = operation.claim.operation
+        switch outcome {
+        case .done, .doneCommitting:
+            try finish(number, .completed, in: operation.pipeline, operation.lane)
+            return .finished(.completed)
+        case .skip:
+            try finish(number, .skipped, in: operation.pipeline, operation.lane)
+            return .finished(.skipped)
+        case .retry(let pause):
+            if let limit = options.retry.maxAttempts, attempts >= limit {
+                return try failForGood(
+                    operation,
+                    "It was to be tried again, and has had all of its attempts.",
+                    attempts,
+                    options
+                )
+            }
+            return try retry(operation, after: pause.seconds, "on request of the handler")
+        case .snooze(let pause, let reason):
+            let until = now.later(by: max(pause.seconds, Self.leastPause))
+            if let reason { try recordFailure(reason, attempts, of: number) }
+            try startPause(of: number, until: until)
+            try requeue(operation, .held, withoutAttempts: 1)
+            return .retrying(at: until, message: reason ?? "on request of the handler")
+        case .wait(let constraint) where constraint.rawValue.utf8.count > HandlerText.limit:
+            let error = PipelineError(
+                .invalidArgument,
+                "The handler waits for a constraint whose name has \(constraint.rawValue.utf8.count) bytes. "
+                    + "Give it one of \(HandlerText.limit) at most."
+            )
+            return try fail(operation, error, attempts, options)
+        case .wait(let constraint) where isSatisfied:
+            // The constraint has been satisfied meanwhile, or the handler has other information. The pause keeps the
+            // handler from being started again at once.
+            try startPause(of: number, until: now.addingTimeInterval(Self.doubtPause))
+            try requeue(operation, .held, withoutAttempts: 1)
+            return .waiting(constraint)
+        case .wait(let constraint):
+            try requeue(operation, .held, withoutAttempts: 1, constraint)
+            return .waiting(constraint)
+        case .fail(let reason):
+            return try failForGood(operation, reason, attempts, options)
+        }
+    }
+
+    private func fail(
+        _ operation: ClaimedOperation,
+        _ error: any Error,
+        _ attempts: Int,
+        _ options: PipelineOptions
+    ) throws -> Report {
+        if error is CancellationError {
+            // The operation is returned to the queue without a failed attempt.
+            try requeue(operation, .pending, withoutAttempts: 1)
+            return .retrying(at: now, message: "cancelled")
+        }
+        let message = HandlerText.kept("\(error)")
+        if error is UnreadableOperation || options.retry.maxAttempts.map({ attempts >= $0 }) ?? false {
+            return try failForGood(operation, message, attempts, options)
+        }
+        try recordFailure(message, attempts, of: operation.claim.operation)
+        let pause = options.retry.pause(after: attempts, .random(in: 0...1))
+        return try retry(operation, after: pause, message)
+    }
+
+    private func retry(_ operation: ClaimedOperation, after pause: Double, _ message: String) throws -> Report {
+        // The least pause keeps a handler that asks for no pause from spinning.
+        let until = now.later(by: max(pause, Self.leastPause))
+        try startPause(of: operation.claim.operation, until: until)
+        try requeue(operation, .held, withoutAttempts: 0)
+        return .retrying(at: until, message: message)
+    }
+
+    private static let leastPause = 0.01
+    private static let doubtPause = 1.0
+
+    private func failForGood(
+        _ operation: ClaimedOperation,
+        _ message: String,
+        _ attempts: Int,
+        _ options: PipelineOptions
+    ) throws -> Report {
+        let number = operation.claim.operation
+        try recordFailure(message, attempts, of: number)
+        let isDiscarded = options.onFailure == .discard
+        try finishFailure(of: number, isDiscarded: isDiscarded, in: operation.pipeline, operation.lane)
+        return isDiscarded ? .finished(.discarded) : .failed(message)
+    }
+
+    /// Makes an operation fail permanently that does not run.
+    func fail(_ number: Int64, _ message: String) throws {
+        guard let state = try state(of: number), state.status != .failed, state.status != .active else {
+            return
+        }
+        let message = HandlerText.kept(message)
+        try recordFailure(message, state.attempts, of: number)
+        let isDiscarded = try rules(state.pipeline).onFailure == .discard
+        try finishFailure(of: number, isDiscarded: isDiscarded, in: state.pipeline, state.lane)
+        sideResults.reports.append((number, state.pipeline, isDiscarded ? .finished(.discarded) : .failed(message)))
+    }
+
+    /// Keeps a failed operation in place, or discards it, and then fails or releases its dependants by their policies.
+    private func finishFailure(of number: Int64, isDiscarded: Bool, in pipeline: PipelineName, _ lane: String) throws {
+        var toFail: [Int64] = []
+        var toRun: [Int64] = []
+        try transaction.rows(QueueSQL.selectDependantsOfFailed, [.integer(number)]) { row in
+            let dependant = try row.read(Int64.self, at: 0)
+            if try row.read(DependencyPolicy.self, at: 1) == .fail {
+                toFail.append(dependant)
+            } else {
+                toRun.append(dependant)
+            }
+        }
+        // This is done before the discard, which would release these dependants.
+        sideResults.toFail += toFail.map { ($0, number) }
+        if isDiscarded {
+            try finish(number, .discarded, in: pipeline, lane)
+        } else {
+            try moveToStatus(number, .failed, withoutAttempts: 0)
+            try startNextInLane(lane, of: pipeline)
+            for dependant in toRun { try reevaluate(dependant) }
+        }
+        try failDependants()
+    }
+
+    /// Fails the dependants of failed operations, the dependants of these, and so on.
+    private func failDependants() throws {
+        // A loop instead of recursion: a chain of thousands of operations must not exhaust the call stack.
+        guard !sideResults.isFailing else { return }
+        sideResults.isFailing = true
+        defer { sideResults.isFailing = false }
+        while let (number, prerequisite) = sideResults.toFail.popLast() { try fail(number, Self.reason(prerequisite)) }
+    }
+
+    static func reason(_ prerequisite: Int64) -> String {
+        "Operation \(prerequisite), which it depends on, has failed."
+    }
+
+    /// Stores why an attempt has failed.
+    private func recordFailure(_ message: String, _ attempt: Int, of number: Int64) throws {
+        var failures = AttemptFailures()
+        try transaction.rows(QueueSQL.selectFailures, [.integer(number)]) { row in
+            failures = (try? row.read(AttemptFailures.self, at: 0)) ?? failures
+        }
+        failures.append(AttemptFailure(attempt: attempt, time: now.timeIntervalSinceReferenceDate, message: message))
+        try transaction.run(
+            QueueSQL.setFailures,
+            [try failures.storedValue, .integer(transaction.number), .integer(number)]
+        )
+        try transaction.report(updated: number, ["failures"], of: QueuedOperation.self)
+    }
+
+    /// Returns an operation to its queue.
+    private func requeue(
+        _ operation: ClaimedOperation,
+        _ status: OperationStatus,
+        withoutAttempts attempts: Int,
+        _ constraint: Constraint? = nil
+    ) throws {
+        try moveToStatus(operation.claim.operation, status, withoutAttempts: attempts, constraint)
+        try startNextAfterAttempt(operation)
+    }
+
+    /// Starts an operation that now comes before this one, if the attempt has kept it waiting.
+    private func startNextAfterAttempt(_ operation: ClaimedOperation) throws {
+        // In `commits`, the operation stays in the group of its commit.
+        guard try rules(operation.pipeline).ordering != .commits else { return }
+        try startNextInLane(operation.lane, of: operation.pipeline)
+    }
+
+    private func moveToStatus(
+        _ number: Int64,
+        _ status: OperationStatus,
+        withoutAttempts attempts: Int,
+        _ constraint: Constraint? = nil
+    ) throws {
+        try transaction.run(
+            QueueSQL.requeue,
+            [
+                .integer(Int64(status.rawValue)), .integer(Int64(attempts)),
+                constraint.map { .text($0.rawValue) } ?? .null, .integer(transaction.number), .integer(number),
+            ]
+        )
+        try reportStatusChange(of: number, QueueSQL.requeueColumns)
+    }
+}
+
+extension Result<Outcome, any Error> {
+    /// Whether the attempt ended as if the process had died.
+    var isCrash: Bool { if case .failure(let error) = self { error is AttemptCrash } else { false } }
+
+    /// Whether the handler has returned an outcome of done.
+    var isDone: Bool {
+        switch self {
+        case .success(let outcome):
+            switch outcome.kind {
+            case .done, .doneCommitting: true
+            default: false
+            }
+        case .failure: false
+        }
+    }
+}

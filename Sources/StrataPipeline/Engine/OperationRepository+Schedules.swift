@@ -1,0 +1,145 @@
+import Foundation
+import Strata
+
+extension OperationRepository {
+    /// The next date at which a hold ends or a schedule is due; nil if nothing is due later.
+    ///
+    /// - Parameter date: schedules that were due up to this date do not count, because they have been handled.
+    func nextDue(after date: Date = .distantPast) throws -> Date? {
+        var next: Date?
+        try transaction.rows(QueueSQL.selectNextDue, [Self.value(date)]) { next = try $0.read(Date?.self, at: 0) }
+        return next
+    }
+
+    /// Computes the next due date of new and changed schedules.
+    func plan() throws {
+        var changed: [(id: Int64, schedule: String, isPaused: Bool)] = []
+        try transaction.rows(QueueSQL.selectUnplanned, []) { row in
+            changed.append(
+                (try row.read(Int64.self, at: 0), try row.read(String.self, at: 1), try row.read(Bool.self, at: 2))
+            )
+        }
+        for (id, text, isPaused) in changed {
+            let schedule = Schedule(rawValue: text)
+            // If this machine does not know the time zone, other processes plan the schedule.
+            guard isPaused || schedule?.isKnown == true else { continue }
+            try plan(id, isPaused ? "" : text, isPaused ? nil : schedule?.next(after: now))
+        }
+    }
+
+    /// Plans schedules again whose due date is later than possible, because the clock was set back.
+    func planAfterClockChange() throws {
+        var planned: [(id: Int64, schedule: String, next: Date, last: Date?)] = []
+        try transaction.rows(QueueSQL.selectPlanned, [Self.value(now)]) { row in
+            planned.append(
+                (
+                    try row.read(Int64.self, at: 0), try row.read(String.self, at: 1), try row.read(Date.self, at: 2),
+                    try row.read(Date?.self, at: 3)
+                )
+            )
+        }
+        for (id, text, next, last) in planned {
+            // A small difference is not a clock change: the clocks of two machines differ a little, and a pass may have
+            // waited for the store.
+            let start = last.map { $0 > now.addingTimeInterval(Self.clockTolerance) ? now : max($0, now) } ?? now
+            guard let earliest = Schedule(rawValue: text)?.next(after: start),
+                next > earliest.addingTimeInterval(Self.clockTolerance)
+            else { continue }
+            try plan(id, text, earliest)
+        }
+    }
+
+    private func plan(_ id: Int64, _ text: String, _ next: Date?) throws {
+        try transaction.run(
+            QueueSQL.plan,
+            [.text(text), Self.value(next), .integer(transaction.number), .integer(id)]
+        )
+        try transaction.report(updated: id, ["planned", "nextAt"], of: PeriodicOperation.self)
+    }
+
+    private struct Due {
+        let id: Int64
+        let name: String
+        let pipeline: String
+        let lane: String
+        let priority: Int64
+        let type: String
+        let payload: Data
+        let payloadVersion: Int64
+        let schedule: String
+        let overlap: OverlapPolicy
+        let at: Date
+
+        init(_ row: RowReader) throws {
+            id = try row.read(Int64.self, at: 0)
+            name = try row.read(String.self, at: 1)
+            pipeline = try row.read(String.self, at: 2)
+            lane = try row.read(String.self, at: 3)
+            priority = try row.read(Int64.self, at: 4)
+            type = try row.read(String.self, at: 5)
+            payload = try row.read(Data.self, at: 6)
+            payloadVersion = try row.read(Int64.self, at: 7)
+            schedule = try row.read(String.self, at: 8)
+            overlap = try row.read(OverlapPolicy.self, at: 9)
+            at = try row.read(Date.self, at: 10)
+        }
+    }
+
+    /// Queues the due operations of schedules, each once, however often it was due.
+    func runDueSchedules() throws {
+        var after = Int64.min
+        var count: Int
+        repeat {
+            var all: [Due] = []
+            (count, after) = try readDueSchedules(after: after, &all)
+            for due in all {
+                // If this machine does not know the time zone, other processes queue the operation.
+                guard let schedule = Schedule(rawValue: due.schedule), schedule.isKnown else { continue }
+                try queue(due)
+                let next = schedule.next(after: now, previous: due.at)
+                try transaction.run(
+                    QueueSQL.advance,
+                    [Self.value(due.at), Self.value(next), .integer(transaction.number), .integer(due.id)]
+                )
+                try transaction.report(updated: due.id, ["lastAt", "nextAt"], of: PeriodicOperation.self)
+            }
+        } while count >= 1000
+    }
+
+    /// Reads more due schedules. A schedule that cannot be read, such as one of a later program version, is left to
+    /// other processes.
+    ///
+    /// - Returns: the number of rows read, and the id of the last one.
+    private func readDueSchedules(after id: Int64, _ all: inout [Due]) throws -> (count: Int, last: Int64) {
+        var (count, last) = (0, id)
+        try transaction.rows(QueueSQL.selectDueSchedules, [Self.value(now), .integer(id)]) { row in
+            (count, last) = (count + 1, try row.read(Int64.self, at: 0))
+            do { all.append(try Due(row)) } catch let error as StrataError where error.code == .undecodable {}
+        }
+        return (count, last)
+    }
+
+    private func queue(_ due: Due) throws {
+        if due.overlap == .skip,
+            try transaction.integer(QueueSQL.selectScheduled, [.text(due.name), .text(due.pipeline)]) != nil
+        {
+            return
+        }
+        let number = try transaction.newID()
+        try transaction.run(
+            QueueSQL.insertOperation,
+            [
+                .integer(number), .text(due.pipeline), .text(due.lane), .integer(due.priority), .text(due.type),
+                .blob(due.payload), .integer(due.payloadVersion), .text(due.name), Self.value(now),
+                .integer(transaction.number),
+                try AttemptFailures().storedValue,
+            ]
+        )
+        try transaction.report(inserted: number, of: QueuedOperation.self)
+        try recordTransition(of: number)
+    }
+
+    private static func value(_ date: Date?) -> StoredValue {
+        date.map { .real($0.timeIntervalSinceReferenceDate) } ?? .null
+    }
+}

@@ -1,0 +1,133 @@
+public import Foundation
+public import Strata
+
+/// The reason why an operation does not run.
+public enum WaitReason: Hashable, Sendable {
+    /// A prerequisite of the operation is still queued.
+    case dependency(ObjectID<QueuedOperation>)
+    /// Another operation of its lane comes first.
+    case lane(ObjectID<QueuedOperation>)
+    /// The lane runs as many operations as its limit allows.
+    case fullLane(limit: Int)
+    /// A hold lasts until a date.
+    case hold(String, until: Date)
+    /// The operation waits for a constraint, or for a person.
+    case constraint(Constraint)
+    /// The operation has failed permanently.
+    case failed(String)
+}
+
+extension WaitReason {
+    /// Whether both are the same reason. Names and messages are compared by the bytes of their UTF-8.
+    public static func == (left: WaitReason, right: WaitReason) -> Bool {
+        switch (left, right) {
+        case (.dependency(let left), .dependency(let right)), (.lane(let left), .lane(let right)): left == right
+        case (.fullLane(let left), .fullLane(let right)): left == right
+        case (.hold(let left, let date), .hold(let right, let other)): left.hasSameBytes(as: right) && date == other
+        case (.constraint(let left), .constraint(let right)): left == right
+        case (.failed(let left), .failed(let right)): left.hasSameBytes(as: right)
+        default: false
+        }
+    }
+
+    /// As `==`.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .dependency(let id), .lane(let id): hasher.combine(id)
+        case .fullLane(let limit): hasher.combine(limit)
+        case .hold(let name, let date):
+            name.hashBytes(into: &hasher)
+            hasher.combine(date)
+        case .constraint(let constraint): hasher.combine(constraint)
+        case .failed(let message): message.hashBytes(into: &hasher)
+        }
+    }
+}
+
+extension WaitReason: CustomStringConvertible {
+    /// The reason in words on one line, for logs and screens. Do not parse the text.
+    public var description: String { words.onOneLine }
+
+    private var words: String {
+        switch self {
+        case .dependency(let id): "depends on \(id)"
+        case .lane(let id): "comes behind \(id) in its lane"
+        case .fullLane(let limit): "waits for a place in its lane, of which \(limit) may run at once"
+        case .hold(let name, let date): "held by '\(name)' until \(date.inWords)"
+        case .constraint(let constraint): "waits for '\(constraint.rawValue)'"
+        case .failed(let message): "has failed: \(message)"
+        }
+    }
+}
+
+extension QueuedOperation {
+    /// The reasons why this operation does not run, as its context sees them.
+    ///
+    /// The list is empty if the operation runs, or if only conditions outside the store keep it from running. Such an
+    /// operation runs as soon as its pipeline, or the one broker of its queue, is open and not suspended, has a free
+    /// slot and an open gate, and its rate limit allows a start.
+    ///
+    /// - Throws: ``PipelineError`` with `invalidArgument` if the operation does not belong to a context; the store's
+    ///   errors.
+    /// - Complexity: O(its dependencies and holds), and a lookup of the first operation of its lane. If the lane has a
+    ///   limit, also a scan of the pipeline's running operations.
+    public func waitReasons() throws -> [WaitReason] {
+        guard let context = owningContext else { throw PipelineError.withoutContext }
+        switch status {
+        case .active: return []
+        case .failed: return [.failed(failures.list.last?.message ?? "")]
+        case .pending, .waiting, .held: break
+        }
+        var waitReasons: [WaitReason] = []
+        if let constraint { waitReasons.append(.constraint(Constraint(rawValue: constraint))) }
+        let number = id.rawValue
+        for hold in try context.fetch(OperationHold.where { $0.operation == number }.sorted { $0.until }) {
+            waitReasons.append(.hold(hold.name, until: hold.until))
+        }
+        for dependency in try context.fetch(.of(dependant: number)) {
+            guard let other = try context.find(id.sibling(dependency.prerequisite)) else { continue }
+            if other.status == .failed, dependency.whenFailed == .run { continue }
+            waitReasons.append(.dependency(other.id))
+        }
+        let record = try context.record(of: pipeline)
+        if let limit = record?.laneLimit {
+            let name = pipeline
+            // This uses the index of running operations, of which there are few, and not the index of the lane.
+            let active = QueuedOperation.where { $0.status == .active && $0.pipeline == name }
+            let lanes = try context.column(active, \.lane)
+            if lanes.count(where: { $0.hasSameBytes(as: lane) }) >= limit {
+                waitReasons.append(.fullLane(limit: limit))
+            }
+        }
+        if let record, record.ordering.isSerial,
+            let first = try context.first(of: lane, in: record), first.id != id
+        {
+            // In `commits`, operations of the same commit run concurrently, so they do not block each other.
+            let isBeside =
+                record.ordering == .commits && first.positionCommit == positionCommit && first.sortKey == sortKey
+            if !isBeside { waitReasons.append(.lane(first.id)) }
+        }
+        return waitReasons
+    }
+}
+
+extension ObjectContext {
+    /// The last declaration of a pipeline; nil if it was never declared.
+    func record(of name: PipelineName) throws -> PipelineRecord? {
+        try first(PipelineRecord.where { $0.name == name })
+    }
+
+    /// The operation whose turn it is in a lane; nil if the lane is empty.
+    func first(of lane: String, in record: PipelineRecord) throws -> QueuedOperation? {
+        let name = record.name
+        var all = QueuedOperation.where { $0.pipeline == name && $0.lane == lane }
+        if record.ordering != .commits, let active = try first(all.where { $0.status == .active }) { return active }
+        if record.whenFailed != .blockLane { all = all.where { $0.status != .failed } }
+        let ordered =
+            record.ordering == .lifo
+            ? all.sorted { [$0.sortKey.descending, $0.commit.descending, $0.id.descending] }
+            : all.sorted { [$0.sortKey.ascending, $0.commit.ascending, $0.id.ascending] }
+        // Operations that are not committed yet come after committed ones.
+        return try first(ordered.where { $0.commit > 0 }) ?? first(ordered)
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Synchronization
+
+/// A process of a helper program. Tests read its output, and end it by its id.
+public final class HelperProcess: Sendable {
+    /// The lines that the process writes. The stream ends with the process.
+    public let lines: AsyncStream<String>
+    private let process: Mutex<Process>
+    private let ended: AsyncStream<Void>
+
+    private static let folder: URL = {
+        // The tests and the helper are built into one folder.
+        let own =
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+        let place = URL(fileURLWithPath: own).deletingLastPathComponent()
+        let named = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
+        return named.map { URL(fileURLWithPath: $0).deletingLastPathComponent() } ?? place
+    }()
+
+    /// Starts a process of `strata-crash` with these arguments.
+    public convenience init(_ arguments: String...) throws { try self.init(helper: "strata-crash", arguments) }
+
+    /// Starts the process with these arguments.
+    ///
+    /// - Parameter helper: the name of the program.
+    public init(helper: String, _ arguments: [String]) throws {
+        let process = Process()
+        process.executableURL = Self.folder.appendingPathComponent(helper)
+        process.arguments = arguments
+        // For each thread, the allocator of glibc keeps much of the freed memory. With one arena, the process's memory
+        // is close to the memory in use.
+        process.environment = ProcessInfo.processInfo.environment.merging(["MALLOC_ARENA_MAX": "1"]) { own, _ in own }
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardInput = FileHandle.nullDevice
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        process.terminationHandler = { _ in end.finish() }
+        let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+        try process.run()
+        let handle = pipe.fileHandleForReading
+        // A thread reads until the pipe ends. This is simpler than a handler, and loses nothing when the process dies.
+        Thread.detachNewThread {
+            var rest = Data()
+            while true {
+                // This call returns the available bytes; `read(upToCount:)` would wait for all requested bytes.
+                let data = handle.availableData
+                if data.isEmpty { break }
+                rest += data
+                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                    continuation.yield(String(decoding: rest[rest.startIndex..<end], as: UTF8.self))
+                    rest = Data(rest[(end + 1)...])
+                }
+            }
+            // An incomplete last line does not acknowledge anything.
+            try? handle.close()
+            continuation.finish()
+        }
+        self.lines = lines
+        self.ended = ended
+        self.process = Mutex(process)
+    }
+
+    /// The process id.
+    public var id: Int32 { process.withLock { $0.processIdentifier } }
+
+    deinit { kill() }
+
+    /// Ends the process at once with SIGKILL.
+    public func kill() {
+        process.withLock { process in
+            if process.isRunning { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
+        }
+    }
+
+    /// Asks the process to end.
+    public func terminate() { process.withLock { $0.terminate() } }
+
+    /// Waits for the end of the process.
+    public func wait() async { for await _ in ended {} }
+
+    /// Waits for the end of the process, and returns the lines that were not read yet.
+    public func end() async -> [String] {
+        await wait()
+        var rest: [String] = []
+        for await line in lines { rest.append(line) }
+        return rest
+    }
+
+    /// The next line.
+    public func next() async throws -> String {
+        for await line in lines { return line }
+        throw ChildError()
+    }
+
+    struct ChildError: Error {}
+}

@@ -1,0 +1,472 @@
+import Foundation
+import Strata
+import StrataPipeline
+import Synchronization
+import Testing
+
+@testable import StrataCloud
+
+/// The rules of superseded uploads and of conflicts, with the strict remote.
+@Suite struct PushTests {
+    private func puts(_ harness: CloudHarness) -> [String] {
+        harness.remote.requests.filter { $0.verb == "PUT" }.map(\.key)
+    }
+
+    @Test("Waiting uploads of one node are sent as one upload") func m1() async throws {
+        let harness = try await CloudHarness()
+        try await harness.commit { _ = try $0.createNode(at: "/n") }
+        for _ in 0..<2 { try await harness.commit { _ = try $0.upload($0.node(at: "/n")) } }
+        try await harness.drain()
+        #expect(puts(harness) == ["home/n"])
+        let results = try await harness.read { cloud in
+            try cloud.context.fetch(FinishedOperation.all.sorted { $0.commit }).map(\.result)
+        }
+        #expect(results == [.completed, .skipped, .skipped])
+        #expect(harness.handler.state.withLock { $0.uploaded } == ["data of /n"])
+    }
+
+    @Test("Without coalescing, each upload of a node expects the version that the one before has written") func m2()
+        async throws
+    {
+        let harness = try await CloudHarness()
+        try await harness.commit { _ = try $0.createNode(at: "/n") }
+        try await harness.drain()
+        for _ in 0..<3 { try await harness.commit { _ = try $0.upload($0.node(at: "/n"), coalescesUploads: false) } }
+        try await harness.drain()
+        #expect(puts(harness) == ["home/n", "home/n", "home/n", "home/n"])
+        #expect(harness.remote.refusals == [])
+        #expect(try await harness.read { try $0.context.count(CloudConflict.all) } == 0)
+    }
+
+    @Test("A node that changes while its upload runs is sent again, without a conflict") func m3() async throws {
+        let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
+        let gate = Gate()
+        let harness = try await CloudHarness(GatedRemote.strict(begin: hasBegun, gate))
+        try await harness.commit { cloud in
+            let node = try cloud.createNode(at: "/n")
+            harness.handler.set("first", of: node.id)
+        }
+        harness.account.uploads.resume()
+        for await _ in begun { break }
+        try await harness.commit { cloud in
+            let node = try cloud.node(at: "/n")
+            harness.handler.set("second", of: node.id)
+            try cloud.upload(node)
+        }
+        gate.open()
+        try await harness.drain()
+        #expect(puts(harness) == ["home/n", "home/n"])
+        #expect(harness.remote.tree["home/n"] == "second")
+        #expect(harness.remote.refusals == [])
+    }
+
+    @Test("Waiting records of one node are sent as one request") func m4() async throws {
+        let harness = try await CloudHarness(StrictRemote(RemoteCapabilities(keepsRecords: true, isLocal: true)))
+        try await harness.commit { _ = try $0.createNode(at: "/n", sections: []) }
+        for name in ["bob", "carol"] {
+            try await harness.commit { try $0.setShares(ShareList([name: .init()]), of: $0.node(at: "/n")) }
+        }
+        try await harness.drain()
+        #expect(puts(harness) == ["home/n%record"])
+        #expect(harness.remote.tree["home/n%record"]?.contains("carol") ?? false)
+    }
+
+    @Test("A delete skips the waiting uploads of the nodes below it") func m5m7() async throws {
+        let harness = try await CloudHarness()
+        try await harness.commit { _ = try $0.createNode(at: "/f/g/kept") }
+        try await harness.drain()
+        try await harness.commit { cloud in
+            for name in ["1", "2", "g/3"] { try cloud.createNode(at: TreePath(parsing: "/f/\(name)")) }
+            try cloud.upload(cloud.node(at: "/f/g/kept"))
+        }
+        let before = puts(harness)
+        try await harness.commit { try $0.delete($0.node(at: "/f")) }
+        #expect(try await harness.read { try $0.context.count(FinishedOperation.where { $0.result == .skipped }) } == 4)
+        try await harness.drain()
+        #expect(puts(harness) == before)
+        #expect(harness.remote.tree == ["home/": ""])
+        #expect(try await harness.read { try $0.context.count(RemoteNode.all) } == 4)
+        #expect(try await harness.read { try $0.context.count(ResourceAccess.all) } == 0)
+    }
+
+    @Test("A delete of a node cancels the running upload of the node, and runs after it") func m6() async throws {
+        let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
+        let gate = Gate()
+        let harness = try await CloudHarness(GatedRemote.strict(begin: hasBegun, gate))
+        try await harness.commit { _ = try $0.createNode(at: "/n") }
+        harness.account.uploads.resume()
+        for await _ in begun { break }
+        try await harness.commit { try $0.delete($0.node(at: "/n")) }
+        gate.open()
+        try await harness.drain()
+        #expect(harness.remote.tree == ["home/": ""])
+        #expect(try await harness.read { try $0.context.count(QueuedOperation.all) } == 0)
+    }
+
+    @Test(
+        "An upload never overwrites a version by another machine, and the application resolves the conflict",
+        arguments: [ConflictResolution.merged, .mine, .theirs, .both]
+    )
+    func m8(
+        _ resolution: ConflictResolution
+    ) async throws {
+        let harness = try await CloudHarness()
+        try await harness.commit { cloud in
+            try cloud.createNode(at: "/n.txt")
+            try cloud.createNode(at: "/other")
+        }
+        try await harness.drain()
+        harness.remote.write("home/n.txt", "theirs")
+        try await harness.commit { cloud in
+            let node = try cloud.node(at: "/n.txt")
+            harness.handler.set("ours", of: node.id)
+            try cloud.upload(node)
+            try cloud.upload(cloud.node(at: "/other"))
+        }
+        try await harness.drain()
+        #expect(harness.remote.tree["home/n.txt"] == "theirs")
+        #expect(puts(harness).filter { $0 == "home/other" }.count == 2)
+        try await harness.commit { cloud in
+            let conflict = try #require(cloud.conflicts().first)
+            #expect(conflict.node?.path == "/n.txt")
+            let held = try cloud.operations(for: #require(conflict.node))
+            #expect(held.map(\.status) == [.held])
+            #expect(held.map(\.constraint) == ["conflict"])
+            try cloud.resolve(conflict, resolution)
+        }
+        try await harness.drain()
+        #expect(try await harness.read { try $0.conflicts().count } == 0)
+        #expect(try await harness.read { try $0.context.count(QueuedOperation.all) } == 0)
+        let isMarked = try await harness.read { try $0.isMarkedForDownload($0.node(at: "/n.txt"), .data) }
+        switch resolution {
+        case .merged, .mine:
+            #expect(harness.remote.tree["home/n.txt"] == "ours")
+            #expect(!isMarked)
+        case .theirs:
+            #expect(harness.remote.tree["home/n.txt"] == "theirs")
+            #expect(isMarked)
+        case .both:
+            #expect(harness.remote.tree["home/n.txt"] == "theirs")
+            #expect(harness.remote.tree["home/n 2.txt"] == "content of /n 2.txt")
+            #expect(isMarked)
+        }
+    }
+
+    @Test("A refused resolution changes nothing")
+    func refusedResolution() async throws {
+        let harness = try await CloudHarness()
+        try await harness.commit { _ = try $0.createNode(at: "/n") }
+        try await harness.drain()
+        harness.remote.write("home/n", "theirs")
+        try await harness.commit { cloud in
+            let node = try cloud.node(at: "/n")
+            harness.handler.set("ours", of: node.id)
+            try cloud.upload(node)
+        }
+        try await harness.drain()
+        try await harness.commit { cloud in
+            let conflict = try #require(cloud.conflicts().first)
+            let error = #expect(throws: CloudError.self) { try cloud.resolve(conflict, .both, name: "") }
+            #expect(error?.code == .invalidName)
+        }
+        try await harness.commit { cloud in
+            let conflict = try #require(cloud.conflicts().first)
+            #expect(try cloud.operations(for: #require(conflict.node)).map(\.status) == [.held])
+            try cloud.resolve(conflict, .mine)
+        }
+        try await harness.drain()
+        #expect(harness.remote.tree == ["home/": "", "home/n": "ours"])
+    }
+
+    @Test(
+        "A file that a server has stored incompletely is uploaded again, and is no new file",
+        arguments: [true, false]
+    )
+    func truncatedByServer(isNew: Bool) async throws
+    {
+        let cuts = Mutex(isNew ? 1 : 0)
+        let harness = try await CloudHarness(
+            StrictRemote { request, _ in
+                request.verb == "WRITE" && cuts.takeOne() ? .cut(4) : nil
+            },
+            options: CloudOptions(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)))
+        )
+        try await harness.commit { _ = try $0.createNode(at: "/n") }
+        try await harness.drain()
+        if !isNew {
+            cuts.withLock { $0 = 1 }
+            try await harness.commit { cloud in
+                let node = try cloud.node(at: "/n")
+                harness.handler.set("written anew", of: node.id)
+                try cloud.upload(node)
+            }
+            try await harness.drain()
+        }
+        #expect(harness.remote.tree == ["home/": "", "home/n": isNew ? "content of /n" : "written anew"])
+        #expect(try await harness.read { try $0.conflicts().count } == 0)
+    }
+
+    @Test("A file from another machine is moved although the answer is lost", arguments: [nil, "theirs"] as [String?])
+    func lostMoveAnswer(written: String?) async throws {
+        let remote = Mutex<StrictRemote?>(nil)
+        let isFirst = Mutex(1)
+        let abilities = RemoteCapabilities(hasFolders: false, copies: true, moves: false, isLocal: true)
+        let strict = StrictRemote(abilities) { request, _ in
+            guard request.description == "DELETE home/a",
+                isFirst.takeOne()
+            else {
+                return nil
+            }
+            // The other machine writes another version instead.
+            if let written {
+                remote.withLock { $0 }?.write("home/a", written)
+                return nil
+            }
+            return .answerLost
+        }
+        remote.withLock { $0 = strict }
+        strict.folder("home")
+        strict.write("home/a", "0123456789")
+        let harness = try await CloudHarness(
+            strict,
+            options: CloudOptions(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)))
+        )
+        try await harness.account.pull()
+        try await harness.commit { try $0.move($0.node(at: "/a"), to: "/b") }
+        try await harness.drain()
+        #expect(strict.tree == ["home/": "", "home/b": written ?? "0123456789"])
+        try await harness.account.pull()
+        let node = try await harness.read { try $0.node(at: "/b").id }
+        let file = try await harness.account.downloads.fetch(node)
+        #expect(try String(contentsOf: file.file, encoding: .utf8) == written ?? "0123456789")
+        file.release()
+        #expect(try await harness.numbers().keys.filter { $0.hasPrefix("home/") } == ["home/b"])
+        await harness.account.close()
+        remote.withLock { $0 = nil }
+    }
+
+    @Test(
+        "Files that others write in a folder during its file-by-file move are moved too",
+        arguments: ["COPY home/b/x", "DELETE home/a/x"]
+    )
+    func editDuringFolderMove(moment: String) async throws
+    {
+        let remote = Mutex<StrictRemote?>(nil)
+        let times = Mutex(2)
+        let abilities = RemoteCapabilities(hasFolders: false, copies: true, moves: false, isLocal: true)
+        let strict = StrictRemote(abilities) { request, _ in
+            guard request.description == moment,
+                times.takeOne()
+            else { return nil }
+            remote.withLock { $0 }?.write("home/a/x", "later \(times.withLock { $0 })")
+            return nil
+        }
+        remote.withLock { $0 = strict }
+        let harness = try await CloudHarness(strict)
+        try await harness.commit { cloud in
+            for name in ["x", "y", "z"] { try cloud.createNode(at: TreePath(["a", name])) }
+        }
+        try await harness.drain()
+        try await harness.commit { try $0.move($0.node(at: "/a"), to: "/b") }
+        try await harness.drain()
+        #expect(harness.remote.tree.keys.sorted() == ["home/", "home/b/", "home/b/x", "home/b/y", "home/b/z"])
+        #expect(harness.remote.tree["home/b/x"] == "later 0")
+        #expect(try await harness.read { try $0.find("/b/z") != nil })
+        remote.withLock { $0 = nil }
+    }
+
+    @Test("An upload whose answer was lost is recognized at the next attempt, without a conflict") func m10()
+        async throws
+    {
+        let lost = Mutex(0)
+        let harness = try await CloudHarness(
+            StrictRemote { request, _ in
+                guard request.verb == "PUT" else { return nil }
+                return lost.withLock { count in
+                    count += 1
+                    return count % 2 == 1 ? .answerLost : nil
+                }
+            },
+            options: CloudOptions(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)))
+        )
+        try await harness.commit { _ = try $0.createNode(at: "/n") }
+        try await harness.drain()
+        try await harness.commit { cloud in
+            let node = try cloud.node(at: "/n")
+            harness.handler.set("again", of: node.id)
+            try cloud.upload(node)
+        }
+        try await harness.drain()
+        #expect(harness.remote.tree == ["home/": "", "home/n": "again"])
+        #expect(try await harness.read { try $0.context.count(CloudConflict.all) } == 0)
+        #expect(try await harness.read { try $0.context.count(FinishedOperation.all) } == 2)
+    }
+
+    @Test("An upload that fails at every attempt ends as a failed operation that lists its failures") func m11()
+        async throws
+    {
+        let harness = try await CloudHarness(
+            StrictRemote { request, _ in
+                request.verb == "PUT" ? .before(RemoteError(.refused, "No.", status: 418)) : nil
+            },
+            options: CloudOptions(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)))
+        )
+        try await harness.commit { _ = try $0.createNode(at: "/n") }
+        try await harness.drain()
+        try await harness.read { cloud in
+            let operation = try #require(cloud.operations(for: cloud.node(at: "/n")).first)
+            #expect(operation.status == .failed)
+            #expect(operation.failures.list.count == 10)
+        }
+    }
+
+    @Test("Operations that were queued while the remote was unreachable are all sent when it is back") func m13()
+        async throws
+    {
+        let isThere = Mutex(false)
+        let network = ManualConstraint("the network", isSatisfied: false)
+        let remote = StrictRemote { _, _ in
+            isThere.withLock { $0 } ? nil : .before(RemoteError(.unreachable, "No route."))
+        }
+        let harness = try await CloudHarness(remote, options: CloudOptions(reachability: network))
+        for folder in 0..<20 {
+            try await harness.commit { cloud in
+                for file in 0..<24 { try cloud.createNode(at: TreePath(["\(folder)", "\(file)"])) }
+            }
+        }
+        harness.account.uploads.resume()
+        for _ in 0..<2000 {
+            let held = try await harness.read {
+                try $0.context.count(QueuedOperation.where { $0.constraint == "the network" })
+            }
+            if held > 0 { break }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        #expect(harness.remote.tree == [:])
+        isThere.withLock { $0 = true }
+        network.set(true)
+        try await harness.drain()
+        #expect(try await harness.read { try $0.context.count(QueuedOperation.all) } == 0)
+        #expect(harness.remote.tree.count == 1 + 20 + 480)
+        #expect(harness.remote.refusals == [])
+    }
+
+    @Test("If another machine has taken the path of a new node, the node takes another name") func m15() async throws {
+        let harness = try await CloudHarness()
+        try await harness.commit { _ = try $0.createFolder(at: "/f") }
+        try await harness.drain()
+        harness.remote.write("home/f/name.ext", "theirs")
+        try await harness.commit { cloud in
+            let node = try cloud.createNode(at: "/f/name.ext")
+            harness.handler.set("ours", of: node.id)
+        }
+        try await harness.drain()
+        #expect(harness.remote.tree["home/f/name.ext"] == "theirs")
+        #expect(harness.remote.tree["home/f/name 2.ext"] == "ours")
+        #expect(try await harness.read { try $0.find("/f/name 2.ext") != nil })
+        #expect(try await harness.read { try $0.find("/f/name.ext") == nil })
+    }
+
+    @Test("A node that was created and deleted before a commit is never queued")
+    func createdAndDeleted() async throws {
+        let harness = try await CloudHarness()
+        try await harness.commit { cloud in
+            try cloud.createNode(at: "/f/a")
+            try cloud.delete(cloud.node(at: "/f"))
+        }
+        #expect(try await harness.read { try $0.context.count(QueuedOperation.all) } == 0)
+        #expect(try await harness.read { try $0.context.count(ResourceAccess.all) } == 0)
+        try await harness.drain()
+        #expect(harness.remote.requests == [])
+    }
+
+    @Test("The delete of a folder keeps files that others have put into it")
+    func nonEmptyFolder() async throws {
+        let harness = try await CloudHarness()
+        try await harness.commit { _ = try $0.createNode(at: "/f/mine") }
+        try await harness.drain()
+        harness.remote.write("home/f/theirs", "x")
+        harness.remote.write("home/f/mine", "changed")
+        try await harness.commit { try $0.delete($0.node(at: "/f")) }
+        try await harness.drain()
+        #expect(harness.remote.tree == ["home/": "", "home/f/": "", "home/f/theirs": "x", "home/f/mine": "changed"])
+    }
+
+    @Test("An upload that the server defers is snoozed, and uses no attempt")
+    func snoozedByServer() async throws {
+        let count = Mutex(0)
+        let harness = try await CloudHarness(
+            StrictRemote { request, _ in
+                guard request.verb == "PUT",
+                    count.withLock({
+                        $0 += 1; return $0 <= 15
+                    })
+                else { return nil }
+                return .before(RemoteError(.throttled, "Later.", status: 429, retryAfter: .milliseconds(1)))
+            }
+        )
+        try await harness.commit { _ = try $0.createNode(at: "/n") }
+        try await harness.drain()
+        #expect(harness.remote.tree["home/n"] != nil)
+        #expect(try await harness.read { try $0.context.first(FinishedOperation.all)?.attempts } == 1)
+    }
+
+    @Test("An operation refused for its credentials waits until the credentials change")
+    func refusedCredentials() async throws {
+        let isKnown = Mutex(false)
+        let harness = try await CloudHarness(
+            StrictRemote { _, _ in isKnown.withLock { $0 } ? nil : .before(RemoteError(.unauthorized, "Who?")) }
+        )
+        try await harness.commit { _ = try $0.createNode(at: "/n") }
+        try await harness.drain()
+        let row = try await harness.read { try $0.context.first(QueuedOperation.all)?.snapshot }
+        #expect(row?.status == .held && row?.attempts == 0)
+        isKnown.withLock { $0 = true }
+        try await harness.account.credentialsChanged()
+        try await harness.drain()
+        #expect(harness.remote.tree["home/n"] != nil)
+    }
+}
+
+extension Mutex where Value == Int {
+    /// Counts down to zero, and returns whether the count was positive.
+    borrowing func takeOne() -> Bool {
+        withLock { count in
+            guard count > 0 else { return false }
+            count -= 1
+            return true
+        }
+    }
+}
+
+/// A gate at which a request waits until a test opens it.
+final class Gate: Sendable {
+    /// Whether a cancelled task stops waiting.
+    private let isCancellable: Bool
+    private let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+    private let isOpen = Mutex(false)
+
+    init(isCancellable: Bool = true) { self.isCancellable = isCancellable }
+
+    func open() {
+        isOpen.withLock { $0 = true }
+        continuation.finish()
+    }
+
+    func wait() async {
+        if isOpen.withLock({ $0 }) { return }
+        guard isCancellable else { return await Task { for await _ in stream {} }.value }
+        for await _ in stream {}
+    }
+}
+
+/// Strict remotes whose uploads wait at a gate.
+enum GatedRemote {
+    static func strict(begin: AsyncStream<Void>.Continuation, _ gate: Gate) -> StrictRemote {
+        StrictRemote { request, _ in
+            guard request.verb == "PUT" else { return nil }
+            begin.yield()
+            return .gate(gate)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import Strata
+import Testing
+
+/// Delete rules and rows that other contexts save between the delete and its save.
+@Suite("Deletes of objects that others refer to meanwhile") struct ConcurrentDeleteTests {
+    @Test("Delete rules apply to rows that other contexts save to the parent after the deleting block has read")
+    func savedMeanwhile() async throws {
+        let fixture = try await SavingFixture()
+        let stack = fixture.stack
+        let owner = try await stack.on(.root) { context in
+            let owner = context.insert(Owner(name: "o"))
+            try context.commit()
+            return owner.id
+        }
+        let network = try stack[.network]
+        try await network.perform { context in
+            // This read fixes the state that the block sees.
+            let mine = try #require(try context.find(owner))
+            try await stack.on(.other) { other in
+                let theirs = try #require(try other.find(owner))
+                other.insert(Nullified(name: "n", owner: theirs))
+                other.insert(Cascaded(name: "c", owner: theirs))
+                try other.save()
+            }
+            context.delete(mine)
+            try context.save()
+        }
+        try await stack.on(.main) { context in
+            let left = try context.fetch(Nullified.all).map { $0.owner?.name }
+            #expect(left == [nil])
+            #expect(try context.count(Cascaded.all) == 0)
+        }
+        try await stack.commit(.main)
+        // A deny rule applies to such rows as well.
+        let denied = try await stack.on(.root) { context in
+            let owner = context.insert(Owner(name: "denied"))
+            try context.commit()
+            return owner.id
+        }
+        try await network.perform { context in
+            let mine = try #require(try context.find(denied))
+            try await stack.on(.other) { other in
+                other.insert(Denying(name: "d", owner: try other.find(denied)))
+                try other.save()
+            }
+            context.delete(mine)
+            let error = #expect(throws: StrataError.self) { try context.save() }
+            #expect(error?.code == .deleteDenied)
+        }
+        try await stack.commit(.main)
+        try await fixture.close()
+    }
+}
