@@ -1,5 +1,5 @@
-package import Logging
-package import Metrics
+import Logging
+import Metrics
 
 /// A component that works on a stack independently until the stack is closed.
 package protocol StackEngine: AnyObject, Sendable {

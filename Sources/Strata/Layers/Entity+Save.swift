@@ -101,7 +101,7 @@ extension Entity {
         func overwritten(_ index: Int) -> ColumnSet {
             let (older, newer) = (stack[index - 1], stack[index])
             guard older.provenance == newer.provenance, older.change.kind.isUpdate, newer.change.kind.isUpdate,
-                !level[(older.segment + 1)...newer.segment].contains(where: \.isSplitBySavepoint)
+                !level[(older.segment + 1)...newer.segment].contains(where: \.hasGapBelow)
             else { return ColumnSet() }
             return older.change.columns.intersection(newer.change.columns)
         }

@@ -115,7 +115,7 @@ final class PendingSearch {
         if sizes.sequence != key.sequence { sizes = (key.sequence, [:]) }
         var seen = Set<Int64>()
         for part in connection.overlay.rows(of: info.index).parts {
-            for number in part.numbers where seen.insert(number).inserted {
+            for number in part.ids where seen.insert(number).inserted {
                 let words: Int64?
                 if let known = sizes.words[number] {
                     words = known

@@ -4,7 +4,16 @@ import Synchronization
 /// A remote that reports the result of each request to a circuit breaker.
 struct WatchedRemote: Remote {
     /// Called when a part of the task's work is done.
-    @TaskLocal static var progress: (@Sendable () -> Void)?
+    @TaskLocal static var progress: Progress?
+
+    /// A function in a value of its own: with optimisation, Swift 6.3 crashes when a task-local value is a function.
+    struct Progress: Sendable {
+        private let report: @Sendable () -> Void
+
+        init(_ report: @escaping @Sendable () -> Void) { self.report = report }
+
+        func callAsFunction() { report() }
+    }
 
     private let remote: any Remote
     private let availability: RemoteAvailability

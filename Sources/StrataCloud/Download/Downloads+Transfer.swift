@@ -110,7 +110,7 @@ extension Downloads {
             try await availability.enterWhenThere(isPatient: known > 0)
             do {
                 defer { availability.leave() }
-                return try await WatchedRemote.$progress.withValue({ gains.withLock { $0 += 1 } }) {
+                return try await WatchedRemote.$progress.withValue(.init { gains.withLock { $0 += 1 } }) {
                     try await naming(source, place, body)
                 }
             } catch let error as RemoteError where Self.isPassing(error) || error.isOfRemote {

@@ -97,7 +97,7 @@ final class Pusher: Sendable {
     ) async throws -> Outcome {
         guard try await availability.enter() else { return .snooze(for: .zero) }
         defer { availability.leave() }
-        let progress: @Sendable () -> Void = { [pauses] in pauses.reset(attempt.id.rawValue) }
+        let progress = WatchedRemote.Progress { [pauses] in pauses.reset(attempt.id.rawValue) }
         return try await WatchedRemote.$progress.withValue(progress) { try await body() }
     }
 

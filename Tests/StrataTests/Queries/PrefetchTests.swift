@@ -200,7 +200,7 @@ struct PrefetchTests {
             _ = try context.fetch(Author.including { $0.articles.including { $0.author } })
         }
         try await stack.on(.root) { context in
-            #expect(context.view?.prefetched.isEmpty ?? true)
+            #expect(context.snapshot?.prefetched.isEmpty ?? true)
             #expect(context.identity.count == 0)
         }
     }

@@ -8,7 +8,7 @@ extension ReferenceModel {
         var conflicts: Set<String> = []
         var moved: [Int64: [Entry]] = [:]
         for (number, entries) in levels[context] ?? [:] {
-            moved[number] = settle(number, Self.asOne(entries), over: row(number, in: parent), policy, &conflicts)
+            moved[number] = resolve(number, Self.asOne(entries), over: row(number, in: parent), policy, &conflicts)
         }
         guard conflicts.isEmpty else { return SaveOutcome(code: .conflict, places: conflicts) }
         levels[context] = nil
