@@ -22,9 +22,7 @@ struct HandleReference: Sendable {
     var isMain: Bool { kind == .main }
 
     /// The name, or the number of an unnamed context, for logs.
-    var label: String { Self.label(name, id) }
-
-    static func label(_ name: ContextName?, _ id: Int) -> String { name?.rawValue ?? "unnamed-\(id)" }
+    var label: String { ContextName.label(name, id) }
 
     /// Schedules the end of a main-actor turn in which the main context was used.
     func scheduleEndOfTurn() {

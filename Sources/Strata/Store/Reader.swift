@@ -42,7 +42,7 @@ final class Reader: @unchecked Sendable {
         connection = Connection(pointer, identity)
         // If another file has replaced the store, this connection would read the other file.
         guard StorePlace.current(of: connection) == identity.place else {
-            throw LayerRegistry.replacedError.naming(connection.path)
+            throw StoreIdentity.replaced.naming(connection.path)
         }
         connection.followReads(of: entities)
         try connection.overlay.register(entities, on: pointer)

@@ -17,16 +17,7 @@ enum StorePlace {
     }
 }
 
-/// The identity that a store records about itself.
-struct StoreIdentity: Sendable {
-    var fingerprint: UInt16
-    /// The file's identity on this machine.
-    var place = ""
-    /// The number of migrations so far.
-    var migrations: Int64 = 0
-    /// The fingerprints of the files that this one was copied from, each with the first id after the copy.
-    var lineage: [(fingerprint: UInt16, before: Int64)] = []
-
+extension StoreIdentity {
     /// Reads the identity, and assigns a new fingerprint if the file is a copy.
     ///
     /// - Returns: nil if the file is a copy and writing is not allowed.
@@ -76,10 +67,13 @@ struct StoreIdentity: Sendable {
         )
     }
 
-    /// Whether this store handed out the id, or the file that it was copied from did so before the copy.
-    func knows(fingerprint: UInt16, number: Int64) -> Bool {
-        fingerprint == self.fingerprint
-            || lineage.contains { $0.fingerprint == fingerprint && number < $0.before }
+    /// Another file, or an earlier state of the file, has taken the place of the store while the stack was open.
+    static var replaced: StrataError {
+        StrataError(
+            .damagedStore,
+            "The store has gone back behind commits that it had: its file was replaced or restored while it was open. "
+                + "Close the stack, and open it again."
+        )
     }
 }
 

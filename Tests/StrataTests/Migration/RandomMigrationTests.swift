@@ -225,7 +225,7 @@ struct DynamicStoreModel {
                 }
                 tables[index].rows[next] = row
                 let names = ["\"id\""] + row.keys.map(\.quotedIdentifier)
-                let values = ["\(next)"] + row.values.map(MigrationSQL.literal)
+                let values = ["\(next)"] + row.values.map(SQLText.literal)
                 let table = tables[index].table.quotedIdentifier
                 statements.append(
                     "INSERT INTO \(table) (\(names.joined(separator: ", "))) VALUES (\(values.joined(separator: ", ")))"
@@ -244,7 +244,7 @@ struct DynamicStoreModel {
                 "SELECT \(columns) FROM \(table.table.quotedIdentifier) ORDER BY id"
             )
             let values = table.rows.map { id, row in
-                let values = (["\(id)"] + names.map { MigrationSQL.literal(row[$0]!) }).map { "quote(\($0))" }
+                let values = (["\(id)"] + names.map { SQLText.literal(row[$0]!) }).map { "quote(\($0))" }
                 return "SELECT \(values.joined(separator: ", "))"
             }
             let expected =

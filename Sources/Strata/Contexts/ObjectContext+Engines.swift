@@ -1,0 +1,54 @@
+extension ObjectContext {
+    /// Commits this context's changes and, after them, an engine's writes, in one transaction. The engine's writes run
+    /// even if the context has no changes.
+    ///
+    /// - Parameters:
+    ///   - prepared: called when only the writing remains, before the transaction.
+    ///   - body: the engine's writes, in the transaction.
+    /// - Throws: as ``commit()``, and errors thrown by `body`; then nothing is committed.
+    package func commit(
+        author: String,
+        prepared: () -> Void = {},
+        alongside body: @escaping @Sendable (StoreTransaction) throws -> Void
+    ) throws {
+        var pending = try beginCommit()
+        prepared()
+        (pending.alongside, pending.isAhead) = ((author, body), readRecord != nil)
+        try carryOut(pending)
+    }
+
+    /// Inserts an object that accompanies another object inserted in this context, under the same id.
+    package func insert<Object: Model, Owner: Model>(_ object: Object, with owner: Owner) {
+        insert(object, number: owner.id.rawValue)
+    }
+
+    /// Refuses the id of another store.
+    ///
+    /// An id is accepted if this context's store assigned it, or if the store is a copy of the file that assigned it.
+    /// An unassigned id counts as missing and is not refused.
+    ///
+    /// - Throws: ``StrataError`` with `idOfOtherStore`.
+    package func refuseForeign<Object: Model>(_ id: ObjectID<Object>) throws {
+        guard id.isAssigned, !store.identity.knows(fingerprint: id.fingerprint, number: id.rawValue) else { return }
+        throw StrataError(
+            .idOfOtherStore,
+            "\(id) belongs to another store. Ids are good in the store that handed them out."
+        )
+    }
+
+    /// Inserts an object under an id that ``ContextStack/newID(for:)`` returned earlier. Returns nil if the id is
+    /// already in use.
+    package func insert<Object: Model>(_ object: Object, as id: ObjectID<Object>) throws -> Object? {
+        // An id is used once, so an object that was deleted in this context also counts.
+        let entity = try store.schema.entity(Object.self)
+        publish()
+        let isKnown = try currentSnapshot().layers.topKind(of: id.rawValue, entity: entity.info.index, in: path) != nil
+        guard !isKnown, try find(id) == nil else { return nil }
+        return insert(object, number: id.rawValue)
+    }
+}
+
+extension Model {
+    /// The context that the object belongs to; nil before it is inserted.
+    package var owningContext: ObjectContext? { _$link.context }
+}

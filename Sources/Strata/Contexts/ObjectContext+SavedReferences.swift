@@ -1,0 +1,30 @@
+extension ObjectContext {
+    /// Checks that the parent shows the objects to which this layer refers after its conflicts are resolved.
+    func checkReferences(
+        _ layers: LayerSnapshot,
+        _ edits: [Int: any LayerEdits],
+        _ connection: Connection
+    ) throws {
+        let schema = store.schema
+        var resolved = layers
+        if !edits.isEmpty {
+            var level = layers[id]
+            for (entity, edit) in edits { edit.apply(to: &level, entity: entity) }
+            resolved[id] = level
+        }
+        let path = layers.path(to: id).dropLast().last.map { layers.readPath(to: $0) + [id] } ?? [id]
+        var missing: [StrataError.Detail] = []
+        for entity in schema.entities where !entity.info.outgoing.isEmpty {
+            try entity.findDangling(
+                in: resolved[id],
+                schema,
+                isThere: { entity, number in
+                    if let kind = resolved.topKind(of: number, entity: entity, in: path) { return kind.isVisible }
+                    return try connection.exists(number, in: schema.entities[entity].info)
+                },
+                &missing
+            )
+        }
+        guard missing.isEmpty else { throw CommitJob.missingReferenceError(missing) }
+    }
+}

@@ -1,0 +1,225 @@
+import Foundation
+
+/// The models of a stack, with their relationships resolved.
+final class Schema: Sendable {
+    let entities: [any AnyEntity]
+    /// Whether an entity stores bytes outside of its rows, by index.
+    let keepsBytes: [Bool]
+    /// The to-one columns whose values must be unique, by the index of the entity.
+    let oneToOne: [ColumnSet]
+    /// The entities that have timestamps.
+    let stamped: [any AnyEntity]
+    /// The entities whose inserted objects may update existing objects (``UniqueConflict/update``).
+    let updating: [Int]
+    /// Whether any model has hooks of this kind. If not, the engine skips the search for them.
+    let hasSaveHooks, hasDeleteHooks, hasFetchHooks, hasValidations: Bool
+    /// The models with a commit hook, and the index of their entity.
+    let commitHooks: [(entity: Int, type: any CommitHook.Type)]
+    /// The models whose rows each belong to an object of another model.
+    let ownedModels: [OwnedModelInfo]
+    let infosByName: [String: EntityInfo]
+    let infosByTable: [String: EntityInfo]
+    /// The relationships that members belong to, by the entity of the members.
+    let memberships: [Int: [Membership]]
+    /// The description of a store of these models.
+    let description: SchemaDescription
+    /// The same description as text.
+    let text: String
+    private let models: [any Model.Type]
+    private let indexes: [ObjectIdentifier: Int]
+
+    /// - Throws: ``StrataError`` with `invalidSchema`, naming both sides of a mismatch.
+    init(_ models: [any Model.Type]) throws {
+        var builder = try SchemaBuilder(models)
+        try builder.resolve()
+        entities = builder.makeEntities()
+        keepsBytes = entities.map { !$0.info.externals.isEmpty }
+        oneToOne = entities.map(\.info.oneToOne)
+        stamped = entities.filter(\.info.isStamped)
+        let hooks = entities.map(\.info.hooks)
+        updating = entities.map(\.info).filter { !$0.updating.isEmpty }.map(\.index)
+        hasSaveHooks = hooks.contains(where: \.runBeforeSave)
+        hasDeleteHooks = hooks.contains { $0.willDelete.run != nil }
+        hasFetchHooks = hooks.contains { $0.didFetch.run != nil }
+        hasValidations = hooks.contains(where: \.validateBeforeSave)
+        self.models = models
+        commitHooks = models.enumerated().compactMap { index, model in
+            (model as? any CommitHook.Type).map { (index, $0) }
+        }
+        ownedModels = zip(models, entities).enumerated().compactMap { index, model in
+            OwnedModelInfo(model.0, index, among: models, model.1.info)
+        }
+        memberships = Self.memberships(of: entities.map(\.info))
+        infosByName = Dictionary(entities.map { ($0.info.name, $0.info) }, uniquingKeysWith: { first, _ in first })
+        infosByTable = Dictionary(entities.map { ($0.info.table, $0.info) }, uniquingKeysWith: { first, _ in first })
+        description = SchemaDescription(entities.map(\.info))
+        text = description.description
+        try SchemaBuilder.checkNames(of: description)
+        indexes = Dictionary(
+            models.enumerated().map { (ObjectIdentifier($0.element), $0.offset) },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    /// A relationship whose members are rows of a separate entity.
+    struct Membership {
+        /// The column of the member rows that holds the relationship's owner.
+        let side: Int
+        /// The owner's table.
+        let table: String
+        let relationship: String
+    }
+
+    private static func memberships(of infos: [EntityInfo]) -> [Int: [Membership]] {
+        var result: [Int: [Membership]] = [:]
+        for info in infos {
+            for relationship in info.relationships {
+                let (entity, side): (Int?, Int) =
+                    switch relationship.storage {
+                    case .join(let entity, let own, _, _): (entity, own)
+                    case .foreignKey(_, let order): (order, JoinRow.Column.left)
+                    }
+                guard let entity else { continue }
+                let membership = Membership(side: side, table: info.table, relationship: relationship.name)
+                result[entity, default: []].append(membership)
+            }
+        }
+        return result
+    }
+
+    /// - Throws: ``StrataError`` with `unknownModel`.
+    func index(of model: any Model.Type) throws -> Int {
+        guard let index = indexes[ObjectIdentifier(model)] else { throw Self.unknown(model) }
+        return index
+    }
+
+    func entity<Object: Model>(_ model: Object.Type) throws -> Entity<Object.Row> {
+        entities[try index(of: model)].typed(Object.Row.self)
+    }
+
+    /// The model of an entity; nil for the members of to-many relationships.
+    func model(_ entity: Int) -> (any Model.Type)? { entity < models.count ? models[entity] : nil }
+
+    static func unknown(_ model: any Model.Type) -> StrataError {
+        // The models of each of these modules are always opened together.
+        let lists = ["StrataPipeline": "Pipeline.models", "StrataCloud": "CloudAccount.models"]
+        let list = lists[String(String(reflecting: model).prefix { $0 != "." })]
+        return StrataError(
+            .unknownModel,
+            "\(model) is not a model of this stack. "
+                + (list.map { "Open the stack with `models: [...] + \($0)`." }
+                    ?? "Name it in ContextStack.open(_:models:).")
+        )
+    }
+
+    /// This model, and all models that can be reached through relationships.
+    static func models(reachableFrom model: any Model.Type) -> [any Model.Type] {
+        var found = [model]
+        var known: Set = [ObjectIdentifier(model)]
+        var next = 0
+        while next < found.count {
+            let schema = found[next]._$schema
+            next += 1
+            for reference in schema.columns.compactMap(\.destination) + schema.relationships.map(\.destination)
+            where known.insert(ObjectIdentifier(reference.type)).inserted {
+                found.append(reference.type)
+            }
+        }
+        return found
+    }
+}
+
+/// An entity with the type of its rows.
+final class Entity<Row: StoredRow>: AnyEntity {
+    let info: EntityInfo
+    /// Checks a row against the declarations of the columns that were set (nil for all) and the model's own rules.
+    let check: Check
+
+    typealias Check = @Sendable (UnsafePointer<Row>, _ edited: ColumnSet?) -> [StrataError.Detail]
+
+    init(info: EntityInfo, check: @escaping Check) {
+        self.info = info
+        self.check = check
+    }
+}
+
+/// An ``Entity`` with any type of rows.
+protocol AnyEntity: AnyObject, Sendable {
+    var info: EntityInfo { get }
+    func readChanged(
+        _ parts: [any AnyRowChanges],
+        since sequence: Int64,
+        among known: IDRanges?,
+        on connection: Connection
+    ) throws -> (any AnyRowChanges)?
+
+    // Saving
+    func noOpChanges(in level: [ChangeSegment], fixed: Set<Int>) -> NoOpChanges?
+    func validate(_ parts: [any AnyRowChanges], _ failures: inout [StrataError.Detail])
+    func stamps(_ parts: [any AnyRowChanges], layers: LayerSnapshot, context: Int, now: Date) -> (any AnyRowChanges)?
+    func resolveConflicts(
+        _ layers: LayerSnapshot,
+        context: Int,
+        _ policy: MergePolicy,
+        _ conflicts: inout [StrataError.Detail]
+    ) -> (any LayerEdits)?
+    func findDuplicates(
+        _ layers: LayerSnapshot,
+        path: [Int],
+        _ connection: Connection,
+        _ found: inout [StrataError.Detail]
+    ) throws
+
+    func findDangling(
+        in level: [ChangeSegment],
+        _ schema: Schema,
+        isThere: (_ entity: Int, _ number: Int64) throws -> Bool,
+        _ found: inout [StrataError.Detail]
+    ) throws
+
+    // Rolling back
+    func keepBytes(of part: any AnyRowChanges, _ connection: Connection) throws
+    func hasOnlyEmptied(_ column: Int, of number: Int64, from target: Int64, in layers: LayerSnapshot, context: Int)
+        -> Bool
+
+    // Committing
+    func gather(_ job: CommitJob) -> (any AnyRowChanges)?
+    func neededRows(_ job: CommitJob, only: Int64?) -> [(entity: Int, number: Int64)]
+    func include(_ number: Int64, _ job: CommitJob) throws -> Bool
+    func findHolders(_ job: CommitJob) throws -> [Int64: Int64]
+    func moveReferences(_ job: CommitJob) throws
+    func restateMergeTargets(_ holders: [Int64: Int64], _ job: CommitJob) throws
+    func expandDeletes(_ job: CommitJob) throws
+    func applyDeleteRule(
+        _ reference: IncomingReference,
+        deleted numbers: [Int64],
+        of deletedInfo: EntityInfo,
+        _ job: CommitJob
+    ) throws -> [Int64]
+    func applyConsequences(_ job: CommitJob)
+    func checkReferences(_ job: CommitJob) throws
+    func write(_ job: CommitJob) throws
+    func applyDeleteRules(toRetained number: Int64, _ job: CommitJob) throws -> Bool
+    func retainReferring(_ reference: IncomingReference, to number: Int64, _ job: CommitJob) throws
+    func recordConflictLosses(_ job: CommitJob)
+
+    // Migration
+    func writeDerived(on connection: Connection, _ report: (_ rows: Int) throws -> Void) throws
+
+    // Batches
+    func runBatch(_ sql: String, _ values: [StoredValue], edited: ColumnSet, _ job: BatchJob) throws -> IDRanges
+    func insertRow(_ values: [StoredValue], _ job: BatchJob) throws
+    func updateRow(
+        _ number: Int64,
+        _ job: BatchJob,
+        _ value: (_ column: Int, _ old: StoredValue) throws -> StoredValue
+    ) throws -> ColumnSet
+
+    // History
+    func changes(of part: any AnyRowChanges) -> TableChanges
+}
+
+extension AnyEntity {
+    /// The entity with its row type. The cast is safe because the index of an entity determines the type of its rows.
+    func typed<Row: StoredRow>(_ type: Row.Type) -> Entity<Row> { unsafeDowncast(self, to: Entity<Row>.self) }
+}

@@ -1,0 +1,36 @@
+extension Schema {
+    /// Resolves the relationships in queries to columns and tables.
+    var resolver: RelationshipResolver {
+        RelationshipResolver { [infosByName, entities] model, name in
+            guard let info = infosByName[model.name], let found = info.relationships.first(where: { $0.name == name })
+            else {
+                throw StrataError(
+                    .unknownModel,
+                    "\(model.name).\(name) is no relationship of a model that this stack was opened with."
+                )
+            }
+            switch found.storage {
+            case .foreignKey(let column, let order):
+                return .foreignKey(
+                    column: entities[found.destination].info.columns[column].name,
+                    order: order.map {
+                        RelationshipResolver.PlaceTable(
+                            name: entities[$0].info.table,
+                            ownColumn: "left",
+                            otherColumn: "right",
+                            placeColumn: "left_place"
+                        )
+                    }
+                )
+            case .join(let join, let own, let other, let place):
+                let info = entities[join].info
+                return .joinTable(
+                    info.table,
+                    ownColumn: info.columns[own].name,
+                    otherColumn: info.columns[other].name,
+                    orderColumn: place.map { info.columns[$0].name }
+                )
+            }
+        }
+    }
+}

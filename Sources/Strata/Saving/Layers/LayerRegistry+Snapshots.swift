@@ -1,0 +1,402 @@
+import Foundation
+
+extension LayerRegistry {
+    /// A snapshot's sequence number with the matching layers.
+    struct MatchedLayers {
+        let sequence: Int64
+        let layers: LayerSnapshot
+        /// The last event that the layers contain.
+        let lastEvent: Int
+        /// A commit that the snapshot contains but the events do not contain yet.
+        let inFlight: CommitRecord?
+    }
+
+    /// Takes a snapshot and the matching layers: first the snapshot, then the layers. It takes both again if the layers
+    /// have advanced in between.
+    ///
+    /// From then on the context, if there is one, is notified of events.
+    func acquireSnapshot(for reader: Reader, of context: Int?, schema: Schema) throws -> MatchedLayers {
+        // The number that the store had reached before the snapshot was taken, if it matters.
+        var reached: Int64 = 0
+        var hasAbsorbed = false
+        // Other contexts may have live objects that these commits concern.
+        defer { if hasAbsorbed { tellWatchers(of: context) } }
+        while true {
+            let sequence = try reader.begin()
+            // Without this check the loop would never end.
+            guard sequence >= reached else { throw StoreIdentity.replaced.naming(reader.connection.path) }
+            let matched: MatchedLayers? = try state.withLock { state in
+                if sequence < state.sequence {
+                    reached = state.sequence
+                    return nil
+                }
+                defer { if let context { state.cursors[context] = state.lastEvent } }
+                if let commit = state.inFlight {
+                    if sequence > commit.sequence { return nil }
+                    if sequence == commit.sequence {
+                        return MatchedLayers(
+                            sequence: sequence,
+                            layers: state.layers.applying(commit),
+                            lastEvent: state.lastEvent,
+                            inFlight: commit
+                        )
+                    }
+                }
+                if sequence > state.sequence {
+                    try absorb(through: sequence, schema, reader.connection, &state)
+                    hasAbsorbed = true
+                }
+                return MatchedLayers(
+                    sequence: sequence,
+                    layers: state.layers,
+                    lastEvent: state.lastEvent,
+                    inFlight: nil
+                )
+            }
+            if let matched { return matched }
+            if reached <= sequence { Self.waitForCommit() }
+        }
+    }
+
+    /// Waits briefly for a commit that is in the file and about to be applied. Its writer may be copying the journal
+    /// first.
+    static func waitForCommit() { usleep(50) }
+
+    /// Applies commits of other processes, through the last one that a connection sees.
+    func absorb(through sequence: Int64, _ schema: Schema, _ connection: Connection, _ state: inout State) throws {
+        try state.absorb(through: sequence, schema: schema, connection: connection)
+        hub.advance(to: sequence, nil)
+    }
+
+    /// Applies commits of other processes before a commit of this process, which has found the store at this number.
+    ///
+    /// - Parameter committer: the context that already knows.
+    func absorbCommits(before base: Int64, _ schema: Schema, _ connection: Connection, by committer: Int?) throws {
+        let hasAbsorbed = try state.withLock { state in
+            guard base >= state.sequence else { throw StoreIdentity.replaced.naming(connection.path) }
+            guard base > state.sequence else { return false }
+            try absorb(through: base, schema, connection, &state)
+            return true
+        }
+        if hasAbsorbed { tellWatchers(of: committer) }
+    }
+
+    /// Applies commits of other processes that a connection sees, unless a commit of this process is being written. The
+    /// outcome of that commit reports them too.
+    func absorbForeign(_ sequence: Int64, _ schema: Schema, _ connection: Connection) throws {
+        let hasAbsorbed = try state.withLock { state in
+            guard sequence > state.sequence, state.inFlight.map({ sequence < $0.sequence }) ?? true else {
+                return false
+            }
+            try absorb(through: sequence, schema, connection, &state)
+            return true
+        }
+        if hasAbsorbed { tellWatchers(of: nil) }
+    }
+
+    /// Applies a commit whose changes are known, unless rows must be read: when layers have changes of the same tables.
+    ///
+    /// - Returns: whether no commit is left to apply.
+    func absorb(_ changes: CommitChanges, through sequence: Int64, _ schema: Schema) -> Bool {
+        let hasAbsorbed: Bool? = state.withLock { state in
+            guard sequence > state.sequence else { return false }
+            guard sequence == state.sequence + 1, state.inFlight == nil else { return nil }
+            let unread = schema.numbers(changes)
+            let isTouched = state.layers.levels.values.joined().contains { layer in
+                layer.parts.keys.contains { unread[$0] != nil }
+            }
+            guard !isTouched else { return nil }
+            state.take(CommitRecord(sequence: sequence, committer: nil, rows: [:], unread: unread))
+            hub.advance(to: sequence, nil)
+            return true
+        }
+        if hasAbsorbed == true { tellWatchers(of: nil) }
+        return hasAbsorbed != nil
+    }
+
+    /// The events after one event, through another one; nil if some of them are forgotten.
+    func events(after cursor: Int, through last: Int) -> [Event]? {
+        state.withLock { state in
+            state.events(after: cursor).map { $0.filter { $0.number <= last } }
+        }
+    }
+
+    /// Whether no event has occurred since this one.
+    func isCurrent(_ cursor: Int) -> Bool { state.withLock { $0.lastEvent == cursor } }
+
+    /// Begins to notify a context of events. Returns the last event and the last commit before.
+    func startTracking(_ context: Int) -> (event: Int, sequence: Int64) {
+        state.withLock { state in
+            state.cursors[context] = state.lastEvent
+            return (state.lastEvent, state.sequence)
+        }
+    }
+
+    /// Notes the last event that a context has processed; nil if it has no objects that could be stale.
+    func track(_ context: Int, cursor: Int?) {
+        state.withLock { state in
+            state.cursors[context] = cursor
+            state.trimEvents()
+        }
+    }
+
+    /// The new cursor of a context if all events since the given one are its own: edits, and the commit if one is
+    /// given. The context's objects then show all of them already. Nil otherwise.
+    func cursor(after cursor: Int, of context: Int, committing sequence: Int64? = nil) -> Int? {
+        state.withLock { $0.advance(cursor, of: context, committing: sequence) }
+    }
+
+    /// Puts changes on top of a context's layer.
+    ///
+    /// - Parameter cursor: the last event that was known when the changes were made.
+    func publish(_ parts: [Int: any AnyRowChanges], provenance: Provenance, by context: Int, seenThrough cursor: Int)
+        -> Published
+    {
+        let published = state.withLock { state in
+            var parts = parts
+            let before = state.layers.revisions[context]
+            let news = state.lastEvent == cursor ? [] : state.news(for: context, after: cursor)
+            // If changes were removed from a layer below, the rows that were there before are not known.
+            let isAncestorUnknown = !state.isKnown(after: cursor) || news.contains { $0.hasChangedLayer(of: parts) }
+            for event in news where event.isTaking(context) {
+                // The layer was committed between an edit and now. The edit lies above the rows that the commit wrote.
+                for (entity, part) in parts {
+                    if let commit = event.parts[entity] { parts[entity] = part.rebased(onOwn: commit) }
+                }
+            }
+            state.layers.push(parts, provenance: provenance, to: context, frozen: state.fixed)
+            // Events since then, and other changes in the same layer, now lie below changes that did not know them.
+            let isMixed = state.layers[context].contains { $0.provenance != provenance }
+            for event in news where event.isCommit {
+                for (entity, part) in parts {
+                    event.parts[entity]?.updateStoreOriginals(
+                        part.ids,
+                        entity: entity,
+                        context: context,
+                        in: &state.layers
+                    )
+                }
+            }
+            if isMixed || !news.isEmpty {
+                let commits = news.filter(\.isCommit).map(\.parts)
+                for (entity, part) in parts {
+                    part.rebaseOnCommits(
+                        commits.compactMap { $0[entity] },
+                        entity: entity,
+                        context: context,
+                        in: &state.layers
+                    )
+                }
+            }
+            state.layers.rebaseAll(parts, in: state.layers.descendants(of: context))
+            state.recordEvent(.edits(context), parts)
+            return Published(
+                cursor: state.advance(cursor, of: context, committing: nil),
+                isAncestorUnknown: isAncestorUnknown,
+                revisions: (before, state.layers.revisions[context])
+            )
+        }
+        tellWatchers(of: context)
+        return published
+    }
+
+    /// The result of putting changes on top of a layer.
+    struct Published {
+        /// The event of these changes, if no other context has done anything since they were made.
+        let cursor: Int?
+        /// Whether the changes since then are not known any more.
+        let isAncestorUnknown: Bool
+        /// The revisions of the layer.
+        let revisions: (before: Int?, after: Int?)
+    }
+
+    /// Rebases changes of a layer onto the rows below them; nil if the caller must retry with a newer state.
+    func rebaseOntoStore(
+        _ parts: [Int: any AnyRowChanges],
+        in context: Int,
+        _ schema: Schema,
+        _ reading: LayerReading
+    ) throws -> Void? {
+        // Inserts do not have a row below them.
+        let parts = parts.filter { $0.value.kinds != .insert }
+        if parts.isEmpty { return () }
+        let hasStood: Void? = try rebasing(onto: reading, schema) { state in
+            for (entity, part) in parts {
+                part.rebaseRead(entity: entity, context: context, schema, reading.connection, in: &state.layers)
+            }
+            state.layers.rebaseAll(parts, in: state.layers.descendants(of: context))
+            // Children may have shown the changes as they were published.
+            state.recordEvent(.layer(context), parts)
+        }
+        if hasStood != nil { tellWatchers(of: context) }
+        return hasStood
+    }
+
+    /// Removes all changes from a context's layer.
+    func clear(_ context: Int) {
+        state.withLock { state in
+            for segment in state.layers[context] { state.recordEvent(.layer(context), segment.parts) }
+            state.layers[context] = []
+        }
+    }
+}
+
+extension LayerRegistry.Event {
+    /// The rows that a context must refresh. From its own commit, these are only rows whose result differs.
+    ///
+    /// - Parameter seesSaved: whether the context sees changes that it has saved upward; otherwise the commit is new to
+    ///   it.
+    func parts(for context: Int, seesSaved: Bool) -> [Int: any AnyRowChanges] {
+        if case .commit(_, context, _) = cause, seesSaved { rewritten } else { parts }
+    }
+
+    var isCommit: Bool {
+        if case .commit = cause { true } else { false }
+    }
+
+    /// Whether changes of some of these rows were removed from a layer, or put there by another context.
+    func hasChangedLayer(of parts: [Int: any AnyRowChanges]) -> Bool {
+        guard case .layer = cause else { return false }
+        return parts.contains { entity, part in
+            self.parts[entity].map { !part.ids.shared(with: $0.ids).isEmpty } ?? false
+        }
+    }
+
+    /// Whether this is a commit that took the whole layer of a context.
+    func isTaking(_ context: Int) -> Bool {
+        if case .commit(_, _, let taken) = cause { taken.contains(context) } else { false }
+    }
+}
+
+extension LayerSnapshot {
+    /// Rebases layers onto the rows that are below them now. If a row is in the store, it is read.
+    mutating func rebaseAll(
+        _ parts: [Int: any AnyRowChanges],
+        in contexts: [Int],
+        _ schema: Schema,
+        reading connection: Connection
+    ) {
+        for context in contexts {
+            for (entity, part) in parts {
+                part.rebaseRead(entity: entity, context: context, schema, connection, in: &self)
+            }
+        }
+    }
+
+    /// Rebases layers onto rows that have changed in layers below them.
+    mutating func rebaseAll(_ parts: [Int: any AnyRowChanges], in contexts: [Int]) {
+        for context in contexts where levels[context] != nil {
+            for (entity, part) in parts { part.rebaseAbove(entity: entity, context: context, in: &self) }
+        }
+    }
+}
+
+extension RowChanges {
+    /// Rebases a layer's changes of these rows onto the rows that are below them now.
+    func rebaseAbove(entity: Int, context: Int, in layers: inout LayerSnapshot) {
+        let ids = touched(in: layers, context: context, entity: entity)
+        guard !ids.isEmpty else { return }
+        layers.rebase(ids, entity: entity, in: context, Row.self) { _ in nil }
+    }
+
+    /// Rebases these changes of a layer onto the layers below it or, if the store is below it, onto the committed rows.
+    func rebaseOnCommits(_ commits: [any AnyRowChanges], entity: Int, context: Int, in layers: inout LayerSnapshot) {
+        let commits = commits.reversed().map { $0.typed(Row.self) }
+        layers.setMissingStoreOriginals(ids, entity: entity, in: context, Row.self) { number in
+            commits.lazy.compactMap { $0[number] }.first.flatMap { $0.kind.isVisible ? $0.row : nil }
+        }
+        layers.rebase(ids, entity: entity, in: context, Row.self) { number in
+            for commit in commits {
+                if let change = commit[number] { return .some(change.kind.isVisible ? change.row : nil) }
+            }
+            return nil
+        }
+    }
+
+    /// Rebases these changes of a layer onto the rows that other layers show.
+    func rebase(onto path: [Int], entity: Int, context: Int, in layers: inout LayerSnapshot) {
+        let shown = layers
+        layers.rebase(ids, entity: entity, in: context, Row.self) { number in
+            shown.top(number, entity: entity, in: path, Row.self).map { $0.kind.isVisible ? $0.row : nil }
+        }
+    }
+}
+
+extension LayerRegistry.State {
+    fileprivate mutating func advance(_ cursor: Int, of context: Int, committing sequence: Int64?) -> Int? {
+        guard let events = events(after: cursor) else { return nil }
+        let areOwn = events.allSatisfy { event in
+            switch event.cause {
+            case .edits(let editor): editor == context
+            case .layer: false
+            case .commit(let number, let committer, _): number == sequence && committer == context
+            }
+        }
+        guard areOwn else { return nil }
+        if cursors[context] != nil {
+            cursors[context] = lastEvent
+            trimEvents()
+        }
+        return lastEvent
+    }
+
+    /// Applies commits of other processes. Rows of which layers have changes are read again. Live objects check the
+    /// store themselves if the history says that they are affected.
+    mutating func absorb(through sequence: Int64, schema: Schema, connection: Connection) throws {
+        var found: [Int: any AnyRowChanges] = [:]
+        let unread = try connection.changes(from: self.sequence, through: sequence).map(schema.numbers)
+        for entity in schema.entities {
+            let parts = layers.levels.values.joined().compactMap { $0.parts[entity.info.index] }
+            if parts.isEmpty || (unread.map { $0[entity.info.index] == nil } ?? false) { continue }
+            let known = unread?[entity.info.index].flatMap { $0.isEmpty ? nil : $0 }
+            if let rows = try entity.readChanged(parts, since: self.sequence, among: known, on: connection) {
+                found[entity.info.index] = rows
+            }
+        }
+        take(CommitRecord(sequence: sequence, committer: nil, rows: found, unread: unread))
+    }
+
+    fileprivate mutating func take(_ record: CommitRecord) {
+        layers = layers.applying(record)
+        sequence = record.sequence
+        recordEvent(record)
+    }
+}
+
+extension Entity {
+    /// The current state of rows that layers have updated or deleted, if the store has changed them since.
+    ///
+    /// - Parameter known: the rows that were changed; nil if they are not known.
+    func readChanged(
+        _ parts: [any AnyRowChanges],
+        since sequence: Int64,
+        among known: IDRanges?,
+        on connection: Connection
+    ) throws -> (any AnyRowChanges)? {
+        var ids: Set<Int64> = []
+        for part in parts {
+            let part = part.typed(Row.self)
+            for (number, change) in zip(part.ids, part.changes)
+            where change.base?.storeOriginal != nil && known?.contains(number) ?? true {
+                ids.insert(number)
+            }
+        }
+        var changes: [Change<Row>] = []
+        let statement = try connection.statement(info.sql.selectWithVersion)
+        for number in ids.sorted() {
+            var isThere = false
+            try statement.run([.integer(number)]) { reader in
+                isThere = true
+                if try reader.read(Int64.self, at: Int32(info.columns.count + 1)) > sequence {
+                    changes.append(
+                        Change(kind: .update, columns: ColumnSet(), row: try Row(_$from: reader), base: nil)
+                    )
+                }
+            }
+            if !isThere, let last = parts.lazy.compactMap({ $0.typed(Row.self)[number]?.row }).first {
+                changes.append(Change(kind: .delete, columns: ColumnSet(), row: last, base: nil))
+            }
+        }
+        return changes.isEmpty ? nil : RowChanges(unsorted: changes)
+    }
+}
