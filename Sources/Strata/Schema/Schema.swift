@@ -104,7 +104,7 @@ final class Schema: Sendable {
             else {
                 throw StrataError(
                     .unknownModel,
-                    "\(model.name).\(name) is no relationship of a model that this stack was opened with."
+                    "\(model.name).\(name) is not a relationship of a model of this stack."
                 )
             }
             switch found.storage {
