@@ -201,7 +201,7 @@ final class ReaderPool: Sendable {
             }
             if isStuck {
                 telemetry.logger?.warning(
-                    "no block has ended for 2 seconds, and others wait for one of \(limit) readers: one more block runs"
+                    "no block has ended for 2 seconds while others wait for one of \(limit) readers: one more runs"
                 )
                 serve(isForced: true)
             }
