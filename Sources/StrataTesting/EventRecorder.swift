@@ -56,7 +56,7 @@ public final class EventRecorder: Sendable {
     private static var closedError: PipelineError {
         PipelineError(
             .closed,
-            "What was waited for has not happened, and does no more: the pipeline or broker is closed."
+            "The awaited event did not happen, and cannot happen any more: the pipeline or broker is closed."
         )
     }
 

@@ -41,7 +41,7 @@ extension OperationRunner {
         guard stack.pipelines.suspensions == 0 else {
             throw PipelineError(
                 .invalidArgument,
-                "The pipelines of the stack are suspended together, so that nothing can be done in place: resume them before."
+                "All pipelines of the stack are suspended, so operations cannot run inline. Resume the pipelines first."
             )
         }
         let suspensions = suspensions

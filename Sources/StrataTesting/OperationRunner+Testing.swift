@@ -22,7 +22,7 @@ extension OperationRunner {
         guard takes(name) else {
             throw PipelineError(
                 .invalidArgument,
-                "What is queued under '\(name)' is not done here: it would be waited for in vain."
+                "This runner does not run operations of '\(name)', so the wait would never end."
             )
         }
         let log = EventRecorder(self)

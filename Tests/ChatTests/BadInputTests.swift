@@ -48,25 +48,25 @@ import Testing
         let (alice, bob) = (try fixture.client("alice"), try fixture.client("bob"))
         let parcel = Parcel(.received(receipt: Data()), operation: "x")
         let all: [(ByteBuffer, String)] = [
-            (ByteBuffer(integer: UInt32.max), "a frame of 4294967295 bytes, where 65536 is the limit"),
-            (ByteBuffer(string: "GET / HTTP/1.1\r\n\r\n"), "a frame of 1195725856 bytes, where 65536 is the limit"),
-            (try bytes(then: "{\"shout\":{}}"), "a malformed frame: its 12 bytes are not one that is known"),
-            (try bytes(.watch(buddy: "bob")), "a malformed frame: a login comes first"),
+            (ByteBuffer(integer: UInt32.max), "a frame has 4294967295 bytes, and the limit is 65536"),
+            (ByteBuffer(string: "GET / HTTP/1.1\r\n\r\n"), "a frame has 1195725856 bytes, and the limit is 65536"),
+            (try bytes(then: "{\"shout\":{}}"), "a malformed frame: its 12 bytes are not a known frame"),
+            (try bytes(.watch(buddy: "bob")), "a malformed frame: the first frame must be a login"),
             (
                 try bytes(.login(name: "eve or so", buddies: [])),
-                "a malformed frame: something in it is too long, or is no name"
+                "a malformed frame: a field is too long, or a name is not valid"
             ),
             (
                 try bytes(.login(name: "eve", buddies: []), .welcome(here: [])),
-                "a malformed frame: a client does not say that"
+                "a malformed frame: a client does not send this frame"
             ),
             (
                 try bytes(.login(name: "eve", buddies: []), .login(name: "alice", buddies: [])),
-                "a malformed frame: a client does not say that"
+                "a malformed frame: a client does not send this frame"
             ),
             (
                 try bytes(.login(name: "eve", buddies: []), .send(parcel: parcel, to: "nobody"), then: "nonsense"),
-                "a malformed frame: its 8 bytes are not one that is known"
+                "a malformed frame: its 8 bytes are not a known frame"
             ),
         ]
         for (bytes, note) in all {
@@ -113,7 +113,7 @@ import Testing
         }
         bytes.writeInteger(UInt32.max)
         _ = try await answer(to: bytes, on: fixture.port)
-        try bob.wait(for: "what was refused") { $0.count { $0.hasPrefix("-- not taken from eve: ") } == 4 }
+        try bob.wait(for: "what was refused") { $0.count { $0.hasPrefix("-- refused a message from eve: ") } == 4 }
         let alice = try fixture.client("alice")
         alice.type("@bob hello")
         try bob.wait(for: "alice: hello")
@@ -124,7 +124,7 @@ import Testing
         let fixture = try ChatFixture()
         let alice = try fixture.client("alice")
         alice.type("@bob hello")
-        try alice.wait(for: "-- to bob: 1 message waits, as bob is not here")
+        try alice.wait(for: "-- to bob: 1 message waits, because bob is not here")
         let bob = try fixture.client("bob")
         try bob.wait(for: "alice: hello")
         try alice.wait(for: "-- bob has everything")
@@ -146,9 +146,9 @@ import Testing
                 try await outbound.write(.send(parcel: answer, to: "alice"))
                 break
             }
-            let failure = "has failed: somebody else has answered in the name of bob"
+            let failure = "has failed: another user has answered under the name of bob"
             try alice.wait(for: "the failure") {
-                $0.contains { $0.hasPrefix("-- to bob: 1 message waits, as it \(failure)") }
+                $0.contains { $0.hasPrefix("-- to bob: 1 message waits, because it \(failure)") }
             }
         }
         let again = try fixture.client("bob")

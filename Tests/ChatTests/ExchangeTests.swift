@@ -90,7 +90,7 @@ import Testing
         #expect(try await isReceived(3, "c"))
         for (number, operation) in [(2, "b"), (3, "d")] {
             let answer = try await bob.receive(message(number, operation), from: "alice")
-            #expect(answer?.content == .refused(reason: "it comes behind a later one"))
+            #expect(answer?.content == .refused(reason: "a later message has already arrived"))
         }
         #expect(try await isReceived(1, "a"))
         #expect(

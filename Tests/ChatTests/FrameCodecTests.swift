@@ -79,7 +79,7 @@ import Testing
             .send(parcel: Parcel(.key(bytes: Data(count: 65)), operation: "x"), to: "b"),
             .send(parcel: Parcel(.message(sealed: Data(count: 20_000), number: 1), operation: "x"), to: "b"),
         ] {
-            #expect(throws: FrameError.malformed("something in it is too long, or is no name")) {
+            #expect(throws: FrameError.malformed("a field is too long, or a name is not valid")) {
                 try decoded([encoded([frame])])
             }
         }

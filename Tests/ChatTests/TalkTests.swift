@@ -16,7 +16,7 @@ import Testing
         )
         alice.type("/who", "/waiting")
         try alice.wait(for: "-- bob is here")
-        try alice.wait(for: "-- nothing waits")
+        try alice.wait(for: "-- nothing is waiting")
         #expect(try alice.end() == 0)
         try bob.wait(for: "-- alice has gone")
         #expect(try bob.end() == 0)
@@ -66,8 +66,8 @@ import Testing
             bob.messages("alice: ")
                 == ["one\u{FFFD}bob: two\u{FFFD}[2J", "ÄÖÜ 👩‍👩‍👧", String(repeating: "y", count: 16_000)]
         )
-        try alice.wait(for: "-- that is too long: 20000 bytes, where 16384 are the limit")
-        for note in ["-- that is you", "-- \"b/b\" is no name", "-- there is nothing to send"] {
+        try alice.wait(for: "-- the message has 20000 bytes, and the limit is 16384")
+        for note in ["-- this is your own name", "-- \"b/b\" is not a valid name", "-- the message is empty"] {
             #expect(alice.lines.contains(note))
         }
     }
@@ -79,7 +79,7 @@ import Testing
         try first.wait(for: "-- connected as alice")
         let second = try fixture.client("alice")
         try second.wait(for: "-- connected as alice")
-        try first.wait(for: "chat: somebody has logged in under your name")
+        try first.wait(for: "chat: another client has logged in under your name")
         #expect(try first.end() == 1)
         #expect(try second.end() == 0)
     }
@@ -88,7 +88,7 @@ import Testing
     func takenPort() throws {
         let fixture = try ChatFixture()
         let second = try Program("chat-server", ["--port", "\(fixture.port)"])
-        try second.wait(for: "chat-server: port \(fixture.port) is taken by another program")
+        try second.wait(for: "chat-server: port \(fixture.port) is used by another program")
         #expect(try second.end() == 1)
     }
 
@@ -99,6 +99,6 @@ import Testing
     func usage(arguments: [String]) throws {
         let program = try Program("chat", arguments)
         #expect(try program.end() == 2)
-        #expect(program.lines.contains { $0.hasSuffix("(chat --help says how it is called)") })
+        #expect(program.lines.contains { $0.hasSuffix("(see chat --help)") })
     }
 }

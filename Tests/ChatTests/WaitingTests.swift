@@ -9,8 +9,8 @@ import Testing
         let alice = try fixture.client("alice")
         alice.type("@bob hello", "@bob are you there?")
         try alice.wait(for: 2, "to bob: ")
-        let noServer = "there is no connection to the server (nobody answers on its port)"
-        let line = "-- to bob: 2 messages wait, as \(noServer)"
+        let noServer = "there is no connection to the server (no server answers on its port)"
+        let line = "-- to bob: 2 messages wait, because \(noServer)"
         try alice.wait(for: line)
         try ask(alice, "--   1. the exchange of keys: \(noServer)")
         try alice.wait(for: "the answer as well as the news") { $0.count { $0 == line } > 1 }
@@ -20,7 +20,7 @@ import Testing
         try alice.wait(for: "-- there is no connection to the server")
 
         try fixture.startServer()
-        try alice.wait(for: "-- to bob: 2 messages wait, as bob is not here")
+        try alice.wait(for: "-- to bob: 2 messages wait, because bob is not here")
         try ask(alice, "--   1. the exchange of keys: bob is not here")
 
         let bob = try fixture.client("bob")
@@ -29,9 +29,9 @@ import Testing
         bob.kill()
         try alice.wait(for: "-- bob has gone")
         alice.type("@bob one more")
-        try alice.wait(for: "-- to bob: 1 message waits, as bob is not here")
+        try alice.wait(for: "-- to bob: 1 message waits, because bob is not here")
         alice.type("@carol and you?")
-        try alice.wait(for: "-- to carol: 1 message waits, as carol is not here")
+        try alice.wait(for: "-- to carol: 1 message waits, because carol is not here")
     }
 
     @Test("The client reports messages to a buddy that does not answer as unconfirmed")
@@ -40,12 +40,12 @@ import Testing
         let (alice, bob) = (try fixture.client("alice"), try fixture.client("bob"))
         alice.type("@bob hello")
         try bob.wait(for: "alice: hello")
-        try ask(alice, "-- nothing waits")
+        try ask(alice, "-- nothing is waiting")
         bob.send(SIGSTOP)
         alice.type("@bob are you asleep?", "@bob hey")
         try alice.wait(for: 3, "to bob: ")
         try ask(alice, "--   1. \"are you asleep?\": sent, and not confirmed yet")
-        try ask(alice, "--   2. \"hey\": waits for the one before it")
+        try ask(alice, "--   2. \"hey\": waits for the message before it")
         bob.send(SIGCONT)
         try bob.wait(for: "alice: hey")
     }
@@ -60,16 +60,16 @@ import Testing
         try alice.wait(for: "bob: hello")
         try bob.wait(for: "alice: hello")
         // Bob may have a message although Alice does not know it yet.
-        try ask(alice, "-- nothing waits")
-        try ask(bob, "-- nothing waits")
+        try ask(alice, "-- nothing is waiting")
+        try ask(bob, "-- nothing is waiting")
         _ = try bob.end()
         bob = try other.client("bob", "--port", "\(fixture.port)")
         alice.type("@bob still you?", "@bob hey")
-        let failure = "has failed: bob has no key for it (/retry bob tries it again, /trust bob with new keys)"
-        try alice.wait(for: "-- to bob: 2 messages wait, as the first of them \(failure)")
+        let failure = "has failed: bob has no key for it (/retry bob retries it, /trust bob retries with new keys)"
+        try alice.wait(for: "-- to bob: 2 messages wait, because the first of them \(failure)")
         bob.type("@alice it is me")
         try bob.wait(for: 1, "to alice: ")
-        try alice.wait(for: "-- not taken from bob: alice knows another key of yours")
+        try alice.wait(for: "-- refused a message from bob: alice knows another key of yours")
         #expect(alice.messages("bob: ") == ["hello"])
 
         alice.type("/trust bob")

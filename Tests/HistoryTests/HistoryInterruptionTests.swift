@@ -23,7 +23,7 @@ import Testing
         #expect(try run.end().status == -SIGKILL)
         #expect(try fixture.stored() == Self.batch * 2)
         let next = try fixture.run()
-        #expect(next.notes.contains("going on after"))
+        #expect(next.notes.contains("continuing after"))
         #expect(next.notes.hasSuffix("\n200 commits imported\n"))
         #expect(next.output == (try fixture.run(store: "other")).output)
     }

@@ -92,7 +92,7 @@ import Testing
         #expect(help.status == 0)
         #expect(help.output == Options.usage + "\n")
         let wrong = try Program.run("--frobnicate")
-        #expect(wrong.status == 2 && wrong.notes.hasSuffix("(history --help says how it is called)\n"))
+        #expect(wrong.status == 2 && wrong.notes.hasSuffix("(see history --help)\n"))
         #expect(wrong.output.isEmpty && wrong.notes.contains("--frobnicate"))
     }
 

@@ -53,13 +53,13 @@ import Testing
 
     @Test("An error message names the wrong option")
     func errorMessages() {
-        #expect(throws: UsageError("\"x\" is one too many: a folder and a remote are needed")) {
+        #expect(throws: UsageError("\"x\" is one argument too many: pass a folder and a remote")) {
             try options(folder, "/r", "x")
         }
-        #expect(throws: UsageError("\"x\" and what comes behind it are too many: a folder and a remote are needed")) {
+        #expect(throws: UsageError("\"x\" and the arguments after it are too many: pass a folder and a remote")) {
             try options(folder, "/r", "x", "y")
         }
-        #expect(throws: UsageError("a folder is named by its path, as /r/x, and not by a URL")) {
+        #expect(throws: UsageError("pass a folder by its path, such as /r/x, not by a URL")) {
             try options(folder, "file:///r/x")
         }
         #expect(throws: MirrorError.self) { try options("/nowhere", "/r") }

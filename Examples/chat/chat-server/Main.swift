@@ -21,7 +21,7 @@ import Foundation
             try await server.run()
             signals.cancel()
         } catch let error as UsageError {
-            note("chat-server: \(error) (chat-server --help says how it is called)")
+            note("chat-server: \(error) (see chat-server --help)")
             exit(2)
         } catch {
             note("chat-server: \(error)")

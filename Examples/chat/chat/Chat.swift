@@ -13,7 +13,7 @@ import Foundation
             if options.help { return print(ClientOptions.usage) }
             try await run(options)
         } catch let error as UsageError {
-            note("chat: \(error) (chat --help says how it is called)")
+            note("chat: \(error) (see chat --help)")
             exit(2)
         } catch {
             note("chat: \(error)")

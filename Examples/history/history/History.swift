@@ -12,7 +12,7 @@ import Strata
             if options.help { return print(Options.usage) }
             guard try await run(options) else { exit(130) }
         } catch let error as UsageError {
-            Terminal.note("history: \(error) (history --help says how it is called)")
+            Terminal.note("history: \(error) (see history --help)")
             exit(2)
         } catch {
             Terminal.note("history: \(explain(error))")
@@ -94,15 +94,15 @@ import Strata
         case let error as StrataError:
             switch error.code {
             case .busy, .notUnique, .conflict:
-                return "\(error.message)\nDoes another history import into this store? Wait for it, and start again."
+                return "\(error.message)\nIs another import into this store running? Wait for its end, and start again."
             case .notAStore, .schemaMismatch:
-                return "\(error.message)\nThis is no store of history's. Name another file with --store."
+                return "\(error.message)\nThe file is not a store of this program. Name another file with --store."
             case .cannotOpen, .readOnly, .newerStore, .diskFull: return error.message
             default: return "\(error)"
             }
         case let record as MalformedRecord:
-            return "\(record)\nWhat came before it is imported. --malformed skip leaves such records out. "
-                + "A log for --input is made by: git \(GitLog.arguments.map { "'\($0)'" }.joined(separator: " "))"
+            return "\(record)\nEarlier records are imported. Use --malformed skip to leave such records out. To "
+                + "create a log for --input, run: git \(GitLog.arguments.map { "'\($0)'" }.joined(separator: " "))"
         default: return "\(error)"
         }
     }

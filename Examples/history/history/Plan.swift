@@ -36,13 +36,13 @@ struct Plan {
             return try await Plan(
                 log: git.log(after: last, upTo: head, policy: policy),
                 total: git.count(after: last, upTo: head),
-                note: "going on after \(last.prefix(12))"
+                note: "continuing after \(last.prefix(12))"
             )
         case .ancestor:
             return Plan(
                 log: git.log(upTo: head, policy: policy),
                 total: all,
-                note: "the repository has older commits than at the last import: taking what is missing"
+                note: "the repository has older commits than at the last import: importing the missing commits"
             )
         case .unrelated, .unknown:
             return Plan(
@@ -50,7 +50,7 @@ struct Plan {
                 total: all,
                 note:
                     "the last imported commit \(last.prefix(12)) is not part of this history (was it rewritten, or is "
-                    + "this another branch?): taking what is missing, keeping what there is"
+                    + "this another branch?): importing the missing commits, and keeping the imported ones"
             )
         }
     }

@@ -21,7 +21,7 @@ struct StopSignal {
             source.setEventHandler {
                 // All stored batches are complete, so an exit at this point loses no data.
                 if wish.isMade.exchange(true, ordering: .relaxed) { exit(128 + number) }
-                Terminal.note("\nstopping after this batch; once more to stop at once")
+                Terminal.note("\nstopping after this batch; press ^C again to stop immediately")
             }
             source.activate()
             return source

@@ -14,7 +14,7 @@ import ServiceLifecycle
             if options.help { return print(MirrorOptions.usage) }
             try await run(options)
         } catch let error as UsageError {
-            report("mirror: \(error) (mirror --help says how it is called)")
+            report("mirror: \(error) (see mirror --help)")
             exit(2)
         } catch {
             report("mirror: \(error)")

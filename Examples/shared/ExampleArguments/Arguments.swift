@@ -20,7 +20,7 @@ package struct Arguments {
                 continue
             }
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            guard options.contains(parts[0]) else { throw UsageError("there is no option \(parts[0])") }
+            guard options.contains(parts[0]) else { throw UsageError("unknown option \(parts[0])") }
             guard let value = parts.count == 2 ? parts[1] : rest.popFirst(), !value.isEmpty else {
                 throw UsageError("\(parts[0]) needs a value")
             }
@@ -37,7 +37,9 @@ package struct Arguments {
     package func number(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
         guard let text = values[name] else { return nil }
         guard let number = Int(text), range.contains(number) else {
-            throw UsageError("\(name) is a number from \(range.lowerBound) to \(range.upperBound), not \"\(text)\"")
+            throw UsageError(
+                "\(name) must be a number from \(range.lowerBound) to \(range.upperBound), not \"\(text)\""
+            )
         }
         return number
     }
@@ -46,7 +48,7 @@ package struct Arguments {
     package func seconds(_ name: String) throws -> Duration? {
         guard let text = values[name] else { return nil }
         guard let seconds = Double(text), seconds >= 0.01, seconds <= 86_400 else {
-            throw UsageError("\(name) is a number of seconds up to a day, not \"\(text)\"")
+            throw UsageError("\(name) must be a number of seconds up to a day, not \"\(text)\"")
         }
         return .seconds(seconds)
     }
@@ -58,7 +60,7 @@ package struct Arguments {
         let factor = text.last.flatMap { factors[$0] }
         guard let number = Int(factor == nil ? text : String(text.dropLast())), number > 0,
             case (let bytes, false) = number.multipliedReportingOverflow(by: factor ?? 1)
-        else { throw UsageError("\(name) is a number of bytes, as 500k or 2M, not \"\(text)\"") }
+        else { throw UsageError("\(name) must be a number of bytes, such as 500k or 2M, not \"\(text)\"") }
         return bytes
     }
 }

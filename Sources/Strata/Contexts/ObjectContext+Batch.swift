@@ -134,12 +134,12 @@ extension ObjectContext {
                 "Setting \(name) to an inserted object has inserted it too. Set the id in the row instead: "
                     + "`var row = \(info.name)(…).snapshot; row.\(name) = \(name).id`."
             } else {
-                "Hand in rows of objects that belong to no context: `\(info.name)(…).snapshot`."
+                "Pass rows of objects that do not belong to a context: `\(info.name)(…).snapshot`."
             }
         return StrataError(
             .invalidState,
-            "\(call) was given the row of an object that is inserted already and not saved: it would be in the store twice. "
-                + "\(remedy) Roll back the objects that were inserted for rows.",
+            "\(call) received the row of an object that is already inserted and not saved, which would store it "
+                + "twice. \(remedy) Roll back the objects that were inserted for rows.",
             details: [
                 StrataError.Detail(model: info.name, id: row.id.rawValue, message: "is inserted and not saved")
             ]
@@ -154,7 +154,7 @@ extension ObjectContext {
         guard !isSaving else {
             throw StrataError(
                 .invalidState,
-                "This context is being saved already. Run the batch once the save has returned."
+                "This context is being saved already. Run the batch after the save has returned."
             )
         }
         try checkNoSavepoint()

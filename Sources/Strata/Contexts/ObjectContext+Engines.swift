@@ -32,7 +32,7 @@ extension ObjectContext {
         guard id.isAssigned, !store.identity.knows(fingerprint: id.fingerprint, number: id.rawValue) else { return }
         throw StrataError(
             .idOfOtherStore,
-            "\(id) belongs to another store. Ids are good in the store that handed them out."
+            "\(id) belongs to another store. An id is valid only in the store that created it."
         )
     }
 

@@ -39,7 +39,7 @@ extension ObjectContext {
         }
         throw StrataError(
             .invalidState,
-            "Hooks have gone on to insert or change further objects \(Self.hookRounds) times. Let them come to an end."
+            "Hooks still insert or change further objects after \(Self.hookRounds) rounds. Make sure that they stop."
         )
     }
 
@@ -133,7 +133,7 @@ extension ObjectContext {
         guard !hasUnpublishedEdits, failedInserts.isEmpty else {
             throw StrataError(
                 .invalidState,
-                "A validation has changed objects. Let it only read, and change them in willInsert or willUpdate."
+                "A validation has changed objects. Validations only read; change objects in willInsert or willUpdate."
             )
         }
         guard !failures.isEmpty else { return }

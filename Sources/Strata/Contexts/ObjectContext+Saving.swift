@@ -91,7 +91,8 @@ extension ObjectContext {
         guard readRecord != nil else { return }
         throw StrataError(
             .invalidState,
-            "What this block changes is committed when it has returned, all at once. It neither saves nor commits by itself, and runs no batch."
+            "All changes of this block are committed together after it has returned. Do not save, commit or run a "
+                + "batch in it."
         )
     }
 
@@ -190,7 +191,10 @@ extension ObjectContext {
     private func whileSaving<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isEnded else { throw Self.endedError }
         guard !isSaving else {
-            throw StrataError(.invalidState, "This context is being saved already. Save once the save has returned.")
+            throw StrataError(
+                .invalidState,
+                "This context is being saved already. Save again after the save has returned."
+            )
         }
         noteTurn()
         publishStamped()
@@ -256,8 +260,8 @@ extension ObjectContext {
         guard failures.isEmpty else {
             throw StrataError(
                 .invalidState,
-                "Objects were changed or related to others after they had been deleted in this context. "
-                    + "Roll them back to have them again.",
+                "Objects were changed or related to others after they had been deleted in this context. Roll them "
+                    + "back to restore them.",
                 details: failures
             )
         }

@@ -56,7 +56,7 @@ extension ObjectContext {
     }
 
     static var endedError: StrataError {
-        StrataError(.contextInvalidated, "This context has ended. Fetch the objects anew in another one.")
+        StrataError(.contextInvalidated, "This context has ended. Fetch the objects again in another context.")
     }
 
     /// Releases the snapshot. The next read takes a newer one.

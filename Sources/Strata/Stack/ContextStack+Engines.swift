@@ -105,7 +105,8 @@ extension ContextStack {
         }
         throw StrataError(
             .conflict,
-            "Nothing was committed: others have changed what the block reads, \(BlockQueue.runLimit) times, before it was through. Let it do less."
+            "Nothing was committed: in each of \(BlockQueue.runLimit) runs, another commit changed objects that the "
+                + "block had read. Make the block shorter."
         )
     }
 

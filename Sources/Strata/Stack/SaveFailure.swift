@@ -10,6 +10,7 @@ public struct SaveFailure: Error, Sendable, CustomStringConvertible {
 
     /// The context and the error in one line.
     public var description: String {
-        "Failed in \(context.map { "context '\($0)'" } ?? "an unnamed context") with nobody waiting for it: \(error)"
+        "A save or read failed in \(context.map { "context '\($0)'" } ?? "an unnamed context"), and no caller "
+            + "received the error: \(error)"
     }
 }

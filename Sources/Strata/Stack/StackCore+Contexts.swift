@@ -11,8 +11,8 @@ extension StackCore {
             let known = state.names.keys.map(\.rawValue).sortedByBytes().joined(separator: ", ")
             throw StrataError(
                 .unknownName,
-                "There is no context named '\(name)'; there are: \(known.isEmpty ? "none" : known). "
-                    + "Create it with `create` or `push` first."
+                "No context has the name '\(name)'. Named contexts: \(known.isEmpty ? "none" : known). Create it with "
+                    + "`create` or `push` first."
             )
         }
     }
@@ -46,14 +46,14 @@ extension StackCore {
         if let name, let owner = [ContextKind.root, .main].first(where: { $0.ownName == name }), owner != kind {
             throw StrataError(
                 .invalidName,
-                "The name '\(name)' belongs to the context of that kind. Take another name."
+                "The name '\(name)' is reserved for the context of that kind. Choose another name."
             )
         }
         if let ownName = kind.ownName, let name, name != ownName {
             throw StrataError(.invalidName, "A context of this kind is always named '\(ownName)'. Leave the name out.")
         }
         if let name, name.rawValue.allSatisfy(\.isWhitespace) {
-            throw StrataError(.invalidName, "The name '\(name)' is empty. Take another name, or leave it out.")
+            throw StrataError(.invalidName, "The name '\(name)' is empty. Choose another name, or leave it out.")
         }
         let name = name ?? kind.ownName
         let isInside = BlockScope.isInside(self)
@@ -62,7 +62,7 @@ extension StackCore {
             if let name, state.names[name] != nil {
                 throw StrataError(
                     .nameTaken,
-                    "There is a context named '\(name)' already. Push or use that one, or take another name."
+                    "A context named '\(name)' already exists. Push or use that context, or choose another name."
                 )
             }
             return register(

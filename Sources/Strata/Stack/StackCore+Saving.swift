@@ -22,7 +22,7 @@ extension StackCore {
     }
 
     static var contextNotFoundError: StrataError {
-        StrataError(.contextNotFound, "The stack is empty. Push a context first, or name the one you mean.")
+        StrataError(.contextNotFound, "The stack is empty. Push a context first, or name the context to save.")
     }
 
     /// Schedules the end of the main context's turn for when the running job of the main actor is over, once per turn.

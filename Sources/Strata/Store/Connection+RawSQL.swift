@@ -29,7 +29,7 @@ extension Connection {
         guard sqlite3_bind_parameter_count(statement.pointer) == count else {
             throw StrataError(
                 .invalidQuery,
-                "The SQL has parameters of its own. Interpolate values: \"… = \\(value)\" binds them."
+                "The SQL contains parameters (?). Interpolate values instead: \"… = \\(value)\" binds them."
             )
         }
     }
@@ -38,7 +38,7 @@ extension Connection {
         guard sqlite3_stmt_readonly(statement.pointer) != 0 else {
             throw StrataError(
                 .invalidQuery,
-                "The SQL would write. Change objects in a context and commit it, so that everybody hears of it."
+                "The SQL would write. Change objects in a context and commit it, so that all observers are notified."
             )
         }
         // A statement that changes a setting of this connection would also affect the connection's next user.
@@ -47,7 +47,7 @@ extension Connection {
         else {
             throw StrataError(
                 .invalidQuery,
-                "The SQL is no query. It begins with SELECT, WITH, VALUES or EXPLAIN, and changes nothing."
+                "The SQL is not a query. A query begins with SELECT, WITH, VALUES or EXPLAIN, and changes nothing."
             )
         }
         guard try isOneStatement(sql) else {

@@ -89,8 +89,8 @@ final class IDSource: Sendable {
         if !isFetching { fetchLater() }
         throw StrataError(
             .busy,
-            "\(Self.rangeSize) ids were taken while the store was being written. The main actor does not wait for more of them: "
-                + "save again when that is over."
+            "\(Self.rangeSize) ids were used up during one write to the store. The main actor does not wait for more "
+                + "ids: save again after the write."
         )
     }
 

@@ -201,7 +201,7 @@ final class ReaderPool: Sendable {
             }
             if isStuck {
                 telemetry.logger?.warning(
-                    "no block has ended for two seconds while others wait for one of \(limit) readers: one more is let in"
+                    "no block has ended for 2 seconds while others wait for one of \(limit) readers: one more runs"
                 )
                 serve(isForced: true)
             }

@@ -75,8 +75,8 @@ struct StoreBackup {
     private static func failure(of path: String, _ error: StrataError) -> StrataError {
         StrataError(
             error.code,
-            "The store was not migrated, since no backup of it can be made at '\(path)'. Name another place, or none, by "
-                + "the migration's backup. \(error.message)",
+            "The store was not migrated, because its backup cannot be written to '\(path)'. In the migration, name "
+                + "another place for the backup, or turn the backup off. \(error.message)",
             underlying: error
         )
     }

@@ -43,10 +43,10 @@ struct StoreDifference {
                 continue
             }
             let columns = try table.map { try columnDifferences($0) } ?? []
-            result += columns.isEmpty ? ["\(entry.type) '\(name)' is another one: \(entry.sql)"] : columns
+            result += columns.isEmpty ? ["\(entry.type) '\(name)' has another definition: \(entry.sql)"] : columns
         }
         for entry in there where !known.contains(entry.name) {
-            result.append("\(entry.type) '\(entry.name)' on '\(entry.table)' is not Strata's: \(entry.sql)")
+            result.append("\(entry.type) '\(entry.name)' on '\(entry.table)' was not created by Strata: \(entry.sql)")
         }
         return result
     }
@@ -70,7 +70,7 @@ struct StoreDifference {
             }
         }
         for found in there where table.column(named: found.name) == nil {
-            result.append("column '\(found.name)' of '\(table.name)' is not Strata's")
+            result.append("column '\(found.name)' of '\(table.name)' was not created by Strata")
         }
         return result
     }

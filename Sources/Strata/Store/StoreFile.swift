@@ -13,7 +13,7 @@ enum StoreFile {
     /// - Throws: ``StrataError`` if the path leads to something that is not a store. It must stay unchanged.
     static func inspect(_ url: URL) throws -> Bool {
         guard url.isFileURL else {
-            throw StrataError(.cannotOpen, "'\(url)' is no place in a file system. Name a file: .sqlite(path: …).")
+            throw StrataError(.cannotOpen, "'\(url)' is not a file URL. Name a file: .sqlite(path: …).")
         }
         let path = url.path
         var info = stat()
@@ -23,7 +23,10 @@ enum StoreFile {
             var isFolder: ObjCBool = false
             guard code == ENOENT else { throw StrataError(.cannotOpen, "'\(path)' cannot be opened: \(reason).") }
             guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-                throw StrataError(.cannotOpen, "There is no folder '\(folder)'. Make it, or name another place.")
+                throw StrataError(
+                    .cannotOpen,
+                    "The folder '\(folder)' does not exist. Create it, or name another place."
+                )
             }
             try requireWritable(folder, of: path)
             return true
@@ -96,7 +99,10 @@ enum StoreFile {
     private static func inspect(header: Data, path: String) throws {
         if header.isEmpty { return }
         guard header.count == 100, header.starts(with: Data("SQLite format 3\0".utf8)) else {
-            throw StrataError(.notAStore, "'\(path)' is no SQLite database, and was left as it is. Name another file.")
+            throw StrataError(
+                .notAStore,
+                "'\(path)' is not an SQLite database, and was left as it is. Name another file."
+            )
         }
         func number(at offset: Int) -> Int64 {
             header[offset..<(offset + 4)].reduce(0) { $0 << 8 | Int64($1) }
@@ -105,14 +111,14 @@ enum StoreFile {
         guard application == applicationID else {
             throw StrataError(
                 .notAStore,
-                "'\(path)' is a database of another program, and was left as it is. Name another file, or hand in a "
-                    + "DatabasePool if Strata's tables shall stand beside yours."
+                "'\(path)' is a database of another program, and was left as it is. Name another file, or pass a "
+                    + "DatabasePool to keep Strata's tables beside your own."
             )
         }
         guard version <= formatVersion else {
             throw StrataError(
                 .newerStore,
-                "'\(path)' was written by a newer version of Strata (format \(version), this one knows "
+                "'\(path)' was written by a newer version of Strata (format \(version), this version supports "
                     + "\(formatVersion)), and was left as it is. Use that version."
             )
         }
@@ -130,7 +136,7 @@ enum StoreFile {
         } catch {
             throw StrataError(
                 .cannotOpen,
-                "There is no folder for the user's data. Name a place: .sqlite(url).",
+                "The system has no folder for the user's data. Name a place: .sqlite(url).",
                 underlying: error
             )
         }

@@ -40,7 +40,8 @@ struct StoreOpening {
                     guard try connection.value("PRAGMA journal_mode = WAL") == .text("wal") else {
                         throw StrataError(
                             .cannotOpen,
-                            "'\(url.path)' lies where SQLite can keep no journal in WAL mode."
+                            "'\(url.path)' is on a file system without support for SQLite's WAL mode. Name a file on "
+                                + "a local disk."
                         )
                     }
                     // A journal that was large once is truncated to this size.
@@ -99,7 +100,7 @@ struct StoreOpening {
         _ setUp: (Connection) throws -> Void = { _ in }
     ) throws -> Opened {
         guard let pointer = db.sqliteConnection else {
-            throw StrataError(.closed, "The pool that was handed in is closed.")
+            throw StrataError(.closed, "The database pool that was passed in is closed.")
         }
         let connection = Connection(pointer, fingerprint: 0)
         defer { connection.finalize() }

@@ -71,8 +71,8 @@ extension StoreIdentity {
     static var replaced: StrataError {
         StrataError(
             .damagedStore,
-            "The store has gone back behind commits that it had: its file was replaced or restored while it was open. "
-                + "Close the stack, and open it again."
+            "The store has lost commits that this stack has seen: its file was replaced or restored while it was "
+                + "open. Close the stack, and open it again."
         )
     }
 }

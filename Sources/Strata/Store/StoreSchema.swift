@@ -58,7 +58,7 @@ enum StoreSchema {
         guard record.format <= StoreFile.formatVersion else {
             throw StrataError(
                 .newerStore,
-                "The store was written by a newer version of Strata (format \(record.format), this one knows "
+                "The store was written by a newer version of Strata (format \(record.format), this version supports "
                     + "\(StoreFile.formatVersion)), and was left as it is. Use that version."
             )
         }
@@ -67,7 +67,8 @@ enum StoreSchema {
             let reason =
                 unknown.isEmpty
                 ? "its models have version \(record.version), these have \(migration.version)"
-                : "it has seen the steps \(unknown.map { "'\($0)'" }.joined(separator: ", ")), which this migration does not list"
+                : "it has run the steps \(unknown.map { "'\($0)'" }.joined(separator: ", ")), which this migration "
+                    + "does not list"
             throw StrataError(
                 .newerStore,
                 "The store is newer than this program, and was left as it is: \(reason). Use the newer program, or a backup "
@@ -86,8 +87,8 @@ enum StoreSchema {
     static func nameTaken(_ name: String) -> StrataError {
         StrataError(
             .schemaMismatch,
-            "The database has something of its own by the name of '\(name)', and nothing was changed. Name another table: "
-                + "@Model(table: …)."
+            "The database already has another table or index named '\(name)', and nothing was changed. Choose another "
+                + "name: @Model(table: …)."
         )
     }
 

@@ -41,7 +41,8 @@ extension AccountRecord {
         guard isBeingRemoved else { return }
         throw CloudError(
             .removalUnfinished,
-            "The removal of the account '\(account)' has not come to its end. Call `CloudAccount.remove` once more, then it can be set up anew."
+            "The removal of the account '\(account)' is not finished. Call `CloudAccount.remove` again before you set "
+                + "up the account."
         )
     }
 }

@@ -36,14 +36,16 @@ struct AccountSetup {
             guard record.remote.hasSameBytes(as: name) else {
                 throw CloudError(
                     .otherRemote,
-                    "The account '\(account)' was set up on \(record.remote), not on \(name). Take another id for it."
+                    "The account '\(account)' was set up on \(record.remote), not on \(name). Use another account id "
+                        + "for \(name)."
                 )
             }
             // An application that omits the keys must not upload content unencrypted that is encrypted so far.
             guard isEncrypted || !record.isSealed else {
                 throw CloudError(
                     .encryptionMissing,
-                    "The account '\(account)' encrypts its content. Open it with `encryption:`, or take another id for one that does not."
+                    "The account '\(account)' encrypts its content. Open it with `encryption:`, or use another "
+                        + "account id for unencrypted content."
                 )
             }
             if record.isSealed != isEncrypted {

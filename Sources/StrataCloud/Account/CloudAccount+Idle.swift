@@ -136,7 +136,7 @@ extension CloudAccount {
             guard !reasons.isEmpty else { return nil }
             return CloudError(
                 .stalled,
-                "The account '\(account.id)' has something left to do that waits for something else: "
+                "The account '\(account.id)' has work left that cannot continue by itself: "
                     + reasons.joined(separator: "; ") + ". Remove the cause, then wait again.",
                 nodes: nodes,
                 underlying: underlying

@@ -72,7 +72,7 @@ public final class CloudAccount: Sendable {
         options: CloudOptions = CloudOptions()
     ) async throws -> CloudAccount {
         guard stack.knows(AccountRecord.self), stack.knows(QueuedOperation.self) else {
-            throw CloudError(.modelsMissing, "Open the stack with `CloudAccount.models` beside your own.")
+            throw CloudError(.modelsMissing, "Add `CloudAccount.models` to the models of the stack.")
         }
         let info = try await AccountSetup(stack, id, remote, options.names, isEncrypted: options.encryption != nil)
             .accountInfo()
@@ -132,7 +132,7 @@ public final class CloudAccount: Sendable {
             folders?.handle(event)
         }
         do { try await pusher.holders.sweep() } catch {
-            stack.log(.info, "what holds messages that are sent stays until the account is opened again: \(error)")
+            stack.log(.info, "content of sent messages is kept until the account is opened again: \(error)")
         }
         account.subscribe(to: stack)
         await account.removeOrphans()

@@ -26,7 +26,7 @@ struct IdleLook {
                 remaining.add("\(ready) operations are ready, and the uploads are suspended")
             }
             guard try lookAtHeld(queued, pulls, &remaining), try lookAtFailed(queued, &remaining) else { return nil }
-            if remaining.reasons.isEmpty { remaining.add("\(count) operations depend on some of another pipeline") }
+            if remaining.reasons.isEmpty { remaining.add("\(count) operations depend on another pipeline") }
         }
         try lookAtMarks(policy, &remaining)
         return remaining
@@ -65,14 +65,14 @@ struct IdleLook {
             case .failed(let error): return "a pull, and the last one has failed (\(error))"
             case .busy, .idle: return nil
             }
-        case .manual: return "a person (`retry()`)"
+        case .manual: return "a retry by a person (`retry()`)"
         case let constraint?: return "the network ('\(constraint.rawValue)')"
         case nil: break
         }
         let number = row.id.rawValue
         let holds = try cloud.context.fetch(OperationHold.where { $0.operation == number })
         let hold = holds.filter { $0.name != Self.retry }.max { $0.until < $1.until }
-        if let hold { return "a moment (the hold '\(hold.name)')" }
+        if let hold { return "a later time (the hold '\(hold.name)')" }
         guard isInboxAway, try CloudWork.decoded(row.payload, version: row.payloadVersion).kind == .message else {
             return nil
         }

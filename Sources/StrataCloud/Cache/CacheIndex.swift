@@ -46,7 +46,8 @@ struct CacheIndex: ~Copyable {
         case let other:
             throw CloudError(
                 .cacheDamaged,
-                "The index of the cache is of version \(other), which this version does not know. Delete its folder."
+                "The index of the cache has version \(other), which this program does not support. Delete the folder "
+                    + "of the cache."
             )
         }
         try database.execute(

@@ -49,7 +49,7 @@ extension DiskCache {
         let name = UUID().uuidString
         let body: @Sendable (inout CacheIndex) throws -> (Int64, Int64) = { index in
             guard let size = CacheFolder.size(source) else {
-                throw CloudError(.fileUnreadable, "There is no file at '\(source.path)'.")
+                throw CloudError(.fileUnreadable, "The file '\(source.path)' does not exist.")
             }
             // A file that a power failure has truncated has the wrong size, and is downloaded again. A persistent file
             // must survive, so it is flushed to the disk.

@@ -20,7 +20,7 @@ extension DiskCache {
     public func temporary(_ file: URL, sections: ContentSections, eTag: ETag?) throws -> DownloadedFile {
         try checkOpen()
         guard let size = CacheFolder.size(file) else {
-            throw CloudError(.fileUnreadable, "There is no file at '\(file.path)'.")
+            throw CloudError(.fileUnreadable, "The file '\(file.path)' does not exist.")
         }
         return DownloadedFile(file: file, eTag: eTag, sections: sections, size: size, isTemporary: true) {
             unlink(file.path)

@@ -33,7 +33,8 @@ extension CloudContext {
         guard work.isOpen else {
             throw CloudError(
                 .closed,
-                "The account '\(account)' is not open by way of this context. Open it, and take `context.cloud(account)`."
+                "The account '\(account)' is not open in this context. Open the account, and use "
+                    + "`context.cloud(account)`."
             )
         }
         let ticket = AfterCommits.Ticket()

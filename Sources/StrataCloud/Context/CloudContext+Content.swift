@@ -78,7 +78,7 @@ extension CloudContext {
         let owner = other.account.hasSameBytes(as: account) ? "" : " of the account '\(other.account)'"
         throw CloudError(
             .alreadyLinked,
-            "\(other.path)\(owner) stands for \(link) already. An object has one node in a store.",
+            "\(other.path)\(owner) is already linked to \(link). An object has one node in a store.",
             nodes: [other.id.rawValue]
         )
     }

@@ -179,7 +179,7 @@ extension CloudContext {
     func lastName(of path: TreePath) throws -> String {
         try path.check()
         guard let name = path.name else {
-            throw CloudError(.pathOccupied, "\(path) is a trunk, which is there from the beginning.")
+            throw CloudError(.pathOccupied, "\(path) is a trunk, which always exists.")
         }
         for name in path.names { try check(name) }
         return name
@@ -232,7 +232,8 @@ extension CloudContext {
         if let other = try child(name, of: folder), other !== node {
             throw CloudError(
                 .pathOccupied,
-                "There is a node at \(folder.path.appending(name)) already. Take another name, as `freeName(for:in:)` gives it.",
+                "A node already exists at \(folder.path.appending(name)). Choose another name; `freeName(for:in:)` "
+                    + "finds one.",
                 nodes: [other.id.rawValue]
             )
         }

@@ -16,7 +16,7 @@ extension CloudContext {
     public func delete(_ node: CloudNode) throws {
         try check(node)
         guard !node.isTrunk, let parent = node.parent else {
-            throw CloudError(.isTrunk, "\(node.path) is a trunk, which stays where it is.", nodes: [node.id.rawValue])
+            throw CloudError(.isTrunk, "\(node.path) is a trunk, which cannot be deleted.", nodes: [node.id.rawValue])
         }
         if node.trunk != .detached {
             try queueDelete(of: node, place: .place(node.place, in: parent.id), node.ancestors)

@@ -29,7 +29,7 @@ extension CloudContext {
     ///
     /// - Throws: ``CloudError`` with `noSuchNode`, `invalidPath`; the errors of the store.
     public func node(at path: TreePath) throws -> CloudNode {
-        guard let node = try find(path) else { throw CloudError(.noSuchNode, "There is nothing at \(path).") }
+        guard let node = try find(path) else { throw CloudError(.noSuchNode, "No node exists at \(path).") }
         return node
     }
 
@@ -160,7 +160,8 @@ extension CloudContext {
         guard node.account.hasSameBytes(as: account), node.owningContext === context, !node.isDeleted else {
             throw CloudError(
                 .foreignNode,
-                "The node is not one of the account '\(account)' in this context. Find it by its id in the context.",
+                "The node does not belong to the account '\(account)' in this context. Find it by its id in the "
+                    + "context.",
                 nodes: [node.id.rawValue]
             )
         }

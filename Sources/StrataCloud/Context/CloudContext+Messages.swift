@@ -19,7 +19,7 @@ extension CloudContext {
     public func send(_ node: CloudNode, to recipients: [String]) throws -> [QueuedOperation] {
         try check(node)
         guard !node.isFolder else {
-            throw CloudError(.notAFile, "\(node.path) is a folder: files are sent.", nodes: [node.id.rawValue])
+            throw CloudError(.notAFile, "\(node.path) is a folder. Only files can be sent.", nodes: [node.id.rawValue])
         }
         try checkSendable()
         return queueMessages(of: node, named: uniqueName(for: node.name), link: node.link, to: recipients)
@@ -45,7 +45,9 @@ extension CloudContext {
         try check(name)
         try checkSendable()
         // A node without operations would stay forever.
-        guard !recipients.isEmpty else { throw CloudError(.cannotSend, "'\(name)' is sent to nobody.") }
+        guard !recipients.isEmpty else {
+            throw CloudError(.cannotSend, "'\(name)' has no recipients. Name at least one.")
+        }
         let (name, link) = (uniqueName(for: name), content.description)
         let holder = try create(name, in: root(.detached), isFolder: false, link: nil, sections: [])
         holder.isHolder = true
@@ -82,7 +84,7 @@ extension CloudContext {
 
     private func checkSendable() throws {
         guard info.isEncrypted else { return }
-        throw CloudError(.cannotSend, "The account '\(account)' encrypts its content: nobody else could read it.")
+        throw CloudError(.cannotSend, "The account '\(account)' encrypts its content, so recipients could not read it.")
     }
 
     /// A name that no other account generates. A file with this name at a remote is therefore the sent file.

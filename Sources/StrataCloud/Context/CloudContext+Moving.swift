@@ -149,7 +149,7 @@ extension CloudContext {
     private func checkMovable(_ node: CloudNode) throws {
         try check(node)
         guard !node.isTrunk else {
-            throw CloudError(.isTrunk, "\(node.path) is a trunk, which stays where it is.", nodes: [node.id.rawValue])
+            throw CloudError(.isTrunk, "\(node.path) is a trunk, which cannot be moved.", nodes: [node.id.rawValue])
         }
     }
 

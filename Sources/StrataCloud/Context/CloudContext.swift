@@ -39,7 +39,7 @@ extension ObjectContext {
 
     func accountRecord(_ account: String) throws -> AccountRecord {
         if let record = try first(.account(account)) { return record }
-        throw CloudError(.noSuchAccount, "There is no account '\(account)' in this store. Open it first.")
+        throw CloudError(.noSuchAccount, "The store has no account '\(account)'. Open the account first.")
     }
 }
 

@@ -113,7 +113,7 @@ extension Downloads {
     }
 
     private static func missing(_ place: SectionID, _ key: RemoteKey) -> RemoteError {
-        RemoteError(.notFound, "There is no \(place.section) in \(key).", key: key)
+        RemoteError(.notFound, "\(key) does not contain \(place.section).", key: key)
     }
 
     // MARK: The first bytes

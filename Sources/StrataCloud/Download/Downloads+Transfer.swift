@@ -35,8 +35,9 @@ extension Downloads {
                 let message =
                     switch node {
                     case nil:
-                        "The store has no node \(place.node): it was deleted, or it is not committed yet. What a block has made "
-                            + "can be downloaded after its commit, as by `cloud.afterCommit { account in … }`."
+                        "The store has no node \(place.node): it was deleted, or it is not committed yet. Nodes that "
+                            + "a block has created can be downloaded after its commit, for example in "
+                            + "`cloud.afterCommit { account in … }`."
                     case let node? where node.isFolder: "\(node.path) is a folder without content."
                     case let node?: "The remote has no content of \(node.path)."
                     }
@@ -171,10 +172,10 @@ extension Downloads {
         let download = try await remote.get(key, range: range, if: version.map { .matches($0) } ?? .none)
         // A size that differs from the listing means another version, or an answer of a proxy.
         if let heard = source.size, let size = download.object.size, size != heard {
-            throw RemoteError(.damagedContent, "\(key) has \(heard) bytes, and \(size) were offered.", key: key)
+            throw RemoteError(.damagedContent, "\(key) has \(heard) bytes, and the remote offered \(size).", key: key)
         }
         guard download.range.lowerBound <= begin else {
-            throw RemoteError(.damagedContent, "Bytes of \(key) were left out behind \(begin).", key: key)
+            throw RemoteError(.damagedContent, "The remote left out bytes of \(key) after byte \(begin).", key: key)
         }
         try partial.cut(at: download.range.lowerBound)
         var position = download.range.lowerBound
@@ -192,7 +193,7 @@ extension Downloads {
         let size = try partial.size()
         if let whole = download.object.size, whole != size {
             if size > whole { try partial.cut(at: 0) }
-            throw RemoteError(.damagedContent, "Of the \(whole) bytes of \(key), \(size) have arrived.", key: key)
+            throw RemoteError(.damagedContent, "\(size) of the \(whole) bytes of \(key) have arrived.", key: key)
         }
         let file = try partial.finish()
         transfer.pass(all: size)

@@ -131,7 +131,7 @@ public final class Downloads: Sendable {
         guard [.metadata, .thumbnail, .data].contains(section) else {
             throw CloudError(
                 .wrongSections,
-                "One of metadata, thumbnail and data is downloaded at a time, not \(section).",
+                "A download takes one section (metadata, thumbnail or data), not \(section).",
                 nodes: [node.rawValue]
             )
         }

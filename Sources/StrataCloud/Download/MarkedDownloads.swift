@@ -69,7 +69,7 @@ final class MarkedDownloads: Sendable {
             if Task.isCancelled { return resume(waiters, .failure(CloudError.closedAccount)) }
             resume(waiters, failures.isEmpty ? .success(()) : .failure(CloudError.failed(failures)))
         } catch {
-            downloads.stack.log(.warning, "marked nodes cannot be looked at: \(error)")
+            downloads.stack.log(.warning, "marked nodes cannot be read: \(error)")
             resume(waiters, .failure(error))
         }
     }
@@ -236,7 +236,7 @@ extension CloudError {
         var seen: Set<Int64> = []
         return CloudError(
             .downloadsFailed,
-            "Not everything that is marked has arrived, and it stays marked: \((reasons + rest).joined(separator: "; ")). "
+            "Some marked sections have not arrived and stay marked: \((reasons + rest).joined(separator: "; ")). "
                 + "Remove the cause, then call `downloadMarked()`.",
             nodes: failures.map(\.item.node.rawValue).filter { seen.insert($0).inserted },
             underlying: failures[0].reason

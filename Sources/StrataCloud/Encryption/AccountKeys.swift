@@ -22,7 +22,7 @@ public struct AccountKeys: Sendable {
         if let key = earlier.first(where: { $0.id == id }) { return key }
         throw CloudError(
             .accountKeyUnknown,
-            "The file was encrypted with the account key \(id), which is not among those given. Add it to the earlier ones."
+            "The file was encrypted with the account key \(id), which was not given. Add it to the earlier keys."
         )
     }
 }

@@ -128,7 +128,10 @@ public struct ContentEncryptor: Sendable {
         let bodies = try sources.map { try $0.body() }
         let sections: [EncryptedSection] = [.metadata, .thumbnail, .data]
         guard uploadState.fingerprints.count == sections.count else {
-            throw CloudError(.encryptedContentMalformed, "The upload state is not one of this version's.")
+            throw CloudError(
+                .encryptedContentMalformed,
+                "The upload state was not written by this version. Begin again, with a new upload state."
+            )
         }
         for (index, section) in sections.enumerated() {
             guard bodies[index].size == file.size(of: section),

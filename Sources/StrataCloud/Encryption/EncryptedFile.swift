@@ -93,7 +93,7 @@ public struct EncryptedFile: Sendable {
         if size > layout.total {
             throw CloudError(
                 .encryptedContentDamaged,
-                "There are \(size - layout.total) bytes behind the end of the encrypted file."
+                "The file has \(size - layout.total) bytes after the end of the encrypted content."
             )
         }
     }

@@ -53,7 +53,8 @@ struct EncryptedFileKeys: Sendable {
         guard let plain = Self.open(box, using: chunks, authenticating: position.bytes) else {
             throw CloudError(
                 .encryptedContentDamaged,
-                "Chunk \(position.chunk) of the section '\(position.section)' does not match what was encrypted. Fetch it again."
+                "Chunk \(position.chunk) of the section '\(position.section)' does not match the encrypted content. "
+                    + "Download the file again."
             )
         }
         return plain

@@ -46,8 +46,8 @@ struct EncryptedFilePreamble: Hashable, Sendable {
         guard bytes[8] == Self.version, bytes[9] == Self.algorithm, bytes[11] == 0, Self.exponents ~= bytes[10] else {
             throw CloudError(
                 .encryptionVersionUnknown,
-                "The encrypted file is of version \(bytes[8]), algorithm \(bytes[9]), chunks 2^\(bytes[10]), flags \(bytes[11]), which "
-                    + "this version does not know."
+                "The encrypted file is of version \(bytes[8]), algorithm \(bytes[9]), chunks 2^\(bytes[10]), flags "
+                    + "\(bytes[11]), which this version does not support."
             )
         }
         guard bytes.count >= EncryptedFile.preambleSize else {
@@ -80,8 +80,8 @@ struct EncryptedFilePreamble: Hashable, Sendable {
         guard let bytes = EncryptedFileKeys.open(wrappedKey, using: key, authenticating: start) else {
             throw CloudError(
                 .encryptionKeyRefused,
-                "The account key \(accountKey) does not open the file: it has other bytes than the one that encrypted it, or the "
-                    + "preamble of the file was changed."
+                "The account key \(accountKey) does not open the file: the file was encrypted with other key bytes, "
+                    + "or the preamble of the file was changed."
             )
         }
         return try ContentKey(bytes: bytes)
@@ -102,11 +102,12 @@ struct EncryptedFilePreamble: Hashable, Sendable {
         else {
             throw CloudError(
                 .encryptionKeyRefused,
-                "The content key does not open the section table: it is another one, or the preamble of the file was changed."
+                "The content key does not open the section table: it is the key of another file, or the preamble was "
+                    + "changed."
             )
         }
         guard plain.dropFirst(32) == EncryptedFileKeys.digest(of: node) else {
-            throw CloudError(.encryptedForAnotherNode, "The file was encrypted for another node than '\(node)'.")
+            throw CloudError(.encryptedForAnotherNode, "The file was encrypted for a node other than '\(node)'.")
         }
         let sizes = (0..<4).map { Int64(truncatingIfNeeded: plain.bigEndian(at: $0 * 8)) }
         let layout = EncryptedFileLayout(chunkSize: chunkSize, sizes: sizes)
@@ -136,7 +137,7 @@ extension CloudError {
     static func truncated(_ size: Int64, _ expected: Int64) -> CloudError {
         CloudError(
             .encryptedContentTruncated,
-            "There are \(size) bytes of the encrypted file where \(expected) are needed."
+            "The encrypted file has \(size) bytes here, and needs \(expected)."
         )
     }
 }

@@ -25,7 +25,7 @@ extension FolderRemote {
     public func move(_ source: RemoteKey, to target: RemoteKey, isFolder: Bool) async throws {
         try target.requireNames()
         guard !target.isWithin(source), source != .root else {
-            throw RemoteError(.occupied, "Nothing is moved into itself.", key: target)
+            throw RemoteError(.occupied, "'\(source)' cannot be moved into itself.", key: target)
         }
         try await run(source) { [name, isDurable] tree in
             let (newFolder, newFile) = try tree.parent(target)
@@ -40,7 +40,7 @@ extension FolderRemote {
                 guard let status = try oldFolder.status(oldFile), status.kind == (isFolder ? .folder : .file) else {
                     throw RemoteError(
                         .notFound,
-                        "There is no such \(isFolder ? "folder" : "file") in \(name).",
+                        "The \(isFolder ? "folder" : "file") '\(source)' does not exist in \(name).",
                         key: source
                     )
                 }
@@ -49,7 +49,7 @@ extension FolderRemote {
                 } catch let error as SystemError where error.code == EEXIST {
                     throw RemoteError(
                         .conditionFailed,
-                        "There is something of this name already.",
+                        "'\(target)' already exists.",
                         key: target,
                         underlying: error
                     )

@@ -22,7 +22,7 @@ extension FolderRemote {
     public func uploadPart(_ body: RemoteBody, number: Int, of upload: String, at key: RemoteKey) async throws -> String
     {
         guard (1...1_000_000).contains(number) else {
-            throw RemoteError(.refused, "\(number) is no number of a part.", key: key)
+            throw RemoteError(.refused, "\(number) is not a valid part number.", key: key)
         }
         _ = try await run(key) { try Self.upload(upload, $0, key) }
         let new = try await written(body, key)
@@ -50,11 +50,16 @@ extension FolderRemote {
                 do {
                     part = try folder.open(String(index + 1), O_RDONLY)
                 } catch let error as SystemError where error.code == ENOENT {
-                    throw RemoteError(.uploadGone, "Part \(index + 1) is not there.", key: key, underlying: error)
+                    throw RemoteError(
+                        .uploadGone,
+                        "Part \(index + 1) of the upload is missing.",
+                        key: key,
+                        underlying: error
+                    )
                 }
                 let status = try part.status()
                 guard status.eTag.value.hasSameBytes(as: version) else {
-                    throw RemoteError(.uploadGone, "Part \(index + 1) is another one.", key: key)
+                    throw RemoteError(.uploadGone, "Part \(index + 1) of the upload has changed.", key: key)
                 }
                 try new.file.append(part, size: status.size)
             }
@@ -75,11 +80,13 @@ extension FolderRemote {
     /// The folder of an upload.
     private static func upload(_ id: String, _ tree: FolderTree, _ key: RemoteKey) throws -> Descriptor {
         // The id comes from outside and becomes part of a path, so it must be a UUID.
-        guard UUID(uuidString: id) != nil else { throw RemoteError(.uploadGone, "'\(id)' is no upload.", key: key) }
+        guard UUID(uuidString: id) != nil else {
+            throw RemoteError(.uploadGone, "'\(id)' is not the id of an upload.", key: key)
+        }
         do {
             return try FolderWork(tree).uploads().folder(id)
         } catch let error as SystemError where error.code == ENOENT {
-            throw RemoteError(.uploadGone, "The upload is not there any more.", key: key, underlying: error)
+            throw RemoteError(.uploadGone, "The upload no longer exists.", key: key, underlying: error)
         }
     }
 }

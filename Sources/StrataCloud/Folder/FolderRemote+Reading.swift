@@ -14,7 +14,9 @@ extension FolderRemote {
     public func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws
         -> RemoteDownload
     {
-        if condition == .isAbsent { throw RemoteError(.unsupported, "What is absent cannot be read.", key: key) }
+        if condition == .isAbsent {
+            throw RemoteError(.unsupported, "A read cannot require that '\(key)' is absent.", key: key)
+        }
         let name = name
         let (file, status) = try await run(key) { tree in
             let (file, status) = try tree.file(key)
@@ -43,7 +45,7 @@ extension FolderRemote {
             } catch let error as SystemError where FolderTree.saysMissing(error) {
                 throw RemoteError(
                     .notFound,
-                    "There is no folder '\(folder)' in \(name).",
+                    "The folder '\(folder)' does not exist in \(name).",
                     key: folder,
                     underlying: error
                 )

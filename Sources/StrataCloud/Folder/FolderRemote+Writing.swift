@@ -51,7 +51,7 @@ extension FolderRemote {
                     // A program that does not use the lock has created the file.
                     throw RemoteError(
                         .conditionFailed,
-                        "There is a file in \(name) already.",
+                        "'\(key)' already exists in \(name).",
                         key: key,
                         underlying: error
                     )
@@ -66,7 +66,7 @@ extension FolderRemote {
     /// Checks whether a file may be written in place of this entry.
     private static func check(_ old: FileStatus?, _ condition: RemoteCondition, key: RemoteKey, remote: String) throws {
         if let old, old.kind != .file {
-            throw RemoteError(.occupied, "There is no file of this name in \(remote) but something else.", key: key)
+            throw RemoteError(.occupied, "'\(key)' in \(remote) is not a file.", key: key)
         }
         try condition.check(old?.object(key), key: key, remote: remote)
     }
@@ -80,7 +80,7 @@ extension FolderRemote {
             if mkdirat(folder.raw, file, 0o777) != 0 {
                 guard errno == EEXIST else { throw SystemError(code: errno, call: "mkdir") }
                 if try folder.status(file)?.kind == .folder { return false }
-                throw RemoteError(.occupied, "There is no folder of this name in \(name) but something else.", key: key)
+                throw RemoteError(.occupied, "'\(key)' in \(name) is not a folder.", key: key)
             }
             if isDurable { try folder.sync() }
             return true
@@ -94,7 +94,7 @@ extension FolderRemote {
     /// - Returns: whether it was deleted. It is false if the entry is gone already, even if a version was required.
     @discardableResult
     public func delete(_ key: RemoteKey, isFolder: Bool, if condition: RemoteCondition) async throws -> Bool {
-        if key == .root { throw RemoteError(.notEmpty, "The root is not deleted.", key: key) }
+        if key == .root { throw RemoteError(.notEmpty, "The root cannot be deleted.", key: key) }
         return try await run(key) { [name, isDurable] tree in
             let folder: Descriptor
             let file: String
@@ -108,7 +108,7 @@ extension FolderRemote {
                 guard (status.kind == .folder) == isFolder else {
                     throw RemoteError(
                         .occupied,
-                        "There is a \(isFolder ? "file" : "folder") of this name in \(name).",
+                        "'\(key)' in \(name) is a \(isFolder ? "file" : "folder").",
                         key: key
                     )
                 }

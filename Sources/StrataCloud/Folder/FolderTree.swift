@@ -13,7 +13,7 @@ struct FolderTree {
         do {
             self.root = try Descriptor.folder(root.path)
         } catch let error as SystemError where error.code == ENOENT || error.code == ENOTDIR {
-            throw RemoteError(.unreachable, "The folder \(name) is not there.", underlying: error)
+            throw RemoteError(.unreachable, "The folder \(name) does not exist.", underlying: error)
         }
     }
 
@@ -22,7 +22,7 @@ struct FolderTree {
     /// - Throws: the error of the system: `ENOENT`, `ENOTDIR` or `ELOOP` if the folder does not exist.
     func folder(_ key: RemoteKey) throws -> Descriptor {
         if key.segments.contains(FolderRemote.workName) {
-            throw RemoteError(.invalidKey, "'\(FolderRemote.workName)' is the remote's own.", key: key)
+            throw RemoteError(.invalidKey, "The name '\(FolderRemote.workName)' is reserved for the remote.", key: key)
         }
         return try key.segments.reduce(root) { try $0.folder($1) }
     }
@@ -32,7 +32,7 @@ struct FolderTree {
     /// - Throws: `parentMissing`; `invalidKey` for the root.
     func parent(_ key: RemoteKey) throws -> (folder: Descriptor, name: String) {
         guard let parent = key.parent, let name = key.last else {
-            throw RemoteError(.invalidKey, "The root is no object.", key: key)
+            throw RemoteError(.invalidKey, "The root is not an object.", key: key)
         }
         do {
             let folder = try folder(parent)
@@ -41,7 +41,7 @@ struct FolderTree {
         } catch let error as SystemError where Self.saysMissing(error) {
             throw RemoteError(
                 .parentMissing,
-                "There is no folder '\(parent)' in \(self.name).",
+                "The folder '\(parent)' does not exist in \(self.name).",
                 key: key,
                 underlying: error
             )
@@ -73,7 +73,7 @@ struct FolderTree {
         } catch let error as RemoteError where error.code == .parentMissing {
             // Without the parent folder, the file does not exist.
         }
-        throw RemoteError(.notFound, "There is no file '\(key)' in \(name).", key: key)
+        throw RemoteError(.notFound, "The file '\(key)' does not exist in \(name).", key: key)
     }
 
     /// Runs `body` under the remote's lock, which excludes all other writers in this and other processes.

@@ -185,7 +185,7 @@ extension CloudNode {
             guard seen.insert(node).inserted else {
                 throw CloudError(
                     .cyclicMove,
-                    "Another context has moved what this is to lie in below it meanwhile. Roll the move back.",
+                    "Another context has moved the target folder below node \(number). Roll the move back.",
                     nodes: [number]
                 )
             }

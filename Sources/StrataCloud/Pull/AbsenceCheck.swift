@@ -99,7 +99,8 @@ struct AbsenceCheck: Sendable {
         }
         throw RemoteError(
             .inconsistentListing,
-            "\(remote.name) does not list \(key) any more, but still has it. No file was removed here. Pull again later; if this stays, the server's listings are incomplete.",
+            "\(remote.name) does not list \(key) any more, but still has it. No file was removed here. Pull again "
+                + "later; if the error stays, the server's listings are incomplete.",
             key: key
         )
     }

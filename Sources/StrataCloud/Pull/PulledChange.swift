@@ -23,10 +23,10 @@ extension PulledChange: CustomStringConvertible {
         switch self {
         case .new(let node): "\(node.path) is new"
         case .modified(let node, let sections): "\(node.path) has changed: \(sections)"
-        case .moved(let node, let path): "\(path) is \(node.path) now"
-        case .deleted(_, let path, _): "\(path) is gone"
-        case .restored(let node): "\(node.path) is gone at the remote, and is sent anew"
-        case .displaced(let node, let path): "\(path) is \(node.path) here: another one has come"
+        case .moved(let node, let path): "\(path) was moved to \(node.path)"
+        case .deleted(_, let path, _): "\(path) was deleted"
+        case .restored(let node): "\(node.path) was deleted at the remote, and is uploaded again"
+        case .displaced(let node, let path): "\(path) was renamed to \(node.path): another object took its path"
         }
     }
 }

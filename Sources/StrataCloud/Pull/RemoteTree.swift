@@ -94,7 +94,8 @@ struct RemoteTree: Sendable {
     private static func vanished(_ remote: any Remote, _ trunk: Trunk) -> CloudError {
         CloudError(
             .incompatibleRemote,
-            "\(remote.name) has no '\(trunk.rawValue)' any more, in which there were nodes. Nothing was deleted here: see whether it is the right place."
+            "\(remote.name) no longer has the folder '\(trunk.rawValue)', which had nodes. Nothing was deleted here. "
+                + "Check that this is the right remote."
         )
     }
 

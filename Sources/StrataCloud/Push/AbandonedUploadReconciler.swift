@@ -43,7 +43,7 @@ final class AbandonedUploadReconciler: Sendable {
         guard reasons.load(ordering: .acquiring) != handledReasons.load(ordering: .acquiring) else { return }
         looks.ask {
             do { try await self.giveUp() } catch {
-                self.stack.log(.warning, "uploads that were begun cannot be looked at: \(error)")
+                self.stack.log(.warning, "unfinished uploads cannot be read: \(error)")
             }
         }
     }
@@ -69,7 +69,7 @@ final class AbandonedUploadReconciler: Sendable {
         if !begun.contains(where: \.isNeeded) { handledReasons.store(reasons, ordering: .releasing) }
         for begun in begun where !begun.isNeeded {
             do { try await giveUp(begun.row) } catch {
-                stack.log(.info, "what was sent of '\(begun.row.path)' stays at the remote for now: \(error)")
+                stack.log(.info, "uploaded parts of '\(begun.row.path)' stay at the remote for now: \(error)")
             }
         }
     }

@@ -50,7 +50,8 @@ extension CloudContext {
         guard !node.isFolder || conflict.section.contains(.data) else {
             throw CloudError(
                 .notAFile,
-                "\(node.path) is a folder, whose metadata is not kept twice. Resolve the conflict by `.merged`, `.mine` or `.theirs`.",
+                "\(node.path) is a folder, and folders cannot be duplicated. Resolve the conflict with `.merged`, "
+                    + "`.mine` or `.theirs`.",
                 nodes: [node.id.rawValue]
             )
         }

@@ -78,7 +78,7 @@ final class FailedOperationReconciler: Sendable {
     func look() {
         looks.ask {
             do { try await self.retry() } catch {
-                self.stack.log(.warning, "what has failed for nodes that are moved by now is not tried again: \(error)")
+                self.stack.log(.warning, "failed operations of moved nodes cannot be retried: \(error)")
             }
         }
     }

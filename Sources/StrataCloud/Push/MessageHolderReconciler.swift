@@ -39,7 +39,7 @@ final class MessageHolderReconciler: Sendable {
                 return state.doubtful
             }
             do { try await forget(nodes) } catch {
-                stack.log(.info, "what holds messages that are sent stays until the account is opened again: \(error)")
+                stack.log(.info, "content of sent messages is kept until the account is opened again: \(error)")
             }
         }
     }

@@ -85,7 +85,7 @@ extension Pusher {
         }
         if info.isEncrypted, !sent.isEmpty { try await deleteSidecars(of: target, at: key) }
         if sent.isEmpty, !target.sections.subtracting(.header).elements.isEmpty {
-            stack.log(.notice, "nothing of \(path) was sent: the handler has given no content of it.")
+            stack.log(.notice, "\(path) was not uploaded: the handler returned no content for it.")
         }
         return .done { [info, handler, work, sent, covered = target.covered] context in
             let cloud = CloudContext(context, info)
@@ -173,7 +173,7 @@ extension Pusher {
                     if target.node?.isFolder ?? false, try await isFolderGone(key) {
                         // Writing beside a place where another machine may put a file would create an object that no
                         // pull finds.
-                        throw RemoteError(.parentMissing, "The folder \(key) is not there any more.", key: key)
+                        throw RemoteError(.parentMissing, "The folder \(key) no longer exists.", key: key)
                     }
                     // A change that was not uploaded takes precedence over a delete by another machine.
                     condition = .isAbsent
@@ -195,7 +195,7 @@ extension Pusher {
                 return isNew ? .taken : .conflict(known, there)
             }
         }
-        throw RemoteError(.conditionFailed, "\(place) changes again and again.", key: place)
+        throw RemoteError(.conditionFailed, "\(place) keeps changing during the upload.", key: place)
     }
 
     private static let tries = 4
@@ -217,7 +217,7 @@ extension Pusher {
         // uploaded beside it.
         if try await isConvertedByOthers(key) {
             return try await outcome(
-                ofMissingFolder: RemoteError(.occupied, "There is a folder at \(key) now.", key: key),
+                ofMissingFolder: RemoteError(.occupied, "\(key) is now a folder.", key: key),
                 attempt
             )
         }

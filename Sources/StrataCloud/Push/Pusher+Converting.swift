@@ -15,7 +15,7 @@ extension Pusher {
             guard try await remote.head(key) == nil else { return nil }
             if try await makeFolderOfContent(key, target.remote) { return nil }
             // Another machine has deleted the folder. The pull creates it again, or deletes it here too.
-            throw RemoteError(.parentMissing, "The folder \(key) is not there any more.", key: key)
+            throw RemoteError(.parentMissing, "The folder \(key) no longer exists.", key: key)
         }
         var work = attempt.payload
         // The operation may have been queued before the file became a folder.

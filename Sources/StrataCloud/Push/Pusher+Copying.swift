@@ -106,10 +106,10 @@ extension Pusher {
         do {
             if capabilities.copies { return try await remote.copy(source, to: destination, version: version) }
             guard let object = try await remote.head(source) else {
-                throw RemoteError(.notFound, "\(source) is not there.", key: source)
+                throw RemoteError(.notFound, "\(source) does not exist.", key: source)
             }
             if let version, !ETag.isSame(object.eTag, version.stored) {
-                throw RemoteError(.conditionFailed, "\(source) is of another version.", key: source)
+                throw RemoteError(.conditionFailed, "\(source) has another version.", key: source)
             }
             return try await remote.put(body(of: object), at: destination, if: .isAbsent)
         } catch let error as RemoteError where error.code == .conditionFailed {

@@ -238,7 +238,8 @@ extension CloudError {
     static func plainFile(_ key: RemoteKey) -> CloudError {
         CloudError(
             .notEncrypted,
-            "\(key) is not encrypted. Open the account with `readsPlainFiles` to read it as it is, or send it anew from where it is known."
+            "\(key) is not encrypted. Open the account with `readsPlainFiles` to read plain files, or upload it again "
+                + "from a machine that has its content."
         )
     }
 }

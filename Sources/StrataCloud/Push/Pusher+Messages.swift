@@ -7,9 +7,11 @@ extension Pusher {
     /// Puts a copy of a file, or the content of a holder, into the inbox of another account.
     func sendMessage(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
         let (work, info) = (attempt.payload, info)
-        guard let recipient = work.recipient, let name = work.name else { return .fail("The message names nobody.") }
+        guard let recipient = work.recipient, let name = work.name else {
+            return .fail("The message has no recipient or no name.")
+        }
         guard let known = try await handler.remote(of: recipient, for: info.account) else {
-            return .fail("Nobody knows the remote of '\(recipient)'.")
+            return .fail("The remote of '\(recipient)' is unknown.")
         }
         let inbox = CheckedRemote(known)
         let place = InboxBreakers.Key(recipient: UTF8Text(recipient), remote: UTF8Text(inbox.name))
@@ -41,7 +43,7 @@ extension Pusher {
         guard let node = target.node, let path = target.path else { return .skip }
         let request = self.request(for: node, at: path, link: attempt.payload.sourceLink)
         guard let content = try await handler.content(for: request)?.gathered() else {
-            return .fail("The handler has given no content for \(path), so nothing was sent.")
+            return .fail("The handler returned no content for \(path), so the message was not sent.")
         }
         return try await send(attempt, content, target, name, to: inbox, ending)
     }
@@ -72,7 +74,7 @@ extension Pusher {
             if error.code != .unreadableBody { ending.withLock { $0 = .answered } }
             guard Self.isOfInbox.contains(error.code) else { throw error }
             // The error is converted, because it says nothing about the account's own remote.
-            throw CloudError(.inboxRefused, "\(inbox.name) does not take a message: \(error)", underlying: error)
+            throw CloudError(.inboxRefused, "\(inbox.name) does not accept the message: \(error)", underlying: error)
         }
         if target.node?.isHolder ?? false { holders.record(sent: attempt.id.rawValue, of: attempt.payload.node) }
         return .done

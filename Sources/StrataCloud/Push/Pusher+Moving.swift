@@ -163,7 +163,7 @@ extension Pusher {
             } else {
                 guard let file = try await remote.head(source),
                     let carried = try await carry(file, to: destination, capabilities)
-                else { throw RemoteError(.notFound, "\(source) is not there.", key: source) }
+                else { throw RemoteError(.notFound, "\(source) does not exist.", key: source) }
                 if let row, row.isCertain { return ETag.isSame(carried.eTag, row.eTag) }
             }
             return true
@@ -254,7 +254,7 @@ extension Pusher {
         }
         throw RemoteError(
             .unavailable,
-            "\(file.key) is written again and again while it is to be moved.",
+            "\(file.key) keeps changing during its move.",
             key: file.key
         )
     }

@@ -176,9 +176,11 @@ final class Pusher: Sendable {
             guard let node, node.trunk != .detached, node.parent?.rawValue == work.parent else { return }
             let message =
                 if isBelow {
-                    "At the remote, the folder that node \(work.node) is to lie in lies below it. Skip this, move that folder, and then this node."
+                    "At the remote, the target folder of node \(work.node) is below the node. Skip this operation, "
+                        + "move that folder, and then move the node."
                 } else {
-                    "The remote does not have the folder that node \(work.node) is to lie in. Upload that first, and let this be tried again."
+                    "The remote does not have the parent folder of node \(work.node). Upload the folder first, and "
+                        + "retry this operation."
                 }
             throw CloudError(isBelow ? .cyclicMove : .noSuchNode, message, nodes: [work.node])
         }
@@ -247,7 +249,7 @@ final class Pusher: Sendable {
         if isKnown, try await remote.capabilities().hasFolders {
             // If a trunk with known content is missing, it is not created again: the pull reports the loss.
             guard try await remote.head(folder) != nil else {
-                throw RemoteError(.parentMissing, "\(folder) is not there any more.", key: folder)
+                throw RemoteError(.parentMissing, "\(folder) no longer exists.", key: folder)
             }
         } else {
             try await remote.createFolder(folder)
@@ -310,7 +312,7 @@ extension CloudContext {
         guard let parent = try work.parent.flatMap({ try remote($0) }), let name = work.name else {
             throw CloudError(
                 .noSuchNode,
-                "The remote does not have the folder any more that node \(work.node) is to lie in.",
+                "The remote no longer has the parent folder of node \(work.node).",
                 nodes: [work.node]
             )
         }

@@ -69,7 +69,7 @@ struct CheckedRemote: Remote {
         var version = version
         if let tag = version, tag.isOfLastResort {
             guard let there = try await head(source) else {
-                throw RemoteError(.notFound, "There is no such object in \(name).", key: source)
+                throw RemoteError(.notFound, "'\(source)' does not exist in \(name).", key: source)
             }
             try RemoteCondition.matches(tag).check(there, key: source, remote: name)
             version = nil

@@ -31,7 +31,8 @@ extension Remote {
         guard let tag = there.eTag else {
             throw RemoteError(
                 .malformedAnswer,
-                "\(name) gives no version of '\(key)': neither an ETag nor a size and a time. Changes of it cannot be noticed; use another server.",
+                "\(name) reports no version of '\(key)': neither an ETag nor a size and a time. Without a version, "
+                    + "changes cannot be detected; use another server.",
                 key: key,
                 status: status
             )
@@ -64,10 +65,11 @@ extension RemoteError {
         key: RemoteKey,
         status: Int? = nil
     ) -> RemoteError {
-        let answered = status.map { "with \($0)" } ?? "as if it was done"
+        let answered = status.map { "with \($0)" } ?? "with success"
         return RemoteError(
             .malformedAnswer,
-            "\(request) was answered \(answered), but \(remote) \(found). A proxy or a login page may have answered in its place: check the network. It is tried again.",
+            "\(request) was answered \(answered), but \(remote) \(found). A proxy or a login page may have answered "
+                + "instead: check the network. The request is retried.",
             key: key,
             status: status
         )

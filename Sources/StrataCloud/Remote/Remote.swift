@@ -115,28 +115,28 @@ public protocol Remote: Sendable {
 extension Remote {
     /// Throws `unsupported`: by default a remote does not have a change feed.
     public func changes(since cursor: String?) async throws -> RemoteChanges {
-        throw RemoteError(.unsupported, "\(name) has no feed of changes.")
+        throw RemoteError(.unsupported, "\(name) does not support listing changes.")
     }
 
     /// Throws `unsupported`: by default a remote does not copy.
     public func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject {
-        throw RemoteError(.unsupported, "\(name) does not copy.", key: source)
+        throw RemoteError(.unsupported, "\(name) does not support copying.", key: source)
     }
 
     /// Throws `unsupported`: by default a remote does not move.
     public func move(_ source: RemoteKey, to target: RemoteKey, isFolder: Bool) async throws {
-        throw RemoteError(.unsupported, "\(name) does not move.", key: source)
+        throw RemoteError(.unsupported, "\(name) does not support moving.", key: source)
     }
 
     /// Throws `unsupported`: by default a remote does not support uploads in parts.
     public func beginUpload(_ key: RemoteKey, mark: String?, mediaType: String?) async throws -> String {
-        throw RemoteError(.unsupported, "\(name) takes no uploads in parts.", key: key)
+        throw RemoteError(.unsupported, "\(name) does not support uploads in parts.", key: key)
     }
 
     /// Throws `unsupported`: by default a remote does not support uploads in parts.
     public func uploadPart(_ body: RemoteBody, number: Int, of upload: String, at key: RemoteKey) async throws -> String
     {
-        throw RemoteError(.unsupported, "\(name) takes no uploads in parts.", key: key)
+        throw RemoteError(.unsupported, "\(name) does not support uploads in parts.", key: key)
     }
 
     /// Throws `unsupported`: by default a remote does not support uploads in parts.
@@ -146,7 +146,7 @@ extension Remote {
         at key: RemoteKey,
         if condition: RemoteCondition
     ) async throws -> RemoteObject {
-        throw RemoteError(.unsupported, "\(name) takes no uploads in parts.", key: key)
+        throw RemoteError(.unsupported, "\(name) does not support uploads in parts.", key: key)
     }
 
     /// Does nothing: by default a remote does not support uploads in parts.

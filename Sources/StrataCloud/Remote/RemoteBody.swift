@@ -149,7 +149,7 @@ private struct FileSource: Sendable {
                 }
                 let data = try handle?.read(upToCount: min(FileSource.chunkSize, range.count)) ?? Data()
                 guard !data.isEmpty else {
-                    throw RemoteError(.unreadableBody, "'\(file.path)' has become shorter while it was read.")
+                    throw RemoteError(.unreadableBody, "'\(file.path)' became shorter while it was read.")
                 }
                 range = range.lowerBound + Int64(data.count)..<range.upperBound
                 return data

@@ -7,20 +7,20 @@ extension RemoteCondition {
         case .none: return
         case .isAbsent:
             if object != nil {
-                throw RemoteError(.conditionFailed, "There is an object in \(remote) already.", key: key)
+                throw RemoteError(.conditionFailed, "'\(key)' already exists in \(remote).", key: key)
             }
         case .matches(let tag):
             guard let object else {
                 throw RemoteError(
                     .conditionFailed,
-                    "The object that was to be of version \(tag) is gone from \(remote).",
+                    "'\(key)' does not exist in \(remote), and version \(tag) was expected.",
                     key: key
                 )
             }
             // Only the text counts: some servers report a version as weak in its first second, and not later.
             guard let value = object.eTag?.value, value.hasSameBytes(as: tag.value) else {
-                let other = object.eTag.map { "of version \($0)" } ?? "without a version"
-                throw RemoteError(.conditionFailed, "The object in \(remote) is \(other), not \(tag).", key: key)
+                let other = object.eTag.map { "version \($0)" } ?? "no version"
+                throw RemoteError(.conditionFailed, "'\(key)' in \(remote) has \(other), not version \(tag).", key: key)
             }
         }
     }

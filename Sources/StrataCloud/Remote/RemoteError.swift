@@ -101,6 +101,6 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     public var description: String { "\(code): \(message)" }
 
     static func wrongSize(_ size: Int64, _ expected: Int64) -> RemoteError {
-        RemoteError(.unreadableBody, "There are \(size) bytes, not the \(expected) that were announced.")
+        RemoteError(.unreadableBody, "The body has \(size) bytes, not the announced \(expected).")
     }
 }

@@ -85,7 +85,7 @@ public struct RemoteDownload: Sendable {
         guard data.count == range.count else {
             throw RemoteError(
                 .damagedContent,
-                "There are \(data.count) bytes instead of \(range.count).",
+                "\(data.count) bytes have arrived instead of \(range.count).",
                 key: object.key
             )
         }

@@ -60,7 +60,7 @@ extension RemoteNode {
             guard let top = lineage.last, top.parent == nil, top.node?.isTrunk == true else {
                 throw CloudError(
                     .noSuchFolder,
-                    "The remote's folder of '\(segment)' is not known. Pull, so that it is found again.",
+                    "The parent folder of '\(segment)' at the remote is unknown. Pull to find it again.",
                     nodes: [id.rawValue]
                 )
             }

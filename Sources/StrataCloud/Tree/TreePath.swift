@@ -32,7 +32,7 @@ public struct TreePath: Hashable, Sendable {
         var trunk = Trunk.home
         if !rest.hasBytePrefix("/"), let (before, after) = rest.splitAtFirst(":") {
             guard let known = Trunk(rawValue: before) else {
-                throw CloudError(.invalidPath, "'\(text)' names no trunk: those are \(Trunk.list).")
+                throw CloudError(.invalidPath, "'\(text)' does not begin with a trunk. The trunks are \(Trunk.list).")
             }
             trunk = known
             rest = after
@@ -43,11 +43,14 @@ public struct TreePath: Hashable, Sendable {
             guard !segment.isEmpty else {
                 throw CloudError(
                     .invalidPath,
-                    "'\(text)' has an empty name: a slash stands before each name, and nowhere else."
+                    "'\(text)' has an empty name. Write one slash before each name, and no others."
                 )
             }
             guard let (name, mark) = RemoteKey(escaped: [segment]).name, mark == nil else {
-                throw CloudError(.invalidPath, "'\(segment)' in '\(text)' is no name: write a percent sign as %25.")
+                throw CloudError(
+                    .invalidPath,
+                    "'\(segment)' in '\(text)' is not a valid name. Write a percent sign as %25."
+                )
             }
             return name
         }

@@ -20,10 +20,13 @@ struct Endpoint: Sendable, Hashable {
             throw RemoteError(.misconfigured, "The URL of a server begins with http:// or https:// and a host.")
         }
         guard parts.user == nil, parts.password == nil else {
-            throw RemoteError(.misconfigured, "Credentials do not belong into the URL of a server; hand in a provider.")
+            throw RemoteError(
+                .misconfigured,
+                "Credentials must not be part of the URL of a server. Pass a credentials provider."
+            )
         }
         guard parts.query == nil, parts.fragment == nil else {
-            throw RemoteError(.misconfigured, "The URL of a server has neither a query nor a fragment.")
+            throw RemoteError(.misconfigured, "The URL of a server must not have a query or a fragment.")
         }
         var path = parts.percentEncodedPath
         while path.hasByteSuffix("/") { path = path.droppingLastBytes(1) }

@@ -81,7 +81,8 @@ struct HTTPAnswer: Sendable {
     var encodingError: RemoteError {
         RemoteError(
             .malformedAnswer,
-            "\(request.target.authority) answers with the encoding '\(encoding ?? "")', and was asked for none. Turn compression off for this address, at the server or at the proxy before it.",
+            "\(request.target.authority) answered with the encoding '\(encoding ?? "")', which was not requested. "
+                + "Turn off compression for this address, at the server or its proxy.",
             key: key,
             status: status
         )

@@ -89,7 +89,7 @@ private struct OutgoingChunks: AsyncSequence, Sendable {
         }
 
         private func wrongSize(_ comparison: String) -> RemoteError {
-            RemoteError(.unreadableBody, "There are \(comparison) the \(body.size) bytes that were announced.")
+            RemoteError(.unreadableBody, "The body has \(comparison) the announced \(body.size) bytes.")
         }
     }
 

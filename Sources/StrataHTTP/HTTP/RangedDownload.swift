@@ -22,7 +22,9 @@ struct RangedDownload {
         if let range, range.lowerBound < 0 {
             throw RemoteError(.rangeNotSatisfiable, "Ranges begin at 0.", key: key)
         }
-        if condition == .isAbsent { throw RemoteError(.unsupported, "What is absent cannot be read.", key: key) }
+        if condition == .isAbsent {
+            throw RemoteError(.unsupported, "A read cannot require that '\(key)' is absent.", key: key)
+        }
         // The header `Range` cannot express an empty range.
         if range?.isEmpty == true { return try await nothing(head) }
         let headers = range.map { [(name: "range", value: "bytes=\($0.lowerBound)-\($0.upperBound - 1)")] } ?? []
@@ -47,7 +49,7 @@ struct RangedDownload {
         try condition.check(found, key: key, remote: remote)
         if answer.status == 206, let (sent, size) = answer["content-range"].flatMap(Self.contentRange) {
             guard let range, sent.lowerBound == range.lowerBound, sent.upperBound == min(range.upperBound, size) else {
-                throw RemoteError(.malformedAnswer, "\(remote) has sent another range than it was asked for.", key: key)
+                throw RemoteError(.malformedAnswer, "\(remote) sent another range than requested.", key: key)
             }
             return RemoteDownload(object: found, range: sent, chunks: answer.chunks(length: Int64(sent.count)))
         }
@@ -85,7 +87,7 @@ struct RangedDownload {
     private func nothing(_ head: () async throws -> RemoteObject?) async throws -> RemoteDownload {
         let start = range?.lowerBound ?? 0
         guard let object = try await head(), !object.isFolder else {
-            throw RemoteError(.notFound, "There is no such object in \(remote).", key: key)
+            throw RemoteError(.notFound, "'\(key)' does not exist in \(remote).", key: key)
         }
         try condition.check(object, key: key, remote: remote)
         if let size = object.size, start > size { throw behindEnd(size) }
@@ -95,7 +97,7 @@ struct RangedDownload {
     private func behindEnd(_ size: Int64) -> RemoteError {
         RemoteError(
             .rangeNotSatisfiable,
-            "The object has \(size) bytes; the range begins behind them.",
+            "'\(key)' has \(size) bytes, and the range begins after its end.",
             key: key,
             status: 416
         )

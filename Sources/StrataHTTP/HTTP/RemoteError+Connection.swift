@@ -18,7 +18,7 @@ extension RemoteError {
             if isCutHandshake(error) { return unreachable(error, host: host, key: key) }
             return RemoteError(
                 .untrusted,
-                "The certificate of \(host) is not trusted, or it speaks TLS in no way that is understood.",
+                "The certificate of \(host) is not trusted, or its TLS version is not supported.",
                 key: key,
                 underlying: error
             )
@@ -28,7 +28,7 @@ extension RemoteError {
         case ChannelError.connectTimeout: return unreachable(error, host: host, key: key)
         case is HTTPParserError, is NIOHTTPDecoderError:
             if case .invalidEOFState? = error as? HTTPParserError { return answerLost(error, host: host, key: key) }
-            return RemoteError(.malformedAnswer, "What \(host) answers is no HTTP.", key: key, underlying: error)
+            return RemoteError(.malformedAnswer, "The answer of \(host) is not HTTP.", key: key, underlying: error)
         default: return answerLost(error, host: host, key: key)
         }
     }
@@ -60,12 +60,17 @@ extension RemoteError {
         case .invalidURL, .emptyHost, .emptyScheme:
             return RemoteError(
                 .misconfigured,
-                "No request can be made for \(host): \(words(of: error))",
+                "A request to \(host) cannot be created: \(words(of: error))",
                 key: key,
                 underlying: error
             )
         case .bodyLengthMismatch:
-            return RemoteError(.unreadableBody, "The body is not as long as announced.", key: key, underlying: error)
+            return RemoteError(
+                .unreadableBody,
+                "The body does not have the announced length.",
+                key: key,
+                underlying: error
+            )
         default:
             return answerLost(error, host: host, key: key)
         }

@@ -46,18 +46,18 @@ public struct S3Location: Sendable, Hashable {
     ) throws {
         // AWS allows 3 to 63 characters. Older AWS buckets and other servers allow up to 255, and capital letters too.
         guard (1...255).contains(bucket.utf8.count), bucket.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]*/) != nil else {
-            throw RemoteError(.misconfigured, "'\(bucket)' is no name of a bucket.")
+            throw RemoteError(.misconfigured, "'\(bucket)' is not a valid bucket name.")
         }
         func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
         let profile = S3Profile(nil, environment: environment)
         let region =
             region ?? variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION") ?? profile["region"] ?? "us-east-1"
         guard region.wholeMatch(of: /[A-Za-z0-9-]+/) != nil else {
-            throw RemoteError(.misconfigured, "'\(region)' is no name of a region.")
+            throw RemoteError(.misconfigured, "'\(region)' is not a valid region name.")
         }
         let custom = variable("AWS_ENDPOINT_URL_S3") ?? variable("AWS_ENDPOINT_URL") ?? profile["endpoint_url"]
         guard let url = endpoint ?? URL(string: custom ?? "https://s3.\(region).amazonaws.com") else {
-            throw RemoteError(.misconfigured, "The URL of the endpoint is none.")
+            throw RemoteError(.misconfigured, "The URL of the endpoint is not valid.")
         }
         let isAmazon = Self.isAmazon(url)
         _ = try Endpoint(url)

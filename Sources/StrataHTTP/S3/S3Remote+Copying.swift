@@ -9,7 +9,7 @@ extension S3Remote {
         let findings = try await findings()
         try await check(.isAbsent, of: target)
         guard let object = try await head(source) else {
-            throw RemoteError(.notFound, "There is no such object in \(name).", key: source)
+            throw RemoteError(.notFound, "'\(source)' does not exist in \(name).", key: source)
         }
         if let version { try RemoteCondition.matches(version).check(object, key: source, remote: name) }
         let from = "/\(location.bucket)/\(try service.objectName(source))"
@@ -55,7 +55,7 @@ extension S3Remote {
                     key: target
                 )
                 guard let tag = try await service.document(request).text(of: "ETag") else {
-                    throw RemoteError(.malformedAnswer, "\(name) gives no ETag to a copied part.", key: target)
+                    throw RemoteError(.malformedAnswer, "\(name) returned no ETag for a copied part.", key: target)
                 }
                 parts.append(ETag(header: tag).value)
             }

@@ -12,7 +12,7 @@ extension S3Remote {
             key: key
         )
         guard let id = try await service.document(request).text(of: "UploadId"), !id.isEmpty else {
-            throw RemoteError(.malformedAnswer, "\(name) gives no id to an upload.", key: key)
+            throw RemoteError(.malformedAnswer, "\(name) returned no id for an upload.", key: key)
         }
         return id
     }
@@ -34,7 +34,8 @@ extension S3Remote {
         guard !answer.isOdd, let tag = answer.eTag else {
             throw RemoteError(
                 .malformedAnswer,
-                "The upload of part \(number) was answered with \(answer.status) and no ETag, or with a web page. Something else than \(name) may have answered: check the network. It is tried again.",
+                "The upload of part \(number) was answered with \(answer.status) and no ETag, or with a web page. A "
+                    + "proxy may have answered instead of \(name): check the network. The request is retried.",
                 key: key,
                 status: answer.status
             )
@@ -94,7 +95,7 @@ extension S3Remote {
             guard answer.status == 404 else { throw error }
             throw RemoteError(
                 .uploadGone,
-                "\(name) knows no such upload.",
+                "\(name) does not know the upload.",
                 key: key,
                 status: error.status,
                 underlying: error

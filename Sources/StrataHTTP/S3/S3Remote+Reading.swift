@@ -80,7 +80,7 @@ extension S3Remote {
         if let next { query.append(("continuation-token", next)) }
         let root = try await service.document(service.request("GET", nil, query: query, key: folder))
         guard root.name == "ListBucketResult" else {
-            throw RemoteError(.malformedAnswer, "A listing of \(name) is no ListBucketResult.", key: folder)
+            throw RemoteError(.malformedAnswer, "A listing of \(name) is not a ListBucketResult.", key: folder)
         }
         let isEncoded = root.text(of: "EncodingType") == "url"
         var objects: [RemoteObject] = []
@@ -101,7 +101,11 @@ extension S3Remote {
         }
         guard isTruncated == "true" else { return RemoteListing(objects: objects, isComplete: isComplete) }
         guard let token = root.text(of: "NextContinuationToken"), !token.isEmpty, token != next else {
-            throw RemoteError(.malformedAnswer, "A listing of \(name) does not say where it goes on.", key: folder)
+            throw RemoteError(
+                .malformedAnswer,
+                "A listing of \(name) is cut off and has no continuation token.",
+                key: folder
+            )
         }
         return RemoteListing(objects: objects, next: token, isComplete: isComplete)
     }

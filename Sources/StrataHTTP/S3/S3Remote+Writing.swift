@@ -43,7 +43,7 @@ extension S3Remote {
             guard answer.isOdd else { return true }
             let there = try await service.send(service.request("HEAD", marker, key: key))
             if there.isSuccess { return true }
-            throw RemoteError.notThere("The making of the folder '\(key)'", name, key: key, status: answer.status)
+            throw RemoteError.notThere("The creation of the folder '\(key)'", name, key: key, status: answer.status)
         } catch let error as RemoteError where error.code == .conditionFailed {
             return false
         }
@@ -74,11 +74,11 @@ extension S3Remote {
     }
 
     private func deleteFolder(_ key: RemoteKey) async throws -> Bool {
-        guard key != .root else { throw RemoteError(.notEmpty, "The root is not deleted.", key: key) }
+        guard key != .root else { throw RemoteError(.notEmpty, "The root cannot be deleted.", key: key) }
         let marker = try service.objectName(key, isFolder: true)
         let listing = try await list(key, isRecursive: false, after: nil)
         guard listing.objects.isEmpty, listing.next == nil, listing.isComplete else {
-            throw RemoteError(.notEmpty, "There are objects in the folder.", key: key)
+            throw RemoteError(.notEmpty, "The folder '\(key)' is not empty.", key: key)
         }
         let answer = try await service.send(service.request("HEAD", marker, key: key))
         if answer.status == 404 { return false }

@@ -60,10 +60,11 @@ extension S3Service {
             guard let date = answer.date else { return "This machine's clock or the server's is wrong." }
             let seconds = Int(now().timeIntervalSince(date))
             return
-                "This machine's clock is \(abs(seconds)) s \(seconds < 0 ? "behind" : "ahead of") the server's: set one of them."
-        case "NoSuchBucket": return "The bucket '\(location.bucket)' has to be made first."
+                "This machine's clock is \(abs(seconds)) s \(seconds < 0 ? "behind" : "ahead of") the server's clock. "
+                    + "Set the right time."
+        case "NoSuchBucket": return "The bucket '\(location.bucket)' does not exist. Create it first."
         case "PermanentRedirect", "AuthorizationHeaderMalformed", "TemporaryRedirect":
-            let region = answer["x-amz-bucket-region"].map { "the bucket is in \($0)" } ?? "look where the bucket is"
+            let region = answer["x-amz-bucket-region"].map { "the bucket is in \($0)" } ?? "check the bucket's region"
             return "Requests are signed for \(location.region); \(region)."
         default:
             guard (300..<400).contains(answer.status) else { return nil }

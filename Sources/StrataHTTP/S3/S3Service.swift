@@ -45,7 +45,7 @@ struct S3Service: Sendable {
         guard name.utf8.count <= Self.keyLimit else {
             throw RemoteError(.invalidKey, "Keys of S3 have \(Self.keyLimit) bytes at most.", key: key)
         }
-        guard key != .root else { throw RemoteError(.invalidKey, "The root is no object.", key: key) }
+        guard key != .root else { throw RemoteError(.invalidKey, "The root is not an object.", key: key) }
         return name
     }
 
@@ -80,7 +80,8 @@ struct S3Service: Sendable {
         guard let credentials = try await credentials.credentials() else {
             throw RemoteError(
                 .misconfigured,
-                "There are no credentials for \(endpoint.authority): set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or hand in a provider.",
+                "No credentials were found for \(endpoint.authority). Set AWS_ACCESS_KEY_ID and "
+                    + "AWS_SECRET_ACCESS_KEY, or pass a provider.",
                 key: request.key
             )
         }
@@ -129,7 +130,7 @@ struct S3Service: Sendable {
         guard let root = XMLNode.parse(data) else {
             throw RemoteError(
                 XMLNode.isCut(data) ? .answerLost : .malformedAnswer,
-                "What \(endpoint.authority) answers is no XML.",
+                "The answer of \(endpoint.authority) is not XML.",
                 key: request.key,
                 status: answer.status
             )

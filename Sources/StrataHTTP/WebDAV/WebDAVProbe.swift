@@ -60,7 +60,9 @@ struct WebDAVProbe {
         guard there.eTag == nil else { return }
         throw RemoteError(
             .misconfigured,
-            "\(service.endpoint.description) gives neither versions of files (ETag) nor their sizes and times (Content-Length, Last-Modified). Changes cannot be noticed without: turn one of both on at the server, or use another one."
+            "\(service.endpoint.description) reports neither versions of files (ETag) nor their sizes and times "
+                + "(Content-Length, Last-Modified), so changes cannot be detected. Turn on one of them at the server, "
+                + "or use another server."
         )
     }
 
@@ -85,7 +87,7 @@ struct WebDAVProbe {
             guard error.code == .parentMissing || error.code == .notFound else { throw error }
             throw RemoteError(
                 .misconfigured,
-                "There is no collection at \(service.endpoint.description).",
+                "\(service.endpoint.description) is not a collection.",
                 status: answer.status
             )
         }

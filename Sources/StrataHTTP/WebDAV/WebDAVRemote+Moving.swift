@@ -5,7 +5,7 @@ extension WebDAVRemote {
     /// condition for the source.
     public func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject {
         guard let object = try await head(source), !object.isFolder else {
-            throw RemoteError(.notFound, "There is no such object in \(name).", key: source)
+            throw RemoteError(.notFound, "'\(source)' does not exist in \(name).", key: source)
         }
         if let version { try RemoteCondition.matches(version).check(object, key: source, remote: name) }
         try await transfer("COPY", source, to: target, isFolder: false)
@@ -15,10 +15,14 @@ extension WebDAVRemote {
     /// Moves an object within the server, or a folder with all its contents.
     public func move(_ source: RemoteKey, to target: RemoteKey, isFolder: Bool) async throws {
         guard !target.isWithin(source), source != .root else {
-            throw RemoteError(.occupied, "Nothing is moved into itself.", key: target)
+            throw RemoteError(.occupied, "'\(source)' cannot be moved into itself.", key: target)
         }
         guard let object = try await head(source), object.isFolder == isFolder else {
-            throw RemoteError(.notFound, "There is no such \(isFolder ? "folder" : "object") in \(name).", key: source)
+            throw RemoteError(
+                .notFound,
+                "The \(isFolder ? "folder" : "object") '\(source)' does not exist in \(name).",
+                key: source
+            )
         }
         try await transfer("MOVE", source, to: target, isFolder: isFolder)
     }
@@ -26,7 +30,7 @@ extension WebDAVRemote {
     private func transfer(_ method: String, _ source: RemoteKey, to target: RemoteKey, isFolder: Bool) async throws {
         // The header `Overwrite` alone does not suffice, because some servers interpret it differently for folders.
         if try await head(target) != nil {
-            throw RemoteError(.conditionFailed, "There is something of this name already.", key: target)
+            throw RemoteError(.conditionFailed, "'\(target)' already exists.", key: target)
         }
         let answer = try await service.send(
             method,
@@ -47,7 +51,12 @@ extension WebDAVRemote {
         }
         let error = await service.error(answer, writes: true)
         if answer.status == 207 {
-            throw RemoteError(.unavailable, "Some of it was not carried out.", key: target, status: 207)
+            throw RemoteError(
+                .unavailable,
+                "The server carried out only a part of the request.",
+                key: target,
+                status: 207
+            )
         }
         if answer.status == 412 { throw RemoteError(.conditionFailed, error.message, key: target, status: 412) }
         if [400, 403, 404, 405, 409, 500].contains(answer.status), let parent = target.parent,
@@ -55,7 +64,7 @@ extension WebDAVRemote {
         {
             throw RemoteError(
                 .parentMissing,
-                "The folder that it is to lie in is not there.",
+                "The parent folder of '\(target)' does not exist.",
                 key: target,
                 status: answer.status
             )

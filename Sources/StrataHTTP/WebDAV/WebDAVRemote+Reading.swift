@@ -33,7 +33,12 @@ extension WebDAVRemote {
             guard ![401, 404, 412].contains(answer.status), (try? await head(key))?.isFolder == true else {
                 return error
             }
-            return RemoteError(.notFound, "There is a folder in \(name), no file.", key: key, status: answer.status)
+            return RemoteError(
+                .notFound,
+                "'\(key)' in \(name) is a folder, not a file.",
+                key: key,
+                status: answer.status
+            )
         }
     }
 
@@ -42,7 +47,7 @@ extension WebDAVRemote {
     /// - Throws: `notFound` if the folder does not exist; `unsupported` for `isRecursive`, which many servers refuse.
     public func list(_ folder: RemoteKey, isRecursive: Bool, after next: String?) async throws -> RemoteListing {
         guard !isRecursive else { throw RemoteError(.unsupported, "\(name) lists one folder at a time.", key: folder) }
-        let missing = RemoteError(.notFound, "There is no such folder in \(name).", key: folder)
+        let missing = RemoteError(.notFound, "The folder '\(folder)' does not exist in \(name).", key: folder)
         do {
             guard let found = try await service.properties(folder, isFolder: true, depth: 1),
                 found.own?.isFolder != false

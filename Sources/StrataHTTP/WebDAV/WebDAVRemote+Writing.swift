@@ -24,7 +24,7 @@ extension WebDAVRemote {
     private func refusal(_ answer: HTTPAnswer, at key: RemoteKey, _ condition: RemoteCondition) async -> RemoteError {
         let refused = await service.error(answer, writes: true)
         if service.isRedirectToCollection(answer) {
-            return RemoteError(.occupied, "There is a folder of this name.", key: key, status: answer.status)
+            return RemoteError(.occupied, "'\(key)' is a folder.", key: key, status: answer.status)
         }
         switch answer.status {
         case 400, 403, 404, 405, 409, 412, 500, 501: break
@@ -34,7 +34,7 @@ extension WebDAVRemote {
         do {
             if let there = try await head(key) {
                 guard there.isFolder else { return refused }
-                return RemoteError(.occupied, "There is a folder of this name.", key: key, status: answer.status)
+                return RemoteError(.occupied, "'\(key)' is a folder.", key: key, status: answer.status)
             }
             guard answer.status != 412, let parent = key.parent else { return refused }
             let above = try await head(parent)
@@ -42,7 +42,7 @@ extension WebDAVRemote {
             guard above?.isFolder != true, answer.status != 400 || above != nil else { return refused }
             return RemoteError(
                 .parentMissing,
-                "The folder that it is to lie in is not there.",
+                "The parent folder of '\(key)' does not exist.",
                 key: key,
                 status: answer.status
             )
@@ -59,7 +59,7 @@ extension WebDAVRemote {
         if answer.isSuccess {
             await answer.discard()
             guard answer.isOdd, try await head(key)?.isFolder != true else { return true }
-            throw RemoteError.notThere("The making of the folder '\(key)'", name, key: key, status: answer.status)
+            throw RemoteError.notThere("The creation of the folder '\(key)'", name, key: key, status: answer.status)
         }
         let error = await service.error(answer, writes: true)
         // Status 405 means that the name is in use (RFC 4918, 9.3.1). Further requests find out by what, and what the
@@ -67,12 +67,12 @@ extension WebDAVRemote {
         guard [400, 403, 404, 405, 409, 500].contains(answer.status) else { throw error }
         if let there = try await head(key) {
             if there.isFolder { return false }
-            throw RemoteError(.occupied, "There is a file of this name.", key: key, status: answer.status)
+            throw RemoteError(.occupied, "'\(key)' is a file.", key: key, status: answer.status)
         }
         guard let parent = key.parent, try await head(parent)?.isFolder == true else {
             throw RemoteError(
                 .parentMissing,
-                "The folder that it is to lie in is not there.",
+                "The parent folder of '\(key)' does not exist.",
                 key: key,
                 status: answer.status
             )
@@ -86,16 +86,16 @@ extension WebDAVRemote {
     /// - Returns: false if the object did not exist, even if `condition` names a version.
     @discardableResult
     public func delete(_ key: RemoteKey, isFolder: Bool, if condition: RemoteCondition) async throws -> Bool {
-        if key == .root { throw RemoteError(.notEmpty, "The root is not deleted.", key: key) }
+        if key == .root { throw RemoteError(.notEmpty, "The root cannot be deleted.", key: key) }
         guard let object = try await head(key) else { return false }
         guard object.isFolder == isFolder else {
-            throw RemoteError(.occupied, "There is a \(isFolder ? "file" : "folder") of this name.", key: key)
+            throw RemoteError(.occupied, "'\(key)' is a \(isFolder ? "file" : "folder").", key: key)
         }
         var headers: [(name: String, value: String)] = []
         if isFolder {
             guard let inside = try await service.properties(key, isFolder: true, depth: 1) else { return false }
             guard inside.children.isEmpty, inside.isComplete else {
-                throw RemoteError(.notEmpty, "There are objects in the folder.", key: key)
+                throw RemoteError(.notEmpty, "The folder '\(key)' is not empty.", key: key)
             }
         } else {
             try condition.check(object, key: key, remote: name)
@@ -114,7 +114,12 @@ extension WebDAVRemote {
         guard answer.isSuccess, answer.status != 207 else {
             let error = await service.error(answer)
             if answer.status != 207 { throw error }
-            throw RemoteError(.unavailable, "Some of the folder could not be deleted.", key: key, status: answer.status)
+            throw RemoteError(
+                .unavailable,
+                "A part of the folder '\(key)' could not be deleted.",
+                key: key,
+                status: answer.status
+            )
         }
         await answer.discard()
         guard answer.isOdd, try await head(key) != nil else { return true }
@@ -137,7 +142,7 @@ extension WebDAVRemote {
             if findings.checksTags, !tag.isWeak { return [("if-match", tag.header)] }
         }
         let object = try await head(key)
-        if object?.isFolder == true { throw RemoteError(.occupied, "There is a folder of this name.", key: key) }
+        if object?.isFolder == true { throw RemoteError(.occupied, "'\(key)' is a folder.", key: key) }
         try condition.check(object, key: key, remote: name)
         // The version was weak when the caller read it, and is strong now.
         if case .matches = condition, findings.checksTags, let tag = object?.eTag, !tag.isWeak {

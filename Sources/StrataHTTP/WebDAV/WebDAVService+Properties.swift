@@ -48,7 +48,8 @@ extension WebDAVService {
         guard answer.status == 207, let root = XMLNode.parse(data), root.name == "multistatus" else {
             throw RemoteError(
                 answer.status == 207 && XMLNode.isCut(data) ? .answerLost : .malformedAnswer,
-                "What \(endpoint.authority) answers to PROPFIND is not a whole multistatus. A login page or a proxy may have answered.",
+                "The answer of \(endpoint.authority) to PROPFIND is not a complete multistatus. A login page or a "
+                    + "proxy may have answered.",
                 key: key,
                 status: answer.status
             )
@@ -78,7 +79,7 @@ extension WebDAVService {
         if depth == 0, !isNamed, responses.isEmpty || hasUnreadable {
             // An unrelated answer does not prove that the resource is gone.
             throw malformed(
-                "What \(endpoint.authority) answers to PROPFIND of '\(key)' is about something else.",
+                "The answer of \(endpoint.authority) to PROPFIND of '\(key)' is about another resource.",
                 key,
                 answer
             )

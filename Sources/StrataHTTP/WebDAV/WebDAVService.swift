@@ -62,7 +62,7 @@ struct WebDAVService: Sendable {
     /// The advice in an error message about a redirect.
     private func advice(onRedirect answer: HTTPAnswer) -> String {
         guard let key = answer.key, let location = answer["location"] else {
-            return "Redirects are not followed, and this one leads nowhere: see whether the URL is the right one."
+            return "The server redirects without a target. Check the URL."
         }
         // The query and the fragment may contain a secret.
         let place = String(location.prefix { $0 != "?" && $0 != "#" })
@@ -73,7 +73,8 @@ struct WebDAVService: Sendable {
                 "Redirects are not followed. If you trust that server, set the URL to \(place.droppingLastBytes(end.utf8.count))\(endpoint.basePath)/."
         }
         return
-            "It leads to \(place), and redirects are not followed. If that is a login page, log in to the network first; else set the URL to that of the collection itself."
+            "It redirects to \(place), and redirects are not followed. If that is a login page, log in to the network "
+                + "first; otherwise set the URL to the collection's final URL."
     }
 
     /// Converts an unsuccessful answer into an error.
@@ -91,8 +92,8 @@ struct WebDAVService: Sendable {
         switch answer.status {
         case 409 where writes:
             code = .parentMissing
-            message += " The folder that it is to lie in is not there."
-        case 423: message += " It is locked by somebody."
+            message += " The parent folder does not exist."
+        case 423: message += " Another client has locked it."
         case 300..<400: message += " " + advice(onRedirect: answer)
         default: break
         }

@@ -15,7 +15,7 @@ struct DerivedChecks {
             return context.report(
                 "derived",
                 at: declaration.bindings,
-                "a derived attribute has a getter, which neither waits nor throws, and nothing else; write "
+                "a derived attribute has only a getter, which is neither async nor throwing; write "
                     + "'var \(name): String { … }'"
             )
         }
@@ -33,14 +33,14 @@ struct DerivedChecks {
             context.report(
                 "derived",
                 at: attribute,
-                "options of a derived attribute are '@Derived''s; write '@Derived(.indexed)'",
+                "a derived attribute takes its options in '@Derived'; write '@Derived(.indexed)'",
                 fixIt: .remove(attribute)
             )
         }
         let wrong: Set = ["createdAt", "updatedAt", "externalStorage", "transformed"]
         let options = declaration.attributes.attribute(named: "Derived").map(PropertyOptions.init(syntax:))?.options
         for option in options ?? [] where PropertyOptions.name(of: option).map(wrong.contains) ?? false {
-            context.report("derived", at: option, "a derived attribute is calculated and stored as it is; remove this")
+            context.report("derived", at: option, "a derived attribute is calculated and stored unchanged; remove this")
         }
     }
 
@@ -49,13 +49,13 @@ struct DerivedChecks {
     private func objection(to name: String) -> String? {
         if let property = model.properties.first(where: { $0.name == name }) {
             if property.isExternal {
-                return "the bytes of '\(name)' are outside of the row, so nothing is derived from them; keep what is "
-                    + "wanted of them in another attribute"
+                return "the bytes of '\(name)' are outside of the row, so nothing can be derived from them; store the "
+                    + "needed part in another attribute"
             }
             if property.isColumn { return nil }
             return
-                "'\(name)' is kept with other objects, and a derived attribute follows from its own object's columns; "
-                + "set an attribute in 'willInsert' and 'willUpdate' instead"
+                "'\(name)' is stored in other objects, and a derived attribute can use only columns of the same "
+                + "object; set an attribute in 'willInsert' and 'willUpdate' instead"
         }
         let isMember = model.declaration.memberBlock.members.contains { member in
             if let function = member.decl.as(FunctionDeclSyntax.self) {
@@ -70,8 +70,8 @@ struct DerivedChecks {
         }
         guard isMember else { return nil }
         return
-            "'\(name)' is no column, and rows have columns only; make it '@Derived' too, or a static function that is "
-            + "given what it needs"
+            "'\(name)' is not a column, and rows have only columns; mark it '@Derived' too, or write a static "
+            + "function that takes the values as arguments"
     }
 
     private static func isStatic(_ modifiers: DeclModifierListSyntax) -> Bool {

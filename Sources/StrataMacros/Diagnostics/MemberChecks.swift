@@ -31,8 +31,8 @@ struct MemberChecks {
         context.report(
             "initializer",
             at: initializer.initKeyword,
-            "a model's own initialisers are convenience initialisers, which call the generated memberwise one; "
-                + "write 'convenience init'",
+            "an initialiser of a model must be a convenience initialiser that calls the generated memberwise "
+                + "initialiser; write 'convenience init'",
             fixIt: .replace(initializer.initKeyword, with: "convenience init", "add 'convenience'")
         )
     }
@@ -45,7 +45,7 @@ struct MemberChecks {
                     context.report(
                         "condition",
                         at: property,
-                        "a model's columns do not depend on conditions; move the property out of '#if' or mark it "
+                        "a model's columns cannot depend on conditions; move the property out of '#if' or mark it "
                             + "'@Transient'"
                     )
                 } else if let nested = member.decl.as(IfConfigDeclSyntax.self) {
@@ -60,7 +60,7 @@ struct MemberChecks {
         context.report(
             "typeName",
             at: type.name,
-            "'\(type.name.plainText)' names a type that every model has; choose another name"
+            "every model has a type with the name '\(type.name.plainText)'; choose another name"
         )
     }
 
@@ -72,7 +72,7 @@ struct MemberChecks {
                 context.report(
                     "case",
                     at: property.identifier,
-                    "'\(property.name)' and '\(other)' differ in case only, and SQLite takes them for one column; "
+                    "'\(property.name)' and '\(other)' differ only in case, and SQLite treats them as one column; "
                         + "choose another name"
                 )
             }

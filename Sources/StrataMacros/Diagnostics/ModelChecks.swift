@@ -50,7 +50,7 @@ struct ModelChecks {
             context.report(
                 "final",
                 at: declaration.classKeyword,
-                "a model is final, since Strata has no inheritance of models; write 'final class'",
+                "a model must be final, because Strata does not support inheritance of models; write 'final class'",
                 fixIt: .replace(declaration.classKeyword, with: "final class", "add 'final'")
             )
         }
@@ -65,7 +65,7 @@ struct ModelChecks {
             context.report(
                 "isolation",
                 at: attribute,
-                "a model belongs to whatever context its objects are in, not to the main actor; remove '@MainActor'",
+                "a model belongs to the context of its objects, not to the main actor; remove '@MainActor'",
                 fixIt: .remove(attribute)
             )
         }
@@ -74,7 +74,7 @@ struct ModelChecks {
             context.report(
                 "modelName",
                 at: declaration.name,
-                "a model cannot be called '\(name)', since that names a type inside of every model; choose another name"
+                "a model cannot be called '\(name)', because every model has a type with this name; choose another name"
             )
         } else if let reason = ReservedNames.objection(toTable: name) {
             context.report(
@@ -92,7 +92,7 @@ struct ModelChecks {
             context.report(
                 "generic",
                 at: declaration.name,
-                "a model is one table and cannot stand in a generic type or function; move it out"
+                "a model is one table and cannot be declared in a generic type or function; move it out"
             )
         }
         if let modifier = declaration.modifiers.first(where: { $0.name.tokenKind == .keyword(.private) }),
@@ -101,7 +101,7 @@ struct ModelChecks {
             context.report(
                 "private",
                 at: modifier,
-                "a nested model cannot be private, since its conformance lies outside; write 'fileprivate'",
+                "a nested model cannot be private, because its conformance is declared outside; write 'fileprivate'",
                 fixIt: .replace(modifier.name, with: "fileprivate", "write 'fileprivate'")
             )
         }
@@ -120,7 +120,7 @@ struct ModelChecks {
                 context.report(
                     "sendable",
                     at: inherited,
-                    "objects stay in their context, so a model is not Sendable; remove this and pass on rows or ids"
+                    "objects stay in their context, so a model is not Sendable; remove 'Sendable' and pass rows or ids"
                 )
             }
         }
@@ -136,7 +136,8 @@ struct ModelChecks {
         context.report(
             "superclass",
             at: node,
-            "a model has no superclass, since Strata has no inheritance of models; share code by a protocol",
+            "a model has no superclass, because Strata does not support inheritance of models; share code in a "
+                + "protocol",
             fixIt: fixIt
         )
     }

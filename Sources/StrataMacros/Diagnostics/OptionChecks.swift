@@ -33,7 +33,7 @@ struct OptionChecks {
         guard let text = expression.as(StringLiteralExprSyntax.self)?.representedLiteralValue,
             let reason = ReservedNames.objection(toTable: text)
         else { return }
-        context.report("originalName", at: expression, "no model was ever called '\(text)': \(reason)")
+        context.report("originalName", at: expression, "a model cannot have had the name '\(text)': \(reason)")
     }
 
     private func checkColumns(of call: FunctionCallExprSyntax) {
@@ -50,10 +50,10 @@ struct OptionChecks {
 
     private func objection(to name: String) -> String {
         if model.relationships.contains(where: { $0.name == name }) {
-            return "'\(name)' is a relationship without a column here; name columns only"
+            return "'\(name)' is a relationship that has no column in this model; name only columns"
         }
         if model.externals.contains(where: { $0.name == name }) {
-            return "the bytes of '\(name)' are outside of the row, where no index looks; name another column"
+            return "the bytes of '\(name)' are outside of the row and cannot be indexed; name another column"
         }
         if let close = model.columns.first(where: { $0.name.lowercased() == name.lowercased() }) {
             return "\(model.name) has no column '\(name)'; write '\(close.name)'"

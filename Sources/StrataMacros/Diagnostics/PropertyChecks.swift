@@ -45,8 +45,8 @@ struct PropertyChecks {
             context.report(
                 "let",
                 at: declaration.bindingSpecifier,
-                "a model's stored property is a 'var', since contexts refresh it; write 'var', 'private(set) var', or "
-                    + "'@Transient let' for what is not stored",
+                "a model's stored property must be a 'var', because contexts refresh it; write 'var', 'private(set) "
+                    + "var', or '@Transient let' for a value that is not stored",
                 fixIt: .replace(declaration.bindingSpecifier, with: "var", "write 'var'")
             )
             return false
@@ -59,7 +59,7 @@ struct PropertyChecks {
             context.report(
                 "bindings",
                 at: declaration.bindings,
-                "a model declares one property at a time; write a 'var' of its own for each"
+                "a model declares one property at a time; write a separate 'var' for each"
             )
             return false
         }
@@ -67,7 +67,7 @@ struct PropertyChecks {
             context.report(
                 "pattern",
                 at: binding.pattern,
-                "a model declares one property at a time; write a 'var' of its own for each element of the tuple"
+                "a model declares one property at a time; write a separate 'var' for each element of the tuple"
             )
             return false
         }
@@ -75,8 +75,8 @@ struct PropertyChecks {
             context.report(
                 "observers",
                 at: observers,
-                "a model's property has no observers, since contexts change it too; observe changes of the context, or "
-                    + "set it by a method that does the rest"
+                "a model's property cannot have observers, because contexts change it too; observe the context, or "
+                    + "set the property in a method that also does the other work"
             )
             return false
         }
@@ -85,10 +85,10 @@ struct PropertyChecks {
 
     private static func explanation(of modifier: String) -> String {
         if modifier == "lazy" {
-            return "a model's property is not lazy, since its value is in the row; remove 'lazy', or mark it "
+            return "a model's property cannot be lazy, because its value is in the row; remove 'lazy', or mark it "
                 + "'@Transient'"
         }
-        return "relationships hold no objects, so there is no cycle to break; remove '\(modifier)'"
+        return "a relationship does not retain objects, so it cannot form a retain cycle; remove '\(modifier)'"
     }
 
     private func checkName(_ binding: PatternBindingSyntax) {
@@ -112,7 +112,7 @@ struct PropertyChecks {
         context.report(
             "type",
             at: binding,
-            "the macro needs to see the type of a model's property; \(hint)",
+            "a model's property must declare its type; \(hint)",
             fixIt: fixIt
         )
     }

@@ -27,7 +27,7 @@ struct RelationshipChecks {
         if let text = name.as(StringLiteralExprSyntax.self)?.representedLiteralValue,
             let reason = ReservedNames.objection(toTable: text)
         {
-            context.report("originalName", at: name, "no property was ever called '\(text)': \(reason)")
+            context.report("originalName", at: name, "a property cannot have had the name '\(text)': \(reason)")
         }
         if property.kind == .derived {
             context.report(
@@ -43,7 +43,7 @@ struct RelationshipChecks {
         context.report(
             "attribute",
             at: attribute.syntax,
-            "'@Attribute' is about a column, and this relationship has none here; use '@Relationship'",
+            "'@Attribute' applies to columns, and this relationship has no column in this model; use '@Relationship'",
             fixIt: .remove(attribute.syntax)
         )
     }
@@ -53,7 +53,7 @@ struct RelationshipChecks {
             context.report(
                 "relationship",
                 at: relationship.syntax,
-                "'\(property.type.text)' is no model, so this is no relationship; use '@Attribute'"
+                "'\(property.type.text)' is not a model, so this is not a relationship; use '@Attribute'"
             )
             return
         }
@@ -61,8 +61,8 @@ struct RelationshipChecks {
             context.report(
                 "optional",
                 at: property.type.syntax,
-                "a to-one relationship is optional, since its object can be deleted; write '\(property.type.text)?', "
-                    + "with '.required' if it must be set when saved",
+                "a to-one relationship must be optional, because its object can be deleted; write "
+                    + "'\(property.type.text)?', with '.required' if it must be set when saved",
                 fixIt: .replace(property.type.syntax, with: property.type.text + "?")
             )
             return
@@ -71,7 +71,7 @@ struct RelationshipChecks {
             context.report(
                 "option",
                 at: option,
-                "this option is about a column, and this side of the relationship has none; move it to the other side"
+                "this option applies to a column, and this side of the relationship has none; move it to the other side"
             )
         }
         if !property.type.isMany, let ordered = relationship.ordered, ordered.trimmedDescription == "true" {
@@ -121,7 +121,7 @@ struct RelationshipChecks {
             context.report(
                 "timestamp",
                 at: option,
-                "'.\(name)' is for a 'Date?', which is nil until the first save"
+                "'.\(name)' needs a 'Date?', which is nil until the first save"
                     + (isDate ? "; write '\(property.type.text)?'" : "; declare the property as 'Date?'"),
                 fixIt: isDate ? .replace(property.type.syntax, with: property.type.text + "?") : nil
             )
@@ -137,8 +137,8 @@ struct RelationshipChecks {
             context.report(
                 "subject",
                 at: option,
-                "'.\(name)' is for \(subject), and '\(property.type.text)' holds none; remove it, or write a '.check' of "
-                    + "your own"
+                "'.\(name)' is for \(subject), and '\(property.type.text)' does not hold \(subject); remove it, or "
+                    + "write a '.check'"
             )
         }
     }
@@ -156,7 +156,7 @@ struct RelationshipChecks {
         }
         for name in ["createdAt", "updatedAt"] {
             guard let stamp = attribute.option(named: name) else { continue }
-            context.report("transformer", at: stamp, "a timestamp is stored as it is; remove one of the two options")
+            context.report("transformer", at: stamp, "a timestamp cannot be transformed; remove one of the two options")
         }
     }
 
@@ -167,7 +167,7 @@ struct RelationshipChecks {
             context.report(
                 "external",
                 at: external,
-                "'.externalStorage' is for 'Data' and 'Data?'; remove it, or declare the property as 'Data?'"
+                "'.externalStorage' needs 'Data' or 'Data?'; remove it, or declare the property as 'Data?'"
             )
             return
         }
@@ -176,7 +176,7 @@ struct RelationshipChecks {
             context.report(
                 "external",
                 at: option,
-                "this option looks at the value in the row, and '.externalStorage' keeps it outside; remove one of them"
+                "this option needs the value in the row, and '.externalStorage' stores it outside; remove one of them"
             )
         }
     }
@@ -187,15 +187,15 @@ struct RelationshipChecks {
             context.report(
                 "many",
                 at: value,
-                "a to-many relationship begins empty and has no default value; remove this"
+                "a to-many relationship begins empty and cannot have a default value; remove this"
             )
         }
         if let modifier = property.declaration.modifiers.first(where: { $0.detail != nil }) {
             context.report(
                 "many",
                 at: modifier,
-                "a to-many relationship has no setter, since its objects are inserted and removed one by one; remove "
-                    + "'\(modifier.trimmedDescription)'"
+                "a to-many relationship has no setter, because its objects are inserted and removed one by one; "
+                    + "remove '\(modifier.trimmedDescription)'"
             )
         }
     }

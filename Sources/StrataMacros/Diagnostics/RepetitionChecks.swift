@@ -19,7 +19,7 @@ struct RepetitionChecks {
                 context.report(
                     "repetition",
                     at: other,
-                    "a property has one '@\(name)' with all of its options; "
+                    "a property can have only one '@\(name)', with all options; "
                         + (merged.map { "write '\($0)'" } ?? "move these options to the first one"),
                     fixIt: merged.map { .merge(other, into: first, as: $0) }
                 )

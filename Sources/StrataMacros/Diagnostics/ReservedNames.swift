@@ -3,12 +3,12 @@ enum ReservedNames {
     /// The reason why a property cannot have this name. Nil if the name is allowed.
     static func objection(toProperty name: String) -> String? {
         let lower = asciiLowercased(name)
-        if lower == "id" { return "every object has one already: its ObjectID" }
-        if ["rowid", "oid", "_rowid_"].contains(lower) { return "SQLite calls the key of every table so" }
-        if name.hasPrefix("_$") || lower.hasPrefix("_version") { return "Strata keeps such names for itself" }
+        if lower == "id" { return "every object already has an id, its ObjectID" }
+        if ["rowid", "oid", "_rowid_"].contains(lower) { return "SQLite uses this name for the key of every table" }
+        if name.hasPrefix("_$") || lower.hasPrefix("_version") { return "Strata reserves such names" }
         if name == "snapshot" || name == "columns" { return "the macro generates a member of that name" }
         if members.contains(name) { return "every object has a member of that name" }
-        if ["self", "Self", "Type", "Protocol", "init"].contains(name) { return "Swift gives it a meaning of its own" }
+        if ["self", "Self", "Type", "Protocol", "init"].contains(name) { return "Swift reserves this name" }
         return objection(toTable: name)
     }
 
@@ -16,8 +16,8 @@ enum ReservedNames {
     static func objection(toTable name: String) -> String? {
         if name.isEmpty { return "it is empty" }
         let lower = asciiLowercased(name)
-        if lower.hasPrefix("sqlite_") { return "SQLite keeps names that begin with sqlite_ for itself" }
-        if lower.hasPrefix("strata_") { return "Strata keeps names that begin with strata_ for itself" }
+        if lower.hasPrefix("sqlite_") { return "SQLite reserves names that begin with sqlite_" }
+        if lower.hasPrefix("strata_") { return "Strata reserves names that begin with strata_" }
         return nil
     }
 

@@ -12,7 +12,8 @@ struct TypeChecks {
             let text = implicit.wrappedType.trimmedDescription + "?"
             return report(
                 type,
-                "a model's property is not implicitly unwrapped, since nil is a value like any other; write '\(text)'",
+                "a model's property cannot be implicitly unwrapped, because nil is a value like any other; write "
+                    + "'\(text)'",
                 fixIt: .replace(type, with: text)
             )
         }
@@ -22,15 +23,14 @@ struct TypeChecks {
             if case .optional = inner.shape {
                 return report(
                     type,
-                    "a column is null or it is not, so an optional of an optional cannot be kept; write "
-                        + "'\(inner.text)'",
+                    "a column has only one null, so an optional of an optional cannot be stored; write '\(inner.text)'",
                     fixIt: .replace(type, with: inner.text)
                 )
             }
             if inner.isMany {
                 return report(
                     type,
-                    "a to-many relationship is always there, if empty; write '\(inner.text)'",
+                    "a to-many relationship is never nil, only empty; write '\(inner.text)'",
                     fixIt: .replace(type, with: inner.text)
                 )
             }
@@ -40,7 +40,7 @@ struct TypeChecks {
             let text = destination.trimmedDescription + "?"
             return report(
                 type,
-                "a reference to an object is a relationship, which keeps its id; write '\(text)'",
+                "a reference to an object is a relationship, which stores its id; write '\(text)'",
                 fixIt: .replace(type, with: text)
             )
         }
@@ -51,19 +51,19 @@ struct TypeChecks {
     private static func objection(to type: TypeSyntax) -> String? {
         let type = unwrapped(type)
         if type.is(TupleTypeSyntax.self) {
-            return "a tuple cannot be kept in a column; write a struct that is Codable, Equatable and AttributeValue"
+            return "a tuple cannot be stored in a column; write a struct that is Codable, Equatable and AttributeValue"
         }
         if type.is(FunctionTypeSyntax.self) || type.is(AttributedTypeSyntax.self) {
-            return "a function cannot be kept in a column; write a method, or mark the property '@Transient'"
+            return "a function cannot be stored in a column; write a method, or mark the property '@Transient'"
         }
         if type.is(SomeOrAnyTypeSyntax.self) || type.is(CompositionTypeSyntax.self)
             || ["Any", "AnyObject", "AnyHashable"].contains(type.trimmedDescription)
         {
-            return "a column has one concrete type, which reading it back needs; write that type, or an enum of those "
-                + "that occur"
+            return "a column must have one concrete type to be read; write that type, or an enum of the types that "
+                + "occur"
         }
         if type.is(MetatypeTypeSyntax.self) {
-            return "a type cannot be kept in a column; write an enum that stands for it"
+            return "a type cannot be stored in a column; write an enum that represents it"
         }
         return nil
     }
@@ -80,12 +80,12 @@ struct TypeChecks {
     private func checkNames(in type: TypeSyntax) -> Bool {
         for token in type.tokens(viewMode: .sourceAccurate) {
             if token.tokenKind == .keyword(.Self) {
-                return report(token, "'Self' would mean the row here; write the name of the class")
+                return report(token, "'Self' would mean the row type here; write the name of the class")
             }
             if ReservedNames.types.contains(token.text), token.previousToken(viewMode: .sourceAccurate)?.text != "." {
                 return report(
                     token,
-                    "'\(token.text)' means a type inside of the model here; write it with its module's name, "
+                    "'\(token.text)' means a type inside the model here; write it with the name of its module, "
                         + "'MyModule.\(token.text)'"
                 )
             }

@@ -51,7 +51,8 @@ extension QueuedOperation: CommitHook {
         guard torn.isEmpty else {
             throw PipelineError(
                 .invalidArgument,
-                "What operations say of themselves cannot be: only an active one has a worker, and only one that waits, for a place.",
+                "The status of these operations is inconsistent: only active operations have a worker, and only "
+                    + "waiting operations wait for a place.",
                 operations: torn.sorted()
             )
         }
@@ -59,7 +60,7 @@ extension QueuedOperation: CommitHook {
         guard known.isEmpty else {
             throw PipelineError(
                 .alreadyFinished,
-                "Operations of these ids have been queued and finished before: an id is used once.",
+                "Operations with these ids were queued and finished before. Use each id only once.",
                 operations: known.sorted()
             )
         }

@@ -123,14 +123,14 @@ struct PipelineOptions: Sendable {
     func check() throws {
         try Self.require(
             timeout.map { $0 > .zero } ?? true,
-            "A timeout is more than no time: by \(timeout ?? .zero) nothing is done in time."
+            "A timeout must be longer than zero, not \(timeout ?? .zero)."
         )
-        try Self.require(retry.maxAttempts.map { $0 > 0 } ?? true, "There is at least one attempt.")
+        try Self.require(retry.maxAttempts.map { $0 > 0 } ?? true, "The maximum number of attempts must be 1 or more.")
         try Self.require(
             retry.base >= .zero && retry.cap >= .zero,
-            "A pause before the next attempt is no less than no time."
+            "The pauses before retries must not be negative."
         )
-        try Self.require(maxCrashes > 0, "A limit of \(maxCrashes) crashes would be reached before any crash.")
+        try Self.require(maxCrashes > 0, "The limit of crashes must be 1 or more, not \(maxCrashes).")
         try Self.require(
             retention.maximumAge >= .zero && retention.maximumCount >= 0,
             "A retention of \(retention.maximumAge) and \(retention.maximumCount) operations is negative. To keep none, set both to zero."
@@ -152,8 +152,8 @@ struct PipelineOptions: Sendable {
         guard ordering == .flat else {
             throw PipelineError(
                 .invalidArgument,
-                "How many operations of one lane run at once is said for the ordering 'flat': in 'fifo' and 'lifo' it is one, in 'commits' all "
-                    + "of a commit."
+                "A lane limit is only for the ordering 'flat': 'fifo' and 'lifo' run one operation of a lane at once, "
+                    + "and 'commits' all operations of a commit."
             )
         }
     }
@@ -162,7 +162,8 @@ struct PipelineOptions: Sendable {
         guard limit > 0 else {
             throw PipelineError(
                 .invalidArgument,
-                "At least one operation runs at once, not \(limit). To run none, suspend."
+                "The limit of operations that run at once must be 1 or more, not \(limit). To run none, suspend the "
+                    + "pipeline."
             )
         }
     }

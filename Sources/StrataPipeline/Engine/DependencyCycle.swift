@@ -37,7 +37,7 @@ enum DependencyCycle {
         if cycle.count > 10 { names += ", and so on, through \(cycle.count) operations" }
         return PipelineError(
             .dependencyCycle,
-            "These operations would wait for each other for ever: \(names). Leave out one of the dependencies.",
+            "These operations would wait for each other forever: \(names). Remove one of the dependencies.",
             operations: cycle
         )
     }

@@ -158,23 +158,23 @@ extension OperationRepository {
             if let limit = options.retry.maxAttempts, attempts >= limit {
                 return try failForGood(
                     operation,
-                    "It was to be tried again, and has had all of its attempts.",
+                    "The handler requested a retry, and the operation has used all of its attempts.",
                     attempts,
                     options
                 )
             }
-            return try retry(operation, after: pause.seconds, "on request of the handler")
+            return try retry(operation, after: pause.seconds, "requested by the handler")
         case .snooze(let pause, let reason):
             let until = now.later(by: max(pause.seconds, Self.leastPause))
             if let reason { try recordFailure(reason, attempts, of: number) }
             try startPause(of: number, until: until)
             try requeue(operation, .held, withoutAttempts: 1)
-            return .retrying(at: until, message: reason ?? "on request of the handler")
+            return .retrying(at: until, message: reason ?? "requested by the handler")
         case .wait(let constraint) where constraint.rawValue.utf8.count > HandlerText.limit:
             let error = PipelineError(
                 .invalidArgument,
-                "The handler waits for a constraint whose name has \(constraint.rawValue.utf8.count) bytes. "
-                    + "Give it one of \(HandlerText.limit) at most."
+                "The handler waits for a constraint whose name has \(constraint.rawValue.utf8.count) bytes. A name "
+                    + "may have at most \(HandlerText.limit) bytes."
             )
             return try fail(operation, error, attempts, options)
         case .wait(let constraint) where isSatisfied:
@@ -281,7 +281,7 @@ extension OperationRepository {
     }
 
     static func reason(_ prerequisite: Int64) -> String {
-        "Operation \(prerequisite), which it depends on, has failed."
+        "Operation \(prerequisite) has failed, and this operation depends on it."
     }
 
     /// Stores why an attempt has failed.

@@ -145,7 +145,8 @@ extension OperationRepository {
         if isAlone, state.request == nil, crashes + 1 >= (try rules(state.pipeline)).maxCrashes {
             return try fail(
                 number,
-                "The process that ran it has ended before it did, \(crashes + 1) times, with nothing else running there."
+                "The process that ran the operation ended \(crashes + 1) times before the attempt, with no other "
+                    + "operation running."
             )
         }
         // A request may have been made while the operation ran.

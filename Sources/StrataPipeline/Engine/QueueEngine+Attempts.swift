@@ -45,7 +45,7 @@ extension QueueEngine {
             guard let self else { return }
             let error = PipelineError(
                 .timedOut,
-                "The attempt has taken longer than \(timeout).",
+                "The attempt took longer than its timeout of \(timeout).",
                 operations: [number]
             )
             let attemptEnd = AttemptEnd(operation: operation, consumer: consumer, outcome: .failure(error))
@@ -119,7 +119,7 @@ extension QueueEngine {
         guard error is CancellationError else { return error }
         return PipelineError(
             .unexpectedCancellation,
-            "The handler has thrown a CancellationError, and nobody had cancelled it.",
+            "The handler threw a CancellationError without being cancelled.",
             underlying: error
         )
     }

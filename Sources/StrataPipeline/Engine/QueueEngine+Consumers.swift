@@ -17,7 +17,8 @@ extension QueueEngine {
         if let item = consumer.handler.itemModel, !stack.knows(item) {
             throw PipelineError(
                 .modelsMissing,
-                "The stack was opened without \(item), which the operations of \(consumer.name) are about. Add it to its models."
+                "The stack was opened without \(item), the model of the items of \(consumer.name). Add it to the "
+                    + "stack's models."
             )
         }
         var engine = try of(stack, clock)
@@ -108,7 +109,7 @@ extension QueueEngine {
         guard !others.contains(where: { $0.name.hasSameBytes(as: consumer.name) }) else {
             throw PipelineError(
                 .alreadyOpen,
-                "A \(consumer.name) is open on this stack already. Close it first, or take another name."
+                "A \(consumer.name) is open on this stack already. Close it first, or choose another name."
             )
         }
         if case .pipeline(let name) = consumer.scope {
@@ -129,8 +130,8 @@ extension QueueEngine {
     static func claimedTwice(_ name: PipelineName, _ consumers: [Consumer]) -> PipelineError {
         PipelineError(
             .queueClaimedTwice,
-            "Queue '\(name)' is taken by \(consumers.map(\.name).joined(separator: " and by ")). Each queue is one runner's: "
-                + "change what they say of the names that they take."
+            "Queue '\(name)' is claimed by \(consumers.map(\.name).joined(separator: " and by ")). A queue can have "
+                + "only one runner: change the names that they take."
         )
     }
 
@@ -148,7 +149,7 @@ extension QueueEngine {
             guard open.contains(where: { $0.id == id }) else {
                 throw PipelineError(
                     .closed,
-                    "Pipeline '\(name)' is closed. What nobody declares is taken over by one that is open."
+                    "Pipeline '\(name)' is closed. Only an open pipeline can adopt orphaned operations."
                 )
             }
             var moved: [PipelineName] = []
@@ -200,7 +201,7 @@ extension QueueEngine {
         guard !isInsideHandler(of: id) else {
             throw PipelineError(
                 .invalidArgument,
-                "A handler that waits until nothing runs any more would wait for itself."
+                "A handler cannot wait until no handlers run, because it would wait for itself."
             )
         }
         // This runs between two passes, so that claimed operations are known to run.
@@ -224,7 +225,7 @@ extension QueueEngine {
             return (all, isRunning, pending)
         }
         if let id, all[id] == nil {
-            throw PipelineError(.closed, "The pipeline or broker is closed, and does nothing of what is queued.")
+            throw PipelineError(.closed, "The pipeline or broker is closed and does not run operations. Open it again.")
         }
         let now = clock.now
         return isRunning

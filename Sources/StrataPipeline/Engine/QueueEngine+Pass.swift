@@ -201,7 +201,7 @@ extension QueueEngine {
     static let storePause = 1.0
 
     func reportStoreFailure(_ error: any Error, _ consumers: some Collection<Consumer>) {
-        stack.log(.error, "The pipelines could not write, and will try again: \(error)")
+        stack.log(.error, "the pipelines cannot write to the store, and retry: \(error)")
         for consumer in consumers { consumer.events.send(.storeFailed(error)) }
     }
 
@@ -415,7 +415,7 @@ extension QueueEngine {
         for (name, consumers) in disputed {
             guard state.withLock({ $0.disputed.insert(name).inserted }) else { continue }
             let error = Self.claimedTwice(name, consumers.sorted { $0.id < $1.id })
-            stack.log(.error, "The operations of a queue are held: \(error)")
+            stack.log(.error, "the operations of a queue are held: \(error)")
             for consumer in consumers { consumer.events.send(.queueHeld(name, error)) }
         }
     }

@@ -275,7 +275,8 @@ final class QueueEngine: StackEngine {
     static func lostError(_ claim: Claim) -> PipelineError {
         PipelineError(
             .leaseLost,
-            "Operation \(claim.operation) is no longer this attempt's: it was taken over, or taken off the queue.",
+            "Operation \(claim.operation) no longer belongs to this attempt: another worker has it, or it left the "
+                + "queue.",
             operations: [claim.operation]
         )
     }

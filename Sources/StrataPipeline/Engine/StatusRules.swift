@@ -19,7 +19,7 @@ enum StatusRules {
         CREATE TEMP TRIGGER IF NOT EXISTS "strata_guard_operation_update" \
         AFTER UPDATE OF "status", "worker", "epoch" ON main."QueuedOperation" \
         WHEN \(isTorn("NEW.")) OR (\(mask) >> (OLD."status" * 5 + NEW."status")) & 1 = 0 OR NEW."epoch" < OLD."epoch" \
-        BEGIN SELECT RAISE(ABORT, 'an operation would go where no operation may go'); END
+        BEGIN SELECT RAISE(ABORT, 'an operation would get a status that its current status does not allow'); END
         """
     ]
 

@@ -69,6 +69,6 @@ public struct PipelineError: Error, Sendable, CustomStringConvertible {
     public var description: String { "\(code): \(message)" }
 
     static var withoutContext: PipelineError {
-        PipelineError(.invalidArgument, "The operation belongs to no context. Queue it by `enqueue` first.")
+        PipelineError(.invalidArgument, "The operation does not belong to a context. Queue it with `enqueue` first.")
     }
 }

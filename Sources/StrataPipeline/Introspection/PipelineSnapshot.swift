@@ -54,9 +54,9 @@ extension PipelineSnapshot.BlockedLane: CustomStringConvertible {
     public var description: String {
         let reasons = waitReasons.map(\.description).joined(separator: "; ")
         var text =
-            (lane.isEmpty ? "" : "lane '\(lane)': ") + "\(head) " + (reasons.isEmpty ? "is about to go on" : reasons)
+            (lane.isEmpty ? "" : "lane '\(lane)': ") + "\(head) " + (reasons.isEmpty ? "is about to continue" : reasons)
         if let since { text += " (since \(since.inWords))" }
-        return (text + ", \(waiting) behind it").onOneLine
+        return (text + ", \(waiting) waiting").onOneLine
     }
 }
 

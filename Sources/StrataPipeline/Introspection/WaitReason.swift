@@ -51,9 +51,9 @@ extension WaitReason: CustomStringConvertible {
     private var words: String {
         switch self {
         case .dependency(let id): "depends on \(id)"
-        case .lane(let id): "comes behind \(id) in its lane"
-        case .fullLane(let limit): "waits for a place in its lane, of which \(limit) may run at once"
-        case .hold(let name, let date): "held by '\(name)' until \(date.inWords)"
+        case .lane(let id): "runs after \(id) in its lane"
+        case .fullLane(let limit): "waits for a place in its lane, which runs \(limit) at once"
+        case .hold(let name, let date): "is held by '\(name)' until \(date.inWords)"
         case .constraint(let constraint): "waits for '\(constraint.rawValue)'"
         case .failed(let message): "has failed: \(message)"
         }

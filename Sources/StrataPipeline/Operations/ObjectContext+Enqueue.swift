@@ -70,7 +70,7 @@ extension QueuedOperation {
     static let notEncoded = "cannot be encoded"
 
     fileprivate static let withoutID =
-        "cannot be tied to anything, since the store could not give it an id. Roll it back, and queue it again"
+        "could not get an id from the store, so it cannot have items or dependencies. Roll it back, and queue it again"
 
     /// Ties the operation to an object. When the object is deleted, the operation is removed as well.
     func tie(to item: Int64, of payload: some OperationPayload, in context: ObjectContext) {
@@ -79,7 +79,7 @@ extension QueuedOperation {
         } else if (try? payload.refuseForeignItem(in: context)) == nil {
             problem = "is about an object of another store. Queue it in a context of that store"
         } else if item == 0 {
-            problem = "is about an object that has no id. Insert that first"
+            problem = "is about an object that has no id. Insert the object first"
         } else {
             context.insert(OperationItem(item: item), with: self)
         }
@@ -99,7 +99,7 @@ extension QueuedOperation {
         } catch {
             problem = "\(notEncoded): \(error)"
         }
-        if pipeline.isEmpty { problem = "is empty, and brokers could not find the operation. Name a pipeline" }
+        if pipeline.isEmpty { problem = "is empty, so brokers could not find the operation. Name a pipeline" }
         return QueuedOperation(
             pipeline: pipeline,
             type: Payload.operationType,

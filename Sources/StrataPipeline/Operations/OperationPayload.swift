@@ -61,7 +61,8 @@ extension OperationPayload {
         guard version < payloadVersion else {
             throw PipelineError(
                 .undecodablePayload,
-                "The payload was stored by version \(version) of \(operationType), and this program knows \(payloadVersion)."
+                "The payload was stored by version \(version) of \(operationType), and this program supports version "
+                    + "\(payloadVersion)."
             )
         }
         return try migrate(data, from: version)

@@ -52,14 +52,15 @@ extension QueuedOperation {
         guard commit <= 0 else {
             throw PipelineError(
                 .invalidArgument,
-                "The operation is queued already. Only one that no commit has queued yet can join an earlier commit.",
+                "The operation is already queued. Only an operation that is not committed yet can join an earlier "
+                    + "commit.",
                 operations: [id.rawValue]
             )
         }
         guard other.pipeline == pipeline else {
             throw PipelineError(
                 .invalidArgument,
-                "An operation of '\(pipeline)' cannot join the commit of one of '\(other.pipeline)'.",
+                "An operation of '\(pipeline)' cannot join the commit of an operation of '\(other.pipeline)'.",
                 operations: [other.id.rawValue]
             )
         }
@@ -159,7 +160,7 @@ extension QueuedOperation {
         guard !HoldName.all.containsBytes(of: name) else {
             throw PipelineError(
                 .invalidArgument,
-                "'\(name)' is the name of a hold that pipelines make themselves. Take another one.",
+                "'\(name)' is the name of a hold that pipelines create themselves. Choose another name.",
                 operations: [id.rawValue]
             )
         }

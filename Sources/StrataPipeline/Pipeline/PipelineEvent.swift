@@ -31,13 +31,13 @@ extension PipelineEvent: CustomStringConvertible {
 
     private var words: String {
         switch self {
-        case .started(let id, let attempt): "\(id) was started, attempt \(attempt)"
-        case .stuck(let id, let duration): "\(id) has not come to an end in \(duration)"
+        case .started(let id, let attempt): "\(id) has started, attempt \(attempt)"
+        case .stuck(let id, let duration): "\(id) has not ended after \(duration)"
         case .finished(let id, let result): "\(id) is \(result)"
-        case .retrying(let id, let date, let message): "\(id) is tried again at \(date.inWords): \(message)"
+        case .retrying(let id, let date, let message): "\(id) is retried at \(date.inWords): \(message)"
         case .waiting(let id, let constraint): "\(id) waits for '\(constraint.rawValue)'"
         case .failed(let id, let message): "\(id) has failed: \(message)"
-        case .lost(let id): "\(id) was no longer this worker's when its attempt ended"
+        case .lost(let id): "\(id) no longer belonged to this worker when its attempt ended"
         case .queueHeld(let name, let error): "the operations of '\(name)' are held: \(error)"
         case .storeFailed(let error): "the store could not be written to: \(error)"
         }

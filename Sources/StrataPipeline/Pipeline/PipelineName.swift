@@ -26,7 +26,7 @@ public struct PipelineName: RawRepresentable, ExpressibleByStringInterpolation, 
     ///
     /// - Throws: ``PipelineError`` with `invalidArgument`.
     func requireText() throws {
-        if isEmpty { throw PipelineError(.invalidArgument, "The name of the pipeline is empty. Name it by a text.") }
+        if isEmpty { throw PipelineError(.invalidArgument, "The name of the pipeline is empty. Give it a name.") }
     }
 
     /// Whether the name begins with a text, compared byte by byte.

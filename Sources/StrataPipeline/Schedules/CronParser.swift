@@ -38,7 +38,7 @@ struct CronParser {
             eitherDaySuffices: !parts[3].hasBytePrefix("*") && !parts[5].hasBytePrefix("*")
         )
         guard fields.eitherDaySuffices || hasPossibleDay(fields) else {
-            throw error("this never comes, for no month listed is that long", in: .day)
+            throw error("this day never comes, because no listed month is long enough", in: .day)
         }
         hasWildcardTime = parts[1].hasBytePrefix("*") || parts[2].hasBytePrefix("*")
         return fields
@@ -60,7 +60,7 @@ struct CronParser {
         guard let macro = parts.first, macro.hasBytePrefix("@") else { return parts }
         guard parts.count == 1 else { throw error("nothing may follow \(macro)") }
         guard macro.utf8.allSatisfy({ $0 < 0x80 }), let expansion = Self.macros[macro.lowercased()] else {
-            throw error("\(macro) is none of \(Self.macros.keys.sorted().joined(separator: ", "))")
+            throw error("\(macro) is not one of \(Self.macros.keys.sorted().joined(separator: ", "))")
         }
         return expansion.split(atBytes: " ")
     }
@@ -139,7 +139,7 @@ struct CronParser {
                 return field.range.lowerBound + index
             }
             guard let first = field.names.first, let last = field.names.last else {
-                throw error("\"\(text)\" is no number", in: field)
+                throw error("\"\(text)\" is not a number", in: field)
             }
             throw error("\"\(text)\" is neither a number nor a name from \(first) to \(last)", in: field)
         }
@@ -152,10 +152,10 @@ struct CronParser {
 
     private func step(_ text: String, of field: Field) throws(CronError) -> Int {
         guard !text.isEmpty else { throw error("a step must follow the slash", in: field) }
-        guard let step = number(text) else { throw error("the step \"\(text)\" is no number", in: field) }
+        guard let step = number(text) else { throw error("the step \"\(text)\" is not a number", in: field) }
         guard step > 0 else { throw error("a step must be at least 1", in: field) }
         guard step <= field.range.count else {
-            throw error("a field of \(field.range.count) values has no step of \(text)", in: field)
+            throw error("a field of \(field.range.count) values cannot have a step of \(text)", in: field)
         }
         return step
     }

@@ -36,7 +36,7 @@ public struct Schedule: RawRepresentable, Hashable, AttributeValue, CustomString
     /// - Throws: ``PipelineError`` with `invalidSchedule` for less than a millisecond.
     public static func every(_ interval: Duration) throws -> Schedule {
         guard interval >= .milliseconds(1) else {
-            throw PipelineError(.invalidSchedule, "An interval is at least a millisecond, not \(interval).")
+            throw PipelineError(.invalidSchedule, "An interval must be at least 1 millisecond, not \(interval).")
         }
         return Schedule(kind: .interval(interval.seconds))
     }

@@ -31,7 +31,7 @@ import Testing
         try await harness.commit { cloud in
             let failed = try cloud.failedOperations()
             #expect(try failed.map { try cloud.node(for: $0)?.id } == [outer])
-            #expect(failed.first?.failures.list.last?.message.contains("lies below it") == true)
+            #expect(failed.first?.failures.list.last?.message.contains("is below the node") == true)
             // The error message suggests this.
             failed.first?.skip()
             try cloud.rename(#require(try cloud.context.find(inner)), to: "moved")

@@ -38,7 +38,7 @@ import Testing
                 )
             }
             #expect(error?.code == .malformedAnswer && error?.key == key)
-            #expect(error?.message.contains("Turn compression off") == true, "\(error?.message ?? "")")
+            #expect(error?.message.contains("Turn off compression") == true, "\(error?.message ?? "")")
         }
     }
 

@@ -42,9 +42,9 @@ import Testing
     }
 
     @Test("Any other redirect reports its target", arguments: [
-        ("/elsewhere/", "It leads to /elsewhere/"),
-        ("https://login.example/?next=secret", "It leads to https://login.example/"),
-        ("https://new.example/dav/a", "set the URL to https://new.example/dav/."), ("", "see whether the URL"),
+        ("/elsewhere/", "It redirects to /elsewhere/"),
+        ("https://login.example/?next=secret", "It redirects to https://login.example/"),
+        ("https://new.example/dav/a", "set the URL to https://new.example/dav/."), ("", "Check the URL"),
     ])
     func otherRedirects(location: String, words: String) async throws {
         let server = try await ScriptedServer { _ in

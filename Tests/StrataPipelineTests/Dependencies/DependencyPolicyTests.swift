@@ -53,7 +53,7 @@ struct DependencyPolicyTests {
             #expect(row.status == .failed && row.attempts == 0)
             #expect(
                 row.failures.list.map(\.message) == [
-                    "Operation \(harness.id("A").rawValue), which it depends on, has failed."
+                    "Operation \(harness.id("A").rawValue) has failed, and this operation depends on it."
                 ]
             )
         }

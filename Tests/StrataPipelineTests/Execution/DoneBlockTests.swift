@@ -123,7 +123,7 @@ import Testing
             let failed = try context.fetch(QueuedOperation.where { $0.status == .failed })
             #expect(failed.count == 2)
             for operation in failed {
-                #expect(operation.failures.list.last?.message.contains("when it has returned") == true)
+                #expect(operation.failures.list.last?.message.contains("after it has returned") == true)
             }
         }
         await pipeline.close()

@@ -167,7 +167,7 @@ struct PipelineOptionTests {
         try await harness.play([.resume("A")])
         try await harness.end("A", .success(isSnoozed ? .snooze(for: pause) : .retry(after: pause)))
         let events = harness.log.events.map(\.description)
-        #expect(events.last?.contains("is tried again at") == true)
+        #expect(events.last?.contains("is retried at") == true)
         let row = try await harness.stack.background { try $0.first(OperationHold.all)?.snapshot }
         #expect(try #require(row).until <= .distantFuture)
         try await harness.close()

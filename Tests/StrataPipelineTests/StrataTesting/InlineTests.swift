@@ -83,7 +83,7 @@ import Testing
         switch (name, failure?.event) {
         case ("f", .failed(_, let message)?): #expect(message == "broken")
         case ("r", .retrying(_, _, let message)?), ("p", .retrying(_, _, let message)?):
-            #expect(message == "on request of the handler")
+            #expect(message == "requested by the handler")
         case ("x", .retrying(_, _, let message)?), ("ax", .retrying(_, _, let message)?): #expect(message == "Stop()")
         default: Issue.record("\(failure as Any)")
         }

@@ -41,7 +41,7 @@ import Testing
             for row in [published, unpublished, parents] {
                 let error = #expect(throws: StrataError.self) { try context.batchInsert([row]) }
                 #expect(error?.code == .invalidState && error?.details.map(\.id) == [row.id.rawValue])
-                #expect(error?.message.contains("Hand in rows of objects that belong to no context") == true)
+                #expect(error?.message.contains("Pass rows of objects that do not belong to a context") == true)
             }
             let error = #expect(throws: StrataError.self) { try context.batchUpsert([published], by: "slug") }
             #expect(error?.code == .invalidState && error?.message.hasPrefix("batchUpsert ") == true)

@@ -126,7 +126,7 @@ import Testing
         try await stack.background { context in
             let refused: [(SQL, String)] = [
                 ("no + 1", "no such column"), ("1); DELETE FROM Article; --", "more than one"),
-                ("?", "parameters of its own"), (":x", "parameters of its own"), ("1 +", "syntax error"),
+                ("?", "contains parameters"), (":x", "contains parameters"), ("1 +", "syntax error"),
                 ("(SELECT count(*) FROM \(Author.self))", "columns of the same object"), ("NULL", "must have a value"),
                 ("", "syntax error"),
             ]

@@ -81,7 +81,7 @@ struct OpeningTests {
             var second: Many<Article>
         }
         static let cases: [(models: [any Model.Type], texts: [String])] = [
-            ([Same.Note.self, SameAgain.Note.self], ["the name of 'Note'"]),
+            ([Same.Note.self, SameAgain.Note.self], ["the name 'Note'"]),
             ([Thing.self], ["'Thing_a_b_index'"]),
             ([Box.self, Lid.self], ["'Box_lids'", "'box_LIDS'"]),
             ([Article.self, Tag.self], ["'Article_tags'", "'Article_Tags'"]),

@@ -218,16 +218,16 @@ struct ImportKeyTests {
     @Test(
         "An import that cannot match a line names the line, and imports nothing",
         arguments: [
-            ([#"{"$model":"Ware","name":"a"}"#], "line 2, Ware.name is what line 1 has already"),
+            ([#"{"$model":"Ware","name":"a"}"#], "line 2, Ware.name matches the same object as line 1"),
             (
                 [#"{"$model":"Ware","name":"x"}"#, #"{"$model":"Ware","name":"x"}"#],
-                "line 3 cannot be taken over (notUnique)"
+                "line 3 cannot be imported (notUnique)"
             ),
-            ([#"{"$model":"Ware","name":"b","barcode":0}"#], "line 2 cannot be taken over (notUnique)"),
-            ([#"{"$model":"Ware","name":"x","barcode":0}"#], "line 2 cannot be taken over (notUnique)"),
-            ([#"{"$model":"Ware","name":"b","title":""}"#], "line 2 cannot be taken over (validation)"),
-            ([#"{"$model":"Ware","name":"b","shop":"none"}"#], "line 2, Ware.shop leads to 'none'"),
-            ([#"{"$id":"a","$model":"Ware","name":"b"}"#], "'a' stands in line 1 already"),
+            ([#"{"$model":"Ware","name":"b","barcode":0}"#], "line 2 cannot be imported (notUnique)"),
+            ([#"{"$model":"Ware","name":"x","barcode":0}"#], "line 2 cannot be imported (notUnique)"),
+            ([#"{"$model":"Ware","name":"b","title":""}"#], "line 2 cannot be imported (validation)"),
+            ([#"{"$model":"Ware","name":"b","shop":"none"}"#], "line 2, Ware.shop refers to 'none'"),
+            ([#"{"$id":"a","$model":"Ware","name":"b"}"#], "'a' is already used in line 1"),
             ([#"{"$model":"Ware","name":"b","picture":"%"}"#], "line 2, Ware.picture cannot be read"),
         ]
     )

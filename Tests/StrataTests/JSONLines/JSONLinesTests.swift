@@ -78,7 +78,7 @@ struct JSONLinesTests {
         let error = await #expect(throws: StrataError.self) {
             try await stack.importJSONLines([#"{"$model":"Song","name":"n","playlist":"\#(gone)"}"#])
         }
-        #expect(error?.code == .invalidImport && error?.message.contains("line 1, Song.playlist leads to") == true)
+        #expect(error?.code == .invalidImport && error?.message.contains("line 1, Song.playlist refers to") == true)
         try await stack.close()
     }
 

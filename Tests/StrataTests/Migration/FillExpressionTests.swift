@@ -103,7 +103,7 @@ import Testing
             [Outside.Doc.self],
             migration.filling("Doc.bytes", with: "body"),
             .schemaMismatch,
-            "Doc 1.bytes is none of the attribute's type: 'hello'"
+            "Doc 1.bytes is not of the attribute's type: 'hello'"
         )
         let bytes = try await folder.with(
             url,

@@ -164,7 +164,7 @@ import Testing
             (base.step("a") { try $0.execute("CREATE TEMP TABLE strata_store (x)") }, "temporary 'strata_store'"),
             (base.step("a") { try $0.execute("") }, "one statement"),
             (base.step("a") { _ in }.step("a") { _ in }, "two steps"),
-            (base.step("a") { _ = try $0.rows("SELECT 'x' AS n")[0].get("n", as: Int.self) }, "is no Int"),
+            (base.step("a") { _ = try $0.rows("SELECT 'x' AS n")[0].get("n", as: Int.self) }, "is not of type Int"),
             (
                 base.step("a") { try $0.execute("SELECT no FROM Person") },
                 "(SELECT no FROM Person): SQLite says: no such column"
@@ -220,13 +220,13 @@ import Testing
             for url in [seen, new] { try await folder.with(url, models, migration) { _ in } }
         }
         #expect(journal.all == ["one", "two"])
-        try await folder.expectRefusal(old, models, retiring, .schemaMismatch, "'one', which are retired")
+        try await folder.expectRefusal(old, models, retiring, .schemaMismatch, "'one' have not run on the store")
         try await folder.expectRefusal(seen, models, Migration(), .newerStore, "'one', 'two'")
         let plan = try await retiring.plan(for: .sqlite(old), models: models)
         #expect(plan.refusals.count == 1 && plan.steps == ["two"])
         let lines = plan.description.split(separator: "\n")
-        #expect(lines.count == 4 && lines[0].hasPrefix("refused: The store has not seen"), "\(plan)")
-        #expect(lines[1].hasPrefix("nothing is done") && lines[2] == "run step 'two'", "\(plan)")
+        #expect(lines.count == 4 && lines[0].hasPrefix("refused: The steps 'one' have not run"), "\(plan)")
+        #expect(lines[1].hasPrefix("nothing is changed") && lines[2] == "run step 'two'", "\(plan)")
         try await folder.expectRefusal(old, models, retiring.step("one", after: nil), .invalidSchema, "two steps")
     }
 

@@ -443,7 +443,7 @@ import Testing
     func schemas() async throws {
         for (model, text) in [
             (Wrong.Number.self, "holds no text"), (Wrong.Rank.self, "by this name"), (Wrong.Weight.self, "weight"),
-            (Wrong.Nothing.self, "no attribute"), (Wrong.Prefix.self, "1 to 999"),
+            (Wrong.Nothing.self, "no searchable attribute"), (Wrong.Prefix.self, "1 to 999"),
         ] as [(any Model.Type, String)] {
             let error = await #expect(throws: StrataError.self) {
                 _ = try await ContextStack.open(.inMemory, models: [model])

@@ -96,7 +96,7 @@ struct DiskTests {
         for (migration, isBackup) in [(NewBank.migration, true), (NewBank.migration.backup(.none), false)] {
             let error = await disk.folder.error(url, NewBank.models, migration) as? StrataError
             #expect(error?.code == .diskFull, "\(String(describing: error))")
-            #expect(error?.message.contains("no backup of it can be made") == isBackup)
+            #expect(error?.message.contains("its backup cannot be written") == isBackup)
             #expect(try disk.folder.rows(url, "SELECT count(*) FROM Account") == ["3006"])
             #expect(try disk.folder.image().keys.sorted() == ["bank.sqlite", "filler"])
         }

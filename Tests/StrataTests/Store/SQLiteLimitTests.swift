@@ -37,7 +37,7 @@ import Testing
             try await stack.background { context in
                 let page = context.insert(page())
                 let error = #expect(throws: StrataError.self) { try context.commit() }
-                #expect(error?.code == .database && error?.message.contains("larger than SQLite") == true)
+                #expect(error?.code == .database && error?.message.contains("exceeds SQLite's size limit") == true)
                 #expect(context.hasChanges)
                 context.delete(page)
                 context.insert(Models.Page(title: "short"))
@@ -50,7 +50,7 @@ import Testing
             let error = #expect(throws: StrataError.self) {
                 _ = try context.count(Models.Page.where { $0.title == long })
             }
-            #expect(error?.message.contains("larger than SQLite") == true)
+            #expect(error?.message.contains("exceeds SQLite's size limit") == true)
         }
         try await stack.close()
         try pool.close()

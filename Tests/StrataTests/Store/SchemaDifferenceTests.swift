@@ -37,7 +37,7 @@ import Testing
         Case(
             title: "an extra column",
             statements: [#"ALTER TABLE "Account" ADD COLUMN "more" TEXT"#],
-            texts: ["column 'more' of 'Account' is not Strata's"]
+            texts: ["column 'more' of 'Account' was not created by Strata"]
         ),
         Case(
             title: "a missing index",
@@ -49,7 +49,7 @@ import Testing
             statements: [
                 #"DROP INDEX "Account_name_unique""#, #"CREATE INDEX "Account_name_unique" ON "Account" ("note")"#,
             ],
-            texts: ["index 'Account_name_unique' is another one"]
+            texts: ["index 'Account_name_unique' has another definition"]
         ),
         Case(title: "an extra index", statements: [#"CREATE INDEX "extra" ON "Leg" ("amount")"#], texts: ["'extra'"]),
         Case(
@@ -82,7 +82,7 @@ import Testing
                 as: #""balance" INTEGER NOT NULL, "name" TEXT NOT NULL"#
             ),
             texts: [
-                "table 'Account' is another one"
+                "table 'Account' has another definition"
             ]
         ),
         Case(
@@ -91,7 +91,7 @@ import Testing
                 #""balance" INTEGER NOT NULL"#,
                 as: #""balance" INTEGER NOT NULL CHECK ("balance" > 0)"#
             ),
-            texts: ["table 'Account' is another one"]
+            texts: ["table 'Account' has another definition"]
         ),
         Case(
             title: "no version column",

@@ -75,7 +75,7 @@ public struct ChatClient: Sendable {
     private func receive(_ parcel: Parcel, from sender: String) async throws {
         connection.replies.put(parcel, from: sender)
         guard let answer = try await store.receive(parcel, from: sender) else { return }
-        if case .refused(let reason) = answer.content { screen.note("not taken from \(sender): \(reason)") }
+        if case .refused(let reason) = answer.content { screen.note("refused a message from \(sender): \(reason)") }
         await connection.watch(sender)
         _ = try await connection.send(answer, to: sender)
     }

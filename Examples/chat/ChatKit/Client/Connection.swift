@@ -124,7 +124,7 @@ final class Connection: Sendable {
                 case .goodbye(let reason):
                     throw Refused(reason: reason)
                 case .login, .watch, .send:
-                    throw FrameError.malformed("a server does not say that")
+                    throw FrameError.malformed("a server does not send this frame")
                 }
             }
         }
@@ -165,7 +165,7 @@ final class Connection: Sendable {
 
     private static func text(of error: any Error) -> String {
         switch error {
-        case is NIOConnectionError: "nobody answers on its port"
+        case is NIOConnectionError: "no server answers on its port"
         case is IOError, is ChannelError: "the connection has broken"
         case is CancellationError: "this client ends"
         default: "\(error)"
@@ -180,7 +180,7 @@ private struct ReceivingFailed: Error {
 
 /// Another client has logged in under the same name, so this client must end.
 public struct Replaced: Error, CustomStringConvertible {
-    public let description = "somebody has logged in under your name"
+    public let description = "another client has logged in under your name"
 }
 
 /// The server has ended the connection.

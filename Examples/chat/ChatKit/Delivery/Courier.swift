@@ -59,7 +59,7 @@ struct Courier: TaskHandler {
         switch (letter.kind, answer) {
         case (.message, .received(let receipt)):
             guard try await isReceipt(receipt, for: operation, from: name) else {
-                return .fail("somebody else has answered in the name of \(name)")
+                return .fail("another user has answered under the name of \(name)")
             }
             return .done { context in try context.first(.sent(operation, by: user))?.isDelivered = true }
         case (.exchange, .keyReply(let key)):
@@ -74,7 +74,7 @@ struct Courier: TaskHandler {
                 buddy.hasOwnKey = buddy.take(key)
             }
         case (_, .refused(let reason)): return .fail(reason)
-        default: return .fail("\(name) has answered with something else")
+        default: return .fail("\(name) has sent an unexpected answer")
         }
     }
 
@@ -102,5 +102,5 @@ extension Query<Message> {
 private struct NoKey: Error, CustomStringConvertible {
     let name: String
 
-    var description: String { "the new key of \(name) is not there yet" }
+    var description: String { "the new key of \(name) has not arrived yet" }
 }

@@ -14,13 +14,14 @@ public struct ClientOptions: Sendable, Equatable {
     public static let usage = """
         usage: chat NAME [options]
 
-        Chats with others on this machine, by way of chat-server. What cannot be sent now is sent later, in its order.
+        Chats with other users on this machine through chat-server. Messages that cannot be sent now are
+        sent later, in order.
 
-          NAME                  who you are
-          --port N              where the server listens (default: \(ServerOptions.defaultPort))
-          --store FILE          where messages are kept (default: a file of that name in the user's data folder)
-          --last N              how many earlier messages to show (default: 1000)
-          --help                show this
+          NAME                  your name
+          --port N              the port of the server (default: \(ServerOptions.defaultPort))
+          --store FILE          the file of the messages (default: a file with your name in the user's data folder)
+          --last N              the number of earlier messages to show (default: 1000)
+          --help                show this help
 
         \(Commands.help)
         """
@@ -35,9 +36,9 @@ public struct ClientOptions: Sendable, Equatable {
         store = arguments.text("--store")
         last = try arguments.number("--last", in: 0...1_000_000) ?? last
         if help { return }
-        guard arguments.words.count == 1 else { throw UsageError("one name is needed: who are you?") }
+        guard arguments.words.count == 1 else { throw UsageError("pass one name: yours") }
         name = arguments.words[0]
-        guard UserName.isValid(name) else { throw UsageError("\"\(name)\" is no name") }
+        guard UserName.isValid(name) else { throw UsageError("\"\(name)\" is not a valid name") }
     }
 
     /// The store's file: the `--store` option, or `$XDG_DATA_HOME/strata-chat/NAME.sqlite`, or the same path under

@@ -11,12 +11,12 @@ public struct ServerOptions: Sendable, Equatable {
     public static let usage = """
         usage: chat-server [--port N]
 
-        Passes messages on between clients on this machine. It keeps nothing, and may be ended at any moment.
+        Passes messages between clients on this machine. The server stores nothing, and may be stopped at any moment.
 
-          --port N              where to listen; 0 for any port that is free (default: \(defaultPort))
-          --help                show this
+          --port N              the port to listen on; 0 for any free port (default: \(defaultPort))
+          --help                show this help
 
-        SIGUSR1 cuts all connections.
+        SIGUSR1 closes all connections.
         """
 
     /// Parses the arguments, without the program's name.
@@ -26,6 +26,6 @@ public struct ServerOptions: Sendable, Equatable {
         let arguments = try Arguments(arguments, options: ["--port"])
         help = arguments.isHelp
         port = try arguments.number("--port", in: 0...65_535) ?? port
-        guard arguments.words.isEmpty else { throw UsageError("\"\(arguments.words[0])\" says nothing") }
+        guard arguments.words.isEmpty else { throw UsageError("unknown argument \"\(arguments.words[0])\"") }
     }
 }

@@ -6,11 +6,11 @@ struct Commands: Sendable {
 
     static let help = """
         @NAME TEXT    send TEXT to NAME
-        /who          who is here
-        /waiting      what waits, and why
-        /retry NAME   try again what has failed
-        /trust NAME   take the key that NAME has now, and try again
-        /quit         end; what waits is sent the next time
+        /who          list the users that are here
+        /waiting      list the waiting messages, with reasons
+        /retry NAME   retry failed messages
+        /trust NAME   accept the current key of NAME, and retry
+        /quit         quit; waiting messages are sent the next time
         """
 
     let store: ChatStore
@@ -30,11 +30,11 @@ struct Commands: Sendable {
         case "/retry":
             guard let name = name(rest) else { break }
             let count = try await store.retry(name)
-            screen.note(count == 0 ? "nothing has failed" : "tried again: \(count)")
+            screen.note(count == 0 ? "nothing has failed" : "retried: \(count)")
         case "/trust":
             guard let name = name(rest) else { break }
             try await store.trust(name)
-            screen.note("keys are exchanged with \(name) anew")
+            screen.note("exchanging keys with \(name) again")
         case let word? where word.hasPrefix("@"):
             try await send(rest, to: String(word.dropFirst()))
         default:
@@ -45,9 +45,9 @@ struct Commands: Sendable {
 
     private func send(_ text: String, to word: String) async throws {
         guard let name = name(word) else { return }
-        guard !text.isEmpty else { return screen.note("there is nothing to send") }
+        guard !text.isEmpty else { return screen.note("the message is empty") }
         guard text.utf8.count <= Parcel.messageLimit else {
-            return screen.note("that is too long: \(text.utf8.count) bytes, where \(Parcel.messageLimit) are the limit")
+            return screen.note("the message has \(text.utf8.count) bytes, and the limit is \(Parcel.messageLimit)")
         }
         try await store.send(text, to: name)
         await connection.watch(name)
@@ -56,11 +56,11 @@ struct Commands: Sendable {
 
     private func name(_ word: String) -> String? {
         guard UserName.isValid(word) else {
-            screen.note("\"\(word)\" is no name")
+            screen.note("\"\(word)\" is not a valid name")
             return nil
         }
         guard word != store.user else {
-            screen.note("that is you")
+            screen.note("this is your own name")
             return nil
         }
         return word
@@ -69,13 +69,13 @@ struct Commands: Sendable {
     private func who() async throws {
         let names = try await store.buddyNames()
         guard let here = connection.here else { return screen.note("there is no connection to the server") }
-        if names.isEmpty { screen.note("you have written to nobody yet") }
+        if names.isEmpty { screen.note("you have not written to another user yet") }
         for name in names { screen.note("\(name) is \(here.contains(name) ? "here" : "not here")") }
     }
 
     private func waiting() async throws {
         let queues = try await Waiting(store: store, connection: connection).queues(entries: 5)
-        if queues.isEmpty { screen.note("nothing waits") }
+        if queues.isEmpty { screen.note("nothing is waiting") }
         for queue in queues {
             screen.note(queue.line)
             for (place, entry) in queue.entries.enumerated() { screen.note("  \(place + 1). \(entry)") }

@@ -83,7 +83,7 @@ public struct ChatServer: Sendable {
                     do {
                         try await read(inbound, outbox)
                     } catch let error as FrameError {
-                        note("\(peer(client)) is cut off: \(error)")
+                        note("\(peer(client)) was disconnected: \(error)")
                         outbox.finish(with: .goodbye(reason: .malformed))
                         // The client may not read the goodbye, so the wait for it ends after a second.
                         group.addTask { try await Task.sleep(for: .seconds(1)) }
@@ -111,7 +111,9 @@ public struct ChatServer: Sendable {
             case (.send(let parcel, let buddy), let name?):
                 switchboard.route(parcel, from: name, to: buddy, outbox)
             default:
-                throw FrameError.malformed(name == nil ? "a login comes first" : "a client does not say that")
+                throw FrameError.malformed(
+                    name == nil ? "the first frame must be a login" : "a client does not send this frame"
+                )
             }
         }
     }

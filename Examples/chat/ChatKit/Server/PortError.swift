@@ -8,8 +8,8 @@ public struct PortError: Error, CustomStringConvertible {
 
     public var description: String {
         switch code {
-        case EADDRINUSE: "port \(port) is taken by another program"
-        case EACCES: "port \(port) is for the administrator's programs"
+        case EADDRINUSE: "port \(port) is used by another program"
+        case EACCES: "port \(port) needs administrator rights"
         default: "port \(port) cannot be listened on: \(String(cString: strerror(code)))"
         }
     }

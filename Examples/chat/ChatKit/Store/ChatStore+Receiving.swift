@@ -18,7 +18,7 @@ extension ChatStore {
     }
 
     private func receive(key: Data, from sender: String) async throws -> Parcel.Content {
-        guard KeyPair.isPublicKey(key) else { return .refused(reason: "that is no key") }
+        guard KeyPair.isPublicKey(key) else { return .refused(reason: "the key is not valid") }
         return try await write { context in
             let buddy = try context.buddy(sender)
             guard buddy.take(key) else { return .refused(reason: "\(user) knows another key of yours") }
@@ -44,7 +44,7 @@ extension ChatStore {
             }
             // A queue sends its messages in order. So a smaller number comes from a client that does not keep the
             // order.
-            guard number > buddy.newest else { return .refused(reason: "it comes behind a later one") }
+            guard number > buddy.newest else { return .refused(reason: "a later message has already arrived") }
             buddy.newest = number
             context.insert(
                 Message(

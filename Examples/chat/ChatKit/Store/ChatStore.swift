@@ -63,7 +63,7 @@ enum ChatError: Error, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .busy: "others change the store all the time"
+        case .busy: "other processes keep changing the store"
         }
     }
 }

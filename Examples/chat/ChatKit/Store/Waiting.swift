@@ -69,11 +69,11 @@ struct Waiting: Sendable {
 
     private static func state(_ messages: Int, _ reason: Reason, isExchange: Bool) -> String {
         switch reason {
-        case .circumstance(let text): return "\(count(messages)), as \(text)"
+        case .circumstance(let text): return "\(count(messages)), because \(text)"
         case .itself(let text):
             let isOnly = messages == 0 || messages == 1 && !isExchange
             let first = isOnly ? "it" : isExchange ? "the exchange of keys" : "the first of them"
-            return "\(count(messages)), as \(first) \(text)"
+            return "\(count(messages)), because \(first) \(text)"
         case .soon: return count(messages, one: "is about to be sent", several: "are about to be sent")
         }
     }
@@ -111,7 +111,7 @@ struct Waiting: Sendable {
     private func reason(_ waitReason: WaitReason, _ operation: QueuedOperation?) -> Reason {
         switch waitReason {
         case .dependency: return .itself("waits for the exchange of keys")
-        case .lane, .fullLane: return .itself("waits for the one before it")
+        case .lane, .fullLane: return .itself("waits for the message before it")
         case .constraint(let constraint):
             guard connection.isThere else {
                 let trouble = connection.trouble.map { " (\($0))" } ?? ""
@@ -121,10 +121,10 @@ struct Waiting: Sendable {
         case .hold(_, let date):
             let failure = operation?.failures.list.last.map { " after \"\($0.message)\"" } ?? ""
             let seconds = max(1, Int(date.timeIntervalSinceNow.rounded(.up)))
-            return .itself("is tried again in \(seconds) s\(failure)")
+            return .itself("is retried in \(seconds) s\(failure)")
         case .failed(let reason):
             let buddy = operation?.pipeline.buddy ?? ""
-            return .itself("has failed: \(reason) (/retry \(buddy) tries it again, /trust \(buddy) with new keys)")
+            return .itself("has failed: \(reason) (/retry \(buddy) retries it, /trust \(buddy) retries with new keys)")
         }
     }
 }

@@ -25,9 +25,9 @@ public enum FrameError: Error, Hashable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .tooLong(let length): "a frame of \(length) bytes, where \(FrameCodec.limit) is the limit"
+        case .tooLong(let length): "a frame has \(length) bytes, and the limit is \(FrameCodec.limit)"
         case .malformed(let reason): "a malformed frame: \(reason)"
-        case .incomplete: "half a frame"
+        case .incomplete: "an incomplete frame"
         }
     }
 }
@@ -48,9 +48,9 @@ public struct FrameDecoder: NIOSingleStepByteToMessageDecoder {
         }
         buffer.moveReaderIndex(forwardBy: FrameCodec.headerLength + Int(length))
         guard let frame = try? decoder.decode(Frame.self, from: Data(slice.readableBytesView)) else {
-            throw FrameError.malformed("its \(length) bytes are not one that is known")
+            throw FrameError.malformed("its \(length) bytes are not a known frame")
         }
-        guard frame.isWithinLimits else { throw FrameError.malformed("something in it is too long, or is no name") }
+        guard frame.isWithinLimits else { throw FrameError.malformed("a field is too long, or a name is not valid") }
         return frame
     }
 

@@ -33,14 +33,14 @@ public struct MalformedRecord: Error, Sendable, Equatable {
 }
 
 extension MalformedRecord: CustomStringConvertible {
-    /// For example `record 12, line 40, byte 3071: the date "yesterday" is no number of seconds`.
+    /// For example `record 12, line 40, byte 3071: the date "yesterday" is not a number of seconds`.
     public var description: String {
         let what =
             switch reason {
-            case .noCommit: "\"\(excerpt)\" stands where a commit should begin"
-            case .badParents: "\"\(excerpt)\" is no list of parents"
-            case .badDate: "the date \"\(excerpt)\" is no number of seconds"
-            case .badChange: "\"\(excerpt)\" is no change of a file"
+            case .noCommit: "expected the beginning of a commit, found \"\(excerpt)\""
+            case .badParents: "\"\(excerpt)\" is not a list of parents"
+            case .badDate: "the date \"\(excerpt)\" is not a number of seconds"
+            case .badChange: "\"\(excerpt)\" is not a change of a file"
             case .tooLong(let limit): "a field is longer than \(Numbers.grouped(limit)) bytes"
             case .truncated: "the log ends in the middle of a record"
             }

@@ -23,18 +23,18 @@ public struct Options: Sendable, Equatable {
     public static let usage = """
         usage: history [REPOSITORY] [options]
 
-        Imports the history of a git repository into a store, as far as it is not there yet, and answers questions
-        about it. Stopped in the middle, it goes on where it was the next time.
+        Imports the new commits of a git repository into a store, and answers questions about its history. An
+        interrupted import continues the next time.
 
           REPOSITORY            a folder in the repository (default: the current one)
-          --store FILE          where the history is kept (default: the user's data folder)
+          --store FILE          the file of the store (default: in the user's data folder)
           --input FILE          read the log from a file, or from standard input if it is "-"
           --malformed skip|refuse
-                                what to do about records that cannot be read (default: refuse)
+                                skip records that cannot be read, or stop at the first (default: refuse)
           --batch N             commits per transaction (default: 500)
           --top N               lines per table (default: 10)
-          --no-import           only answer
-          --help                show this
+          --no-import           answer without an import
+          --help                show this help
         """
 
     /// Parses the arguments, without the program's name. `--store=FILE` is the same as `--store FILE`.
@@ -72,17 +72,17 @@ public struct Options: Sendable, Equatable {
                 malformed = policy
             case "--no-import" where parts.count == 1: imports = false
             case "--help" where parts.count == 1, "-h" where parts.count == 1: help = true
-            default: throw UsageError("there is no option \(argument)")
+            default: throw UsageError("unknown option \(argument)")
             }
         }
-        if folders.count > 1 { throw UsageError("one repository at a time, not \(folders.count)") }
+        if folders.count > 1 { throw UsageError("pass one repository, not \(folders.count)") }
         repository = folders.first ?? repository
-        if repository.isEmpty { throw UsageError("the repository's folder is empty") }
+        if repository.isEmpty { throw UsageError("the path of the repository is empty") }
     }
 
     private static func number(_ text: String, _ name: String, upTo limit: Int) throws -> Int {
         guard let number = Int(text), (1...limit).contains(number) else {
-            throw UsageError("\(name) is a number from 1 to \(Numbers.grouped(limit)), not \"\(text)\"")
+            throw UsageError("\(name) must be a number from 1 to \(Numbers.grouped(limit)), not \"\(text)\"")
         }
         return number
     }

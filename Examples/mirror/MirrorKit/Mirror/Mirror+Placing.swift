@@ -23,7 +23,7 @@ extension Mirror {
             return Placement.Summary(changes: 0, postponed: 1)
         }
         for path in tree.impossible where skipped.insert(LocalPath(path)).inserted {
-            screen.report("\(path) is left out: no file here can have that name, or so long a path")
+            screen.report("\(path) is left out: its name or the length of its path is not possible on this machine")
         }
         let placement = Placement(
             stack: stack,

@@ -27,8 +27,8 @@ extension Mirror {
         }
         if scan.items.isEmpty, known.count > 1, !changes.deleted.isEmpty {
             throw MirrorError(
-                "\(folder.root.path) is empty, and was not: is it not mounted? Nothing is deleted at the remote. If that is what you want, "
-                    + "make a file in it and start again."
+                "\(folder.root.path) is empty, and had files before. Is its disk mounted? Nothing is deleted at the "
+                    + "remote. To delete the files there, create a file in the folder and start again."
             )
         }
         guard !changes.isEmpty else { return 0 }
@@ -57,7 +57,7 @@ extension Mirror {
         for (path, reason) in scan.skipped.sorted(by: { $0.key < $1.key }) where skipped.insert(path).inserted {
             let isKnown = known.contains { $0.path == path || $0.path.isBelow(path) }
             let rest =
-                isKnown ? ". Files mirrored there stay at the remote, and changes of others do not come here" : ""
+                isKnown ? ". Files mirrored there stay at the remote, and its changes are not downloaded" : ""
             screen.report("\(path) is left out: \(reason)\(rest)")
         }
     }

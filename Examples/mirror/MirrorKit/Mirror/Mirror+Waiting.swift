@@ -21,7 +21,7 @@ extension Mirror {
         if operations.isEmpty {
             for (here, there) in try await differences() {
                 guard let path = there ?? here, !told.contains(path) else { continue }
-                lines.append("\(path): it is not here yet as it is at the remote")
+                lines.append("\(path): it still differs from the remote")
             }
         }
         guard !lines.isEmpty else { return nil }
@@ -68,12 +68,12 @@ extension Mirror {
                     case .dependency(let id), .lane(let id):
                         try context.find(id).map { "waits for '\(try path(of: $0))'" }
                     // The time of the next attempt is omitted, because it changes with each attempt.
-                    case .hold(let name, _): "held by '\(name)'"
+                    case .hold(let name, _): "is held by '\(name)'"
                     case .fullLane, .constraint: waitReason.description
                     }
                 }
-                let last = operation.failures.list.last.map { "is tried again: \($0.message)" }
-                let words = reasons.isEmpty ? [last ?? "waits for its turn"] : reasons
+                let last = operation.failures.list.last.map { "is retried: \($0.message)" }
+                let words = reasons.isEmpty ? [last ?? "waits for earlier operations"] : reasons
                 return WaitingOperation(path: try path(of: operation), reason: words.joined(separator: ", "))
             }
         }

@@ -123,7 +123,7 @@ public actor Mirror: Service {
                 try context.rows(MirrorEntry.all).compactMap(\.exchange)
             }
             for path in try handler.folder.sweep(exchanges, handler.conflictName) {
-                screen.report("\(path) is what was written while another version took its place")
+                screen.report("\(path) has the content that was written while another version replaced the file")
             }
             let account = try await CloudAccount.open(
                 stack,
@@ -263,7 +263,8 @@ public actor Mirror: Service {
             isOffline = false
             if summary.unlisted > 0 {
                 screen.reportOnce(
-                    "the remote does not list \(summary.unlisted) of the files that it has; their deletes by others are not seen"
+                    "the remote does not list \(summary.unlisted) of its files; deletes of these files at the remote "
+                        + "are not noticed"
                 )
             }
             // Files that the remote has but does not list are the same on both sides.
@@ -285,14 +286,14 @@ public actor Mirror: Service {
             if !isOffline {
                 let text = error.sentence
                 let heading = text.contains("cannot be reached") ? "" : "the remote cannot be reached: "
-                screen.report(heading + text + " What is changed here is sent later.")
+                screen.report(heading + text + " Changes here are uploaded later.")
             }
             isOffline = true
             return false
         } catch let error as CloudError where error.code == .incompatibleRemote {
             throw MirrorError("\(error.message)")
         } catch let error as CloudError where error.code == .tooManyRemovals {
-            throw MirrorError("\(error.message) The same command with --allow-many-deletes does so.")
+            throw MirrorError("\(error.message) To delete the files, add --allow-many-deletes to the command.")
         }
     }
 

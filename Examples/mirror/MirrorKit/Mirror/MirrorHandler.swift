@@ -70,7 +70,7 @@ struct MirrorHandler: CloudHandler {
     }
 
     func didIgnore(_ keys: [String]) {
-        for key in keys { report("\(key) at the remote is left out: give it a name there without a percent sign") }
+        for key in keys { report("\(key) at the remote is left out: rename it there, without a percent sign") }
     }
 
     /// Keeps both versions under different names. The remote's version keeps the name that both had.

@@ -13,11 +13,11 @@ enum StableFile {
             if let obstacle = try? folder.obstacle(in: path), let special = obstacle.special {
                 throw RemoteError(
                     .unsupported,
-                    "'\(path)' is not sent: '\(obstacle.path)' is now \(special). "
-                        + "Put a file in its place, or delete it."
+                    "'\(path)' is not uploaded: '\(obstacle.path)' is now \(special). Put a file in its place, or "
+                        + "delete it."
                 )
             }
-            throw RemoteError(.unavailable, "'\(path)' is not there.", retryAfter: .milliseconds(200))
+            throw RemoteError(.unavailable, "'\(path)' does not exist.", retryAfter: .milliseconds(200))
         }
         let body = RemoteBody(size: stamp.size) { range in
             let reader = Reader(path, folder, stamp, range)
@@ -77,7 +77,7 @@ enum StableFile {
         private var changed: RemoteError {
             RemoteError(
                 .unavailable,
-                "'\(path)' is being written; it is sent when that is over.",
+                "'\(path)' is being written. It is uploaded after the write.",
                 retryAfter: .seconds(1)
             )
         }

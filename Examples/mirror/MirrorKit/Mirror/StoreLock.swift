@@ -12,7 +12,7 @@ final class StoreLock: Sendable {
         guard descriptor >= 0 else { throw FolderError("lock", LocalPath(store.path), errno) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
-            throw MirrorError("another mirror is at work with \(store.path)")
+            throw MirrorError("another mirror is using \(store.path)")
         }
     }
 

@@ -24,24 +24,26 @@ public struct MirrorOptions: Sendable {
     public static let usage = """
         usage: mirror FOLDER REMOTE [options]
 
-        Keeps a folder and a remote the same, until it is ended by ^C. What is changed while it does not run, or while the remote cannot be
-        reached, is made up for later. Where both have changed a file, both versions stay. At the remote all of it lies in the folder `home`.
+        Keeps a folder and a remote the same until you press ^C. Changes made while mirror does not run, or while the
+        remote cannot be reached, are mirrored later. If both sides have changed a file, both versions stay. At the
+        remote, all files are in the folder `home`.
 
           FOLDER                a folder of this machine
           REMOTE                a folder, s3://BUCKET/PREFIX, webdav://HOST/PATH (http) or webdavs://HOST/PATH (https)
-          --once                end when both are the same, however long the remote cannot be reached
-          --allow-many-deletes  delete here what is gone at the remote, even if that is more than half of the files, or more than 1,000
+          --once                end when both are the same; waits while the remote cannot be reached
+          --allow-many-deletes  delete files that are gone at the remote, even more than half of them or 1,000
           --endpoint URL        the server of s3://, if it is not AWS
           --region NAME         its region
-          --ca FILE             the certificates (PEM) of who vouches for the server, if it is not one that this machine knows
-          --store FILE          where it is kept what is known (default: in ~/.local/state/strata-mirror, one for each FOLDER and REMOTE)
-          --host NAME           what this machine is called in the names of conflicts (default: its name)
-          --scan SECONDS        how long to rest between looks at the folder (default: 1)
-          --pull SECONDS        how long to rest between looks at the remote (default: 5)
-          --limit BYTES         send no more than so many bytes a second, as 500k or 2M
-          --trash-days DAYS     how long files are kept that others delete or replace (default: 30)
-          --no-trash            delete them at once
-          --help                show this
+          --ca FILE             the certificates (PEM) of the server's authority, if this machine does not trust it
+          --store FILE          the file of the mirror's state
+                                (default: in ~/.local/state/strata-mirror, one for each FOLDER and REMOTE)
+          --host NAME           the name of this machine in the names of conflicts (default: the host name)
+          --scan SECONDS        the pause between scans of the folder (default: 1)
+          --pull SECONDS        the pause between pulls from the remote (default: 5)
+          --limit BYTES         the upload limit in bytes per second, such as 500k or 2M
+          --trash-days DAYS     the days to keep files that other machines delete or replace (default: 30)
+          --no-trash            delete these files immediately
+          --help                show this help
 
         Credentials are read from the environment: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or ~/.aws/credentials) for s3://,
         MIRROR_USER and MIRROR_PASSWORD for webdav:// and webdavs://.
@@ -86,11 +88,11 @@ public struct MirrorOptions: Sendable {
     }
 
     private static func check(_ words: [String]) throws {
-        guard words.count >= 2 else { throw UsageError("a folder and a remote are needed") }
+        guard words.count >= 2 else { throw UsageError("pass a folder and a remote") }
         let more = words.dropFirst(2)
         guard let first = more.first else { return }
-        let excess = more.count == 1 ? "is one too many" : "and what comes behind it are too many"
-        throw UsageError("\"\(first)\" \(excess): a folder and a remote are needed")
+        let excess = more.count == 1 ? "is one argument too many" : "and the arguments after it are too many"
+        throw UsageError("\"\(first)\" \(excess): pass a folder and a remote")
     }
 
     private static func trashDays(_ text: String?, isOff: Bool) throws -> Int? {
@@ -100,7 +102,7 @@ public struct MirrorOptions: Sendable {
         }
         guard let text else { return 30 }
         guard let days = Int(text), (1...36_500).contains(days) else {
-            throw UsageError("--trash-days is a number of days from 1 to 36500, not \"\(text)\"")
+            throw UsageError("--trash-days must be a number of days from 1 to 36500, not \"\(text)\"")
         }
         return days
     }
@@ -117,9 +119,9 @@ public struct MirrorOptions: Sendable {
         let folder = real(URL(filePath: path))
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder) else {
-            throw MirrorError("there is no folder \(MirrorScreen.printable(path))")
+            throw MirrorError("the folder \(MirrorScreen.printable(path)) does not exist")
         }
-        guard isFolder.boolValue else { throw MirrorError("\(MirrorScreen.printable(path)) is no folder") }
+        guard isFolder.boolValue else { throw MirrorError("\(MirrorScreen.printable(path)) is not a folder") }
         return folder
     }
 
@@ -129,7 +131,7 @@ public struct MirrorOptions: Sendable {
         guard !first.isEmpty, first.utf8.count <= 64, !first.utf8.contains(UInt8(ascii: "/")),
             first == MirrorScreen.printable(first)
         else {
-            throw UsageError("\"\(name)\" cannot stand in the name of a file; use --host")
+            throw UsageError("\"\(name)\" cannot be part of a file name; use --host")
         }
         return first
     }
@@ -138,11 +140,11 @@ public struct MirrorOptions: Sendable {
         if case .folder(let other) = remote {
             let other = Self.real(other)
             guard !Self.isWithin(other, folder), !Self.isWithin(folder, other) else {
-                throw UsageError("one of the two folders lies in the other")
+                throw UsageError("one of the two folders is in the other")
             }
         }
         guard !Self.isWithin(store, folder) else {
-            throw UsageError("the store would lie in the folder that is mirrored")
+            throw UsageError("the store would be in the mirrored folder")
         }
     }
 

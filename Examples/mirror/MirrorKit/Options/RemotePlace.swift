@@ -20,13 +20,13 @@ public enum RemotePlace: Hashable, Sendable, CustomStringConvertible {
             return
         }
         guard text[..<mark.lowerBound].lowercased() != "file" else {
-            throw UsageError("a folder is named by its path, as \(text[mark.upperBound...]), and not by a URL")
+            throw UsageError("pass a folder by its path, such as \(text[mark.upperBound...]), not by a URL")
         }
         guard let url = URL(string: text), let host = url.host, !host.isEmpty else {
-            throw UsageError("\"\(text)\" is no URL")
+            throw UsageError("\"\(text)\" is not a valid URL")
         }
         guard url.user == nil, url.password == nil else {
-            throw UsageError("others can read the command line: give credentials in the environment")
+            throw UsageError("other users can read the command line; pass credentials in the environment")
         }
         switch text[..<mark.lowerBound] {
         case "s3":
@@ -42,9 +42,9 @@ public enum RemotePlace: Hashable, Sendable, CustomStringConvertible {
             try Self.refuse(endpoint, region)
             var parts = URLComponents(url: url, resolvingAgainstBaseURL: false)
             parts?.scheme = text.utf8.starts(with: "webdavs:".utf8) ? "https" : "http"
-            guard let url = parts?.url else { throw UsageError("\"\(text)\" is no URL") }
+            guard let url = parts?.url else { throw UsageError("\"\(text)\" is not a valid URL") }
             self = .webDAV(url)
-        case let scheme: throw UsageError("\(scheme):// is none of s3://, webdav:// and webdavs://")
+        case let scheme: throw UsageError("\(scheme):// is not one of s3://, webdav:// and webdavs://")
         }
     }
 
@@ -85,7 +85,7 @@ public enum RemotePlace: Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .folder(let url):
             guard !isKnown || FileManager.default.fileExists(atPath: url.path) else {
-                throw MirrorError("\(url.path) is not there any more: is it not mounted? To begin anew, make it.")
+                throw MirrorError("\(url.path) no longer exists. Is its disk mounted? To start again, create it.")
             }
             return (try FolderRemote(url), nil)
         case .s3(let bucket, let prefix, let endpoint, let region):

@@ -37,7 +37,7 @@ struct Arrivals: Sendable {
     private func fetch(_ item: WantedTree.Item) async throws -> String? {
         let entry = item.entry.flatMap { entries[$0] }
         // The file may have been written since it was read, so the next scan reads it again.
-        if entry?.isFresh ?? false { return "it was just written here, and is read once more" }
+        if entry?.isFresh ?? false { return "it was just written here, and is read again" }
         if let reason = placement.pauses.reason(for: item.node) { return reason }
         do {
             let file = try await placement.account.downloads.fetch(item.node)

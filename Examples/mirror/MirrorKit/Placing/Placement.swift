@@ -54,7 +54,7 @@ struct Placement: Sendable {
             }
             if next.isEmpty { break }
             if next.count == waiting.count {
-                for item in next { summary.postpone(item.path, "something else lies in its place") }
+                for item in next { summary.postpone(item.path, "another file or folder is in its place") }
                 guard try await unblock(next, &tree) else { break }
             }
             waiting = next
@@ -81,7 +81,7 @@ struct Placement: Sendable {
         // The contents of a folder precede the folder.
         for entry in entries.sorted(by: { $0.path > $1.path }) {
             // The file may have been written since it was read, so the next scan reads it again.
-            if entry.isFresh { summary.postpone(entry.path, "it was just written here, and is read once more") }
+            if entry.isFresh { summary.postpone(entry.path, "it was just written here, and is read again") }
             guard !entry.isFresh, try isGone(entry, &summary) else {
                 left.append(entry)
                 continue
@@ -153,7 +153,7 @@ struct Placement: Sendable {
     /// write through a symbolic link.
     private func isLeftOut(_ here: LocalPath?, _ there: LocalPath) throws -> Bool {
         guard let obstacle = try folder.obstacle(here: here, there: there) else { return false }
-        report("\(obstacle.path) is \(obstacle.special ?? "something else"): changes of others do not come there")
+        report("\(obstacle.path) is \(obstacle.special ?? "something else"): the remote's changes do not come there")
         return true
     }
 
@@ -276,13 +276,13 @@ struct Placement: Sendable {
     }
 
     private func reportNewPath(_ path: LocalPath, _ other: LocalPath) {
-        tell("\(path) is \(other) now: another one has come")
+        tell("\(path) was renamed to \(other): another machine has a file of this name")
     }
 
     /// Reports once where files are kept that other clients delete or replace.
     func reportTrash() {
         guard let trash = folder.trash else { return }
-        report("files that others delete or replace are kept for \(trash.days) days in \(trash.url.path)")
+        report("files that other machines delete or replace are kept for \(trash.days) days in \(trash.url.path)")
     }
 
     // MARK: Committing

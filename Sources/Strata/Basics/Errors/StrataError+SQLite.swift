@@ -30,7 +30,7 @@ extension StrataError {
         case SQLITE_BUSY, SQLITE_LOCKED:
             self.init(
                 .busy,
-                "Another process holds the store. Try again, or end the other one's long transaction. \(reason)"
+                "Another process has locked the store. Try again, or end that process's long transaction. \(reason)"
             )
         case SQLITE_FULL:
             self.init(
@@ -40,12 +40,12 @@ extension StrataError {
         case SQLITE_TOOBIG:
             self.init(
                 .database,
-                "A value or row is larger than SQLite takes. Keep what is so large in a file. \(reason)"
+                "A value or row exceeds SQLite's size limit. Keep such large data in a file. \(reason)"
             )
         case SQLITE_CORRUPT:
             self.init(.damagedStore, "The file is damaged. Restore a backup of it. \(reason)")
         case SQLITE_NOTADB:
-            self.init(.notAStore, "The file is no SQLite database, and was left as it is. \(reason)")
+            self.init(.notAStore, "The file is not an SQLite database, and was left as it is. \(reason)")
         case SQLITE_READONLY:
             self.init(
                 .readOnly,
@@ -54,8 +54,8 @@ extension StrataError {
         case SQLITE_CANTOPEN where Self.areDescriptorsUsedUp:
             self.init(
                 .cannotOpen,
-                "This process has as many files open as it may. Each block that reads has a connection of its own, of two "
-                    + "files: let fewer of them run at a time, or raise the limit (ulimit -n). \(reason)"
+                "This process has reached its limit of open files. Each block that reads uses one connection, which "
+                    + "opens two files: run fewer blocks at a time, or raise the limit (ulimit -n). \(reason)"
             )
         case SQLITE_CANTOPEN:
             self.init(.cannotOpen, "The file cannot be opened. Check the path and the permissions. \(reason)")
@@ -129,7 +129,8 @@ extension StrataError {
         ),
         (
             "tables in a join",
-            "The query follows too many to-one relationships for SQLite, which joins 64 tables. Ask in several steps."
+            "The query follows too many to-one relationships for SQLite, which joins at most 64 tables. Use several "
+                + "queries."
         ),
     ]
 }

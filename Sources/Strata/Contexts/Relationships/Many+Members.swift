@@ -342,7 +342,8 @@ extension ObjectContext {
     private static func noMember(of relationship: ResolvedRelationship) -> StrataError {
         StrataError(
             .invalidState,
-            "The object to move, or the one to move it before, is no member of '\(relationship.name)'. Insert it first."
+            "The object to move, or the one to move it before, is not a member of '\(relationship.name)'. Insert it "
+                + "first."
         )
     }
 }

@@ -97,7 +97,8 @@ extension ObjectContext {
         guard !savepoints.isEmpty else { return }
         throw StrataError(
             .invalidState,
-            "Inside of a savepoint nothing can be committed, since what is on disk cannot be taken back. Commit after it."
+            "A commit inside a savepoint is not possible, because a savepoint cannot undo it. Commit after the "
+                + "savepoint."
         )
     }
 }

@@ -123,8 +123,8 @@ extension ExternalData {
         StrataError(
             isUndeleted ? .conflict : .damagedStore,
             isUndeleted
-                ? "The bytes of \(model).\(column) are gone: the object was brought back here, and is deleted elsewhere. Set them anew, "
-                    + "or roll the object back."
+                ? "The bytes of \(model).\(column) are gone: this context restored the object, and another context "
+                    + "deleted it. Set the bytes again, or roll the object back."
                 : "The bytes of \(model).\(column) are not in the store. Was it changed by another program?",
             details: [
                 StrataError.Detail(model: model, id: number, column: column, message: "has lost its bytes")

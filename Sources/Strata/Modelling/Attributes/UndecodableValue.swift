@@ -8,7 +8,7 @@ struct UndecodableValue: Error, CustomStringConvertible {
     var cause: String?
 
     var description: String {
-        "The value \(value) in column '\(column)' is no \(type)\(cause.map { ": \($0)" } ?? "")."
+        "The value \(value) in column '\(column)' is not of type \(type)\(cause.map { ": \($0)" } ?? "")."
     }
 
     /// The error to throw if the owner of the value is unknown.
@@ -20,7 +20,8 @@ struct UndecodableValue: Error, CustomStringConvertible {
     func error(of model: ModelSchema, number: Int64) -> StrataError {
         StrataError(
             .undecodable,
-            "The value \(value) for \(model.name).\(column) is no \(type). Was the file changed by another program?",
+            "The value \(value) for \(model.name).\(column) is not of type \(type). Was the file changed by another "
+                + "program?",
             details: [
                 StrataError.Detail(model: model.name, id: number, column: column, message: "cannot be \(value)")
             ],

@@ -77,8 +77,8 @@ public struct ObjectHook: Sendable {
         *,
         deprecated,
         message: """
-            this model has a method with the name of a hook that is not called; write \
-            'func willInsert(in context: ObjectContext) throws', likewise willUpdate
+            this model has a method with the name of a hook but another signature, so it is not called; write \
+            'func willInsert(in context: ObjectContext) throws', and declare willUpdate in the same way
             """
     )
     public static func _$hook<Method>(_ method: Method) -> ObjectHook { ObjectHook() }
@@ -88,8 +88,8 @@ public struct ObjectHook: Sendable {
         *,
         deprecated,
         message: """
-            this model has a method with the name of a hook that is not called; write \
-            'func willDelete(in context: ObjectContext)', likewise didFetch, neither of which throws
+            this model has a method with the name of a hook but another signature, so it is not called; write \
+            'func willDelete(in context: ObjectContext)', and declare didFetch in the same way; neither throws
             """
     )
     public static func _$calm<Method>(_ method: Method) -> ObjectHook { ObjectHook() }

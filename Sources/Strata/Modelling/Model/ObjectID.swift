@@ -68,7 +68,8 @@ extension ObjectID: Codable {
             throw DecodingError.dataCorruptedError(
                 in: container,
                 debugDescription:
-                    "'\(text)' is no id of \(Object._$schema.name); one looks like \(Object._$schema.name)-42-9f3c"
+                    "'\(text)' is not an id of \(Object._$schema.name); an id looks like "
+                        + "\(Object._$schema.name)-42-9f3c"
             )
         }
         self = id

@@ -74,7 +74,7 @@ struct JoinRow: StoredRow {
         case (Column.right, .integer(let number)): right = number
         case (Column.leftPlace, _): leftPlace = Double(storedValue: value)
         case (Column.rightPlace, _): rightPlace = Double(storedValue: value)
-        default: throw StrataError(.undecodable, "\(value) is no end of a relationship.")
+        default: throw StrataError(.undecodable, "\(value) is not an id at the end of a relationship.")
         }
     }
 

@@ -92,7 +92,8 @@ public struct RowBinder {
         else { return }
         throw StrataError(
             .idOfOtherStore,
-            "Nothing was changed: a row leads to \(id), which another store handed out. Relate it to an object of this one."
+            "Nothing was changed: a row refers to \(id), which belongs to another store. Relate it to an object of "
+                + "this store."
         )
     }
 

@@ -109,7 +109,8 @@ public enum RowSupport {
     public static func noColumn<Owner: Model>(_ column: Int, of owner: Owner.Type) -> StrataError {
         StrataError(
             .invalidState,
-            "\(Owner._$schema.name) has \(Owner._$schema.columns.count) columns, and \(column) is the index of none."
+            "\(Owner._$schema.name) has \(Owner._$schema.columns.count) columns, so the column index \(column) is "
+                + "invalid."
         )
     }
 

@@ -14,15 +14,16 @@ struct SchemaBuilder {
                 throw StrataError(
                     .invalidSchema,
                     models[other] == models[index]
-                        ? "\(schema.name) is listed twice among the models. Name each of them once."
-                        : "\(schemas[other].name) and \(schema.name) have the same table, '\(schema.table)'. "
-                            + "Name another one with @Model(table:)."
+                        ? "\(schema.name) is listed twice among the models. List each model once."
+                        : "\(schemas[other].name) and \(schema.name) have the same table, '\(schema.table)'. Name "
+                            + "another table with @Model(table:)."
                 )
             }
             guard names.insert(schema.name).inserted else {
                 throw StrataError(
                     .invalidSchema,
-                    "Two models have the name of '\(schema.name)', by which ids and exports tell them apart. Rename one of the classes."
+                    "Two models have the name '\(schema.name)', and ids and exports identify models by name. Rename "
+                        + "one of the classes."
                 )
             }
             guard schema.columns.count <= ColumnSet.limit else {
@@ -105,7 +106,7 @@ struct SchemaBuilder {
         if let present = index.present, !info.columns[present].isOptional {
             throw StrataError(
                 .invalidSchema,
-                "\(info.name).\(names.present!) is never nil: an index of those that have a value there has all. Leave out 'whereNotNil'."
+                "\(info.name).\(names.present!) is never nil, so 'whereNotNil' excludes no objects. Leave it out."
             )
         }
         return index
@@ -116,8 +117,8 @@ struct SchemaBuilder {
         if let present = index.present, !index.columns.contains(present) {
             throw StrataError(
                 .invalidSchema,
-                "\(info.name) would have some of its objects unique only, by 'whereNotNil: \"\(names.present!)\"', which is no column of the constraint: "
-                    + "name one of \(names.columns.joined(separator: ", "))."
+                "A unique constraint of \(info.name) has 'whereNotNil: \"\(names.present!)\"', which is not one of "
+                    + "its columns: name one of \(names.columns.joined(separator: ", "))."
             )
         }
         return index
@@ -128,20 +129,22 @@ struct SchemaBuilder {
         if case .externalStorage = option.kind, column.type != .integer {
             throw StrataError(
                 .invalidSchema,
-                "\(schema.name).\(column.name) is kept in the row: the macro reads '.externalStorage' by this name only."
+                "\(schema.name).\(column.name) would be stored in the row: the macro recognises '.externalStorage' "
+                    + "only by this name."
             )
         }
         if case .transformed = option.kind, !column.isTransformed {
             throw StrataError(
                 .invalidSchema,
-                "\(schema.name).\(column.name) is stored as it is: the macro reads '.transformed(by:)' by this name only."
+                "\(schema.name).\(column.name) would be stored without its transformer: the macro recognises "
+                    + "'.transformed(by:)' only by this name."
             )
         }
         guard case .check(let message, let subject?, _) = option.kind, !column.holds(subject) else { return }
         throw StrataError(
             .invalidSchema,
-            "\(schema.name).\(column.name) holds no \(subject.rawValue), and the check '\(message)' is about \(subject.rawValue). "
-                + "Remove it, or write one of your own with .check."
+            "\(schema.name).\(column.name) holds no \(subject.rawValue), and the check '\(message)' is about "
+                + "\(subject.rawValue). Remove it, or write another check with .check."
         )
     }
 
@@ -165,7 +168,7 @@ struct SchemaBuilder {
         guard let index = models.firstIndex(where: { $0 == reference.type }) else {
             throw StrataError(
                 .invalidSchema,
-                "\(place) leads to \(reference.type), which is not among the models that the stack is opened with."
+                "\(place) refers to \(reference.type), which is not one of the models of this stack."
             )
         }
         return index
@@ -183,7 +186,7 @@ struct SchemaBuilder {
             } else {
                 throw StrataError(
                     .invalidSchema,
-                    "\(place) names \(other.name).\(inverse) as its inverse, which is no relationship."
+                    "\(place) names \(other.name).\(inverse) as its inverse, which is not a relationship."
                 )
             }
             return
@@ -216,7 +219,7 @@ struct SchemaBuilder {
         guard declared.destination?.type == models[owner] else {
             throw StrataError(
                 .invalidSchema,
-                "\(place) names \(far) as its inverse, which does not lead to \(schemas[owner].name)."
+                "\(place) names \(far) as its inverse, which does not refer to \(schemas[owner].name)."
             )
         }
         guard !infos[owner].incoming.contains(where: { $0.entity == destination && $0.column == column }) else {
@@ -262,7 +265,7 @@ struct SchemaBuilder {
         guard far.destination.type == models[owner] else {
             throw StrataError(
                 .invalidSchema,
-                "\(place) names \(farPlace) as its inverse, which does not lead to \(schemas[owner].name)."
+                "\(place) names \(farPlace) as its inverse, which does not refer to \(schemas[owner].name)."
             )
         }
         guard near.isToMany, far.isToMany else {

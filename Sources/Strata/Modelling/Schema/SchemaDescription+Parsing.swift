@@ -75,7 +75,7 @@ private struct SchemaLine {
     var error: StrataError {
         StrataError(
             .damagedStore,
-            "What the store says of its own schema cannot be read (\(tokens)). Restore a backup of the file."
+            "The schema description in the store cannot be read (\(tokens)). Restore a backup of the file."
         )
     }
 

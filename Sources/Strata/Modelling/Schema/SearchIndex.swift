@@ -23,11 +23,12 @@ struct SearchIndex: Sendable {
         if let choice {
             guard !found.isEmpty else {
                 throw Self.error(
-                    "\(schema.name) is searched, but has no attribute that is. Mark some: @Attribute(.searchable)."
+                    "\(schema.name) has search options, but no searchable attribute. Mark attributes: "
+                        + "@Attribute(.searchable)."
                 )
             }
             guard choice.prefixes.allSatisfy({ (1...999).contains($0) }) else {
-                throw Self.error("\(schema.name) is searched by prefixes of lengths that are none: they are 1 to 999.")
+                throw Self.error("\(schema.name) has invalid prefix lengths. Prefix lengths are 1 to 999.")
             }
         }
         guard !found.isEmpty else { return nil }
@@ -51,7 +52,7 @@ struct SearchIndex: Sendable {
         }
         guard !["rank", "rowid"].contains(column.name.lowercased()) else {
             throw error(
-                "\(place) cannot be searched by this name, which SQLite's FTS5 keeps for itself. Choose another one."
+                "\(place) cannot be searched by this name, which SQLite's FTS5 reserves. Choose another name."
             )
         }
         guard weight >= 0, weight.isFinite else {

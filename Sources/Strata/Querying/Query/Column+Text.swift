@@ -36,7 +36,7 @@ extension Column where Value: TextColumnValue {
         do {
             _ = try Regex(pattern)
         } catch {
-            return Condition(.invalid("'\(pattern)' is no regular expression: \(error)"))
+            return Condition(.invalid("'\(pattern)' is not a valid regular expression: \(error)"))
         }
         return matching(.regex, pattern, [])
     }

@@ -60,7 +60,7 @@ public struct SQLRow: Sendable {
     private func noColumn(_ text: String) -> StrataError {
         StrataError(
             .invalidQuery,
-            "The SQL gives no column \(text). There are: \(names.all.joined(separator: ", "))."
+            "The SQL does not return a column \(text). Its columns are: \(names.all.joined(separator: ", "))."
         )
     }
 }

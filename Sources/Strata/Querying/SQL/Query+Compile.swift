@@ -129,7 +129,9 @@ extension SelectBuilder {
     }
 
     private func checked(_ count: Int) throws -> Int {
-        guard count >= 0 else { throw StrataError(.invalidQuery, "\(count) objects were asked for: 0 is the least.") }
+        guard count >= 0 else {
+            throw StrataError(.invalidQuery, "\(count) objects were requested. Request 0 or more.")
+        }
         return count
     }
 

@@ -146,7 +146,7 @@ final class FTS5Tokenizer {
         guard code == SQLITE_OK, let instance else {
             throw StrataError(
                 .database,
-                "This SQLite has no tokenizer '\(name)' (code \(code)), which the model asks for."
+                "This SQLite has no tokenizer '\(name)' (code \(code)), which the model needs."
             )
         }
         self.functions = functions

@@ -91,7 +91,7 @@ struct SQLWriter {
         if let identity = sources.identity, !identity.knows(fingerprint: fingerprint, number: number) {
             throw StrataError(
                 .idOfOtherStore,
-                "The query compares with an id of \(model) that another store handed out. Ask that store."
+                "The query compares with an id of \(model) from another store. Run the query in that store."
             )
         }
         return number

@@ -54,7 +54,7 @@ extension SQLWriter {
         guard members.path.hops.isEmpty else {
             throw StrataError(
                 .invalidQuery,
-                "SQL can name the relationships of a model itself. Write a JOIN for the rest."
+                "SQL can name relationships of a model itself, not those of related objects. Write a JOIN for them."
             )
         }
         let (owner, member, source): (String, String, String)
@@ -73,7 +73,7 @@ extension SQLWriter {
         guard let name = model?.type._$schema.name, name != expected.name else { return }
         throw StrataError(
             .invalidQuery,
-            "The SQL names a column of \(name) where it is about an object of \(expected.name). Take it from $0."
+            "The SQL names a column of \(name) in a place for a column of \(expected.name). Take the column from $0."
         )
     }
 
@@ -85,7 +85,7 @@ extension SQLWriter {
         default:
             throw StrataError(
                 .invalidQuery,
-                "A statement of SQL can name the columns of its tables, and no expressions about them. Write a JOIN."
+                "An SQL statement can name columns of its tables, not expressions over them. Write a JOIN."
             )
         }
     }

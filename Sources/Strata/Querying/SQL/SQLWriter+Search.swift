@@ -182,7 +182,7 @@ extension Optional<SearchIndex> {
         guard let self else {
             throw StrataError(
                 .invalidQuery,
-                "\(model) has nothing to be searched. Mark attributes in the model: @Attribute(.searchable)."
+                "\(model) does not have searchable attributes. Mark attributes in the model: @Attribute(.searchable)."
             )
         }
         return self

@@ -37,7 +37,7 @@ extension Column where Value: TextColumnValue {
     public func search(_ pattern: SearchPattern) -> Condition<Root> {
         guard case .column(let column) = node else {
             return Condition(
-                .invalid("search(…) of what is calculated from an attribute. Search the attribute itself.")
+                .invalid("search(…) does not search expressions over an attribute. Search the attribute itself.")
             )
         }
         return Condition(.search(SearchNode(path: column.path, column: column.name, pattern: pattern)))

@@ -18,14 +18,14 @@ extension BatchJob {
             let what = names.isEmpty ? "value" : names + (values.isEmpty ? "" : " (\(values.joined(separator: ", ")))")
             return StrataError(
                 .notUnique,
-                "Nothing was changed: two \(info.name) objects would have the same \(what) where only one may.",
+                "Nothing was changed: two \(info.name) objects would have the same \(what), which must be unique.",
                 underlying: error
             )
         case SQLITE_CONSTRAINT | (5 << 8):  // SQLITE_CONSTRAINT_NOTNULL
             let what = names.isEmpty ? "a column of \(info.name)" : "\(info.name).\(names)"
             return StrataError(
                 .validation,
-                "Nothing was changed: \(what) must have a value and would have none.",
+                "Nothing was changed: \(what) must have a value.",
                 underlying: error
             )
         default: return error

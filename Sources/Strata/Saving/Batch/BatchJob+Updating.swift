@@ -71,7 +71,8 @@ extension BatchJob {
     private func checkType<Object: Model>(of assignment: Assignment<Object>, _ info: EntityInfo) throws {
         guard let column = info.columns.firstIndex(where: { $0.name == assignment.column }) else { return }
         try check(assignment, info, BatchSQL.selectGathered(info, column)) { value in
-            value == .null || info.columns[column].holds(value) ? nil : "\(value), which is no value of its type"
+            value == .null || info.columns[column].holds(value)
+                ? nil : "\(value), which is not a value of the attribute's type"
         }
     }
 
@@ -106,8 +107,8 @@ extension BatchJob {
             .invalidQuery,
             column.isEmpty
                 ? "A batch update sets columns of \(info.name) itself, not those of other objects."
-                : "\(info.name).\(column) cannot be set like this: a batch update sets each column once, to a value or to what is "
-                    + "calculated from columns of the same object, by SQL of yours too."
+                : "A batch update cannot set \(info.name).\(column) like this. Set each column once, to a value or to "
+                    + "an expression or SQL over columns of the same object."
         )
     }
 
@@ -172,8 +173,8 @@ extension BatchJob {
             else {
                 throw StrataError(
                     .invalidState,
-                    "The bytes of a row's \(info.columns[column].name) are not in memory and not in this store. Make the row by "
-                        + "`snapshot`, which reads them."
+                    "The bytes of a row's \(info.columns[column].name) are not in memory and not in this store. "
+                        + "Create the row with `snapshot`, which reads them."
                 )
             }
             try row._$set(.integer(try connection.insert(bytes: content)), at: column)
@@ -191,7 +192,8 @@ extension BatchJob {
         guard info.externals.isEmpty else {
             throw StrataError(
                 .invalidQuery,
-                "\(info.name) keeps bytes outside of its rows, which cannot be updated in place of an insert."
+                "\(info.name) has attributes with external storage, which an upsert cannot write. Save its objects in "
+                    + "a context instead."
             )
         }
         return BatchSQL.upsert(info, by: set, setting: upsertedColumns(unique, info))
@@ -207,8 +209,8 @@ extension EntityInfo {
         guard let set = uniques.first(where: { Set($0) == Set(columns) && $0.count == names.count }) else {
             throw StrataError(
                 .invalidQuery,
-                "\(name) has no unique constraint on \(names.joined(separator: ", ")), by which rows could be told to be the "
-                    + "same. Declare one: @Attribute(.unique), or @Model(.unique(…))."
+                "\(name) has no unique constraint on \(names.joined(separator: ", ")), so an upsert cannot tell which "
+                    + "rows are the same. Declare one: @Attribute(.unique), or @Model(.unique(…))."
             )
         }
         return set

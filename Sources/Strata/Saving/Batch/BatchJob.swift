@@ -202,7 +202,8 @@ final class BatchJob {
                             id: try row.read(Int64.self, at: 0),
                             column: info.columns[reference.column].name,
                             message:
-                                "leads to \(destination.name) \(try row.read(Int64.self, at: 1)), which is not there",
+                                "refers to \(destination.name) \(try row.read(Int64.self, at: 1)), which does not "
+                                    + "exist",
                             mine: row.value(at: 1)
                         )
                     )
@@ -211,7 +212,7 @@ final class BatchJob {
             guard missing.isEmpty else {
                 throw StrataError(
                     .missingReference,
-                    "Nothing was changed: relationships would lead to objects that are not there.",
+                    "Nothing was changed: relationships would refer to objects that do not exist.",
                     details: missing
                 )
             }

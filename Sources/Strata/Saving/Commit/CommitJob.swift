@@ -178,26 +178,26 @@ final class CommitJob {
                 layers[context].contains { $0.parts[entity]?.index(of: detail.id) != nil }
             })
         else { return detail }
-        return detail.saying("\(detail.message), as inserted in \(names(context)), which has not saved it")
+        return detail.saying("\(detail.message); the row was inserted in \(names(context)), which has not saved it")
     }
 
     static func deniedError(_ details: [StrataError.Detail]) -> StrataError {
         StrataError(
             .deleteDenied,
-            "A delete rule forbids to delete what other objects still refer to.",
+            "A delete rule forbids deleting objects that other objects still refer to.",
             details: details
         )
     }
 
     static func validationError(_ details: [StrataError.Detail]) -> StrataError {
-        StrataError(.validation, "Nothing was saved: values break what the models declare.", details: details)
+        StrataError(.validation, "Nothing was saved: values violate the rules of the models.", details: details)
     }
 
     static func conflictError(_ details: [StrataError.Detail]) -> StrataError {
         StrataError(
             .conflict,
-            "Nothing was saved: others have changed the same columns in the meantime. "
-                + "Roll the objects back, or save with another merge policy.",
+            "Nothing was saved: another context or process has changed the same columns in the meantime. Roll the "
+                + "objects back, or save with another merge policy.",
             details: details
         )
     }
@@ -205,7 +205,7 @@ final class CommitJob {
     static func notUniqueError(_ details: [StrataError.Detail], underlying: (any Error)? = nil) -> StrataError {
         StrataError(
             .notUnique,
-            "Nothing was saved: a value that must be unique is there already.",
+            "Nothing was saved: a value that must be unique already exists.",
             details: details,
             underlying: underlying
         )
@@ -214,7 +214,7 @@ final class CommitJob {
     static func missingReferenceError(_ details: [StrataError.Detail]) -> StrataError {
         StrataError(
             .missingReference,
-            "Nothing was saved: relationships lead to objects that are not there.",
+            "Nothing was saved: relationships refer to objects that do not exist.",
             details: details
         )
     }

@@ -43,7 +43,7 @@ extension Entity {
                         try resolution.row._$set(value, at: column)
                         resolution.isChanged = true
                     } catch {
-                        resolution.conflicts.append(detail.saying("was merged to \(value), which is no value of it"))
+                        resolution.conflicts.append(detail.saying("was merged to \(value), which is not a valid value"))
                     }
                 }
             }

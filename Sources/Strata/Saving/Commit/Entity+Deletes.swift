@@ -188,8 +188,8 @@ extension Entity {
             model: info.name,
             id: row._$id,
             column: info.isJoin ? nil : info.columns[reference.column].name,
-            message: "\(info.isJoin ? "has a member or owner" : "leads to") \(destination.name) "
-                + "\(target), which is not there: it was deleted, or another context has not saved it",
+            message: "\(info.isJoin ? "has a member or owner" : "refers to") \(destination.name) \(target), which "
+                + "does not exist: it was deleted, or another context has not saved it",
             mine: .integer(target)
         )
     }
@@ -223,7 +223,8 @@ extension EntityInfo {
             model: name,
             id: row,
             column: columns[reference.column].name,
-            message: "still refers to \(deleted.name) \(id), and \(reference.relationship) denies its delete"
+            message: "still refers to \(deleted.name) \(id), and the delete rule of \(reference.relationship) forbids "
+                + "the delete"
         )
     }
 }

@@ -328,7 +328,7 @@ extension Entity {
 
     /// The error detail of an id that was handed out beforehand, and under which another object has been inserted.
     private func taken(_ row: Row) -> StrataError.Detail {
-        StrataError.Detail(model: info.name, id: row._$id, column: "id", message: "is there already")
+        StrataError.Detail(model: info.name, id: row._$id, column: "id", message: "already exists")
     }
 
     /// Merges two additions of the same member into one row, the row that was there first.

@@ -68,8 +68,8 @@ final class ExternalWriter {
     static func goneError(_ number: Int64, _ column: Int, _ info: EntityInfo) -> StrataError {
         StrataError(
             .conflict,
-            "Nothing was saved: an object was deleted elsewhere, and its bytes outside of the row with it, so that it "
-                + "cannot be brought back. Roll it back.",
+            "Nothing was saved: another context deleted an object together with its external bytes, so this context "
+                + "cannot restore the object. Roll it back.",
             details: [
                 StrataError.Detail(
                     model: info.name,

@@ -111,9 +111,9 @@ final class BlockScope: Sendable {
     private static var endedError: StrataError {
         StrataError(
             .blockFinished,
-            "The block that this task was started in has ended, and its stack with it. "
-                + "Start the task with `Task.detached`, or after the block; use `afterCommit` for work that follows a commit. "
-                + "To use one context from the task, take its handle along and use `perform`."
+            "The block that this task was started in has ended, and its stack with it. Start the task with "
+                + "`Task.detached`, or after the block; use `afterCommit` for work that follows a commit. To use one "
+                + "context from the task, pass its handle to the task and use `perform`."
         )
     }
 }

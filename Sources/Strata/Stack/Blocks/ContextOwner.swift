@@ -143,7 +143,7 @@ actor ContextOwner {
         if isRetired {
             throw StrataError(
                 .contextInvalidated,
-                "The context \(handle) has been dropped. Create a new one, or look the name up again."
+                "The context \(handle) has been dropped. Create a new one, or look up the name again."
             )
         }
         let context = ObjectContext(handle: handle)

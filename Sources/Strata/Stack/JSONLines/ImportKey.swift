@@ -24,8 +24,8 @@ extension [ImportKey] {
             guard columns.allSatisfy({ info.columns[$0].destination == nil && !info.derived.contains($0) }) else {
                 throw StrataError(
                     .invalidQuery,
-                    "Lines of \(info.name) cannot be matched by \(match.columns.joined(separator: ", ")): only attributes that the "
-                        + "lines give tell which objects are the same, neither relationships nor derived ones."
+                    "Lines of \(info.name) cannot be matched by \(match.columns.joined(separator: ", ")): an import "
+                        + "key names only attributes that the lines contain, not relationships or derived attributes."
                 )
             }
             guard keys.updateValue(columns, forKey: info.index) == nil else {

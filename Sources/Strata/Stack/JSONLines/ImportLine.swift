@@ -24,7 +24,7 @@ struct ImportLine: DecodableWithConfiguration {
         let line = try decoder.container(keyedBy: LineKey.self)
         let model = try line.decode(String.self, forKey: .model)
         guard let info = schema.info(inLines: model) else {
-            throw LineFailure(nil, LineKey.model.stringValue, "is '\(model)', which is no model of this stack")
+            throw LineFailure(nil, LineKey.model.stringValue, "is '\(model)', which is not a model of this stack")
         }
         self.info = info
         fields = Array(repeating: .missing, count: info.columns.count)
@@ -46,7 +46,7 @@ struct ImportLine: DecodableWithConfiguration {
         } catch {
             // For a number that does not fit, Foundation throws a special error, which would lose the property's name
             // if it left this initializer.
-            throw LineFailure(model, key.stringValue, "cannot be read: the value is none of the property's")
+            throw LineFailure(model, key.stringValue, "cannot be read: the value does not have the property's type")
         }
     }
 
@@ -57,17 +57,17 @@ struct ImportLine: DecodableWithConfiguration {
             return
         }
         guard let relationship = schema.relationship(inLines: key.stringValue, of: info) else {
-            throw LineFailure(info.name, key.stringValue, "is no property of the model")
+            throw LineFailure(info.name, key.stringValue, "is not a property of the model")
         }
         guard relationship.isInLines else {
-            throw LineFailure(info.name, key.stringValue, "is given by the relationship at its other end")
+            throw LineFailure(info.name, key.stringValue, "must be given by the relationship at its other end")
         }
         if members.contains(where: { $0.relationship.name == relationship.name }) { throw twice(relationship.name) }
         members.append((relationship, try line.decode([String].self, forKey: key)))
     }
 
     private func twice(_ property: String) -> LineFailure {
-        LineFailure(info.name, property, "is given twice, by its name and by the name that it had before")
+        LineFailure(info.name, property, "is given twice, by its current name and by a previous name")
     }
 
     private func field(_ index: Int, _ key: LineKey, in line: KeyedDecodingContainer<LineKey>) throws -> Field {

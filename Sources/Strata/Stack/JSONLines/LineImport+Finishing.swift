@@ -5,7 +5,7 @@ extension LineImport {
             if try connection.integer(LinesSQL.hasMissing) == 1 { try relateToExisting() }
             try checkMembers()
         } catch let error as StrataError {
-            throw Self.located(error, "objects that were there already cannot be referred to like this")
+            throw Self.located(error, "the lines refer to existing objects in a way that the models do not allow")
         }
         try connection.execute(LinesSQL.drop)
         try connection.execute(LinesSQL.dropMatches)
@@ -26,7 +26,7 @@ extension LineImport {
             throw LineFailure(
                 nil,
                 texts.first,
-                "leads to '\(texts.last ?? "")', which is neither in the lines nor in the store"
+                "refers to '\(texts.last ?? "")', which is neither in the lines nor in the store"
             )
             .error(line: line)
         }
@@ -51,7 +51,7 @@ extension LineImport {
                 guard case .integer(let owner) = try connection.row(sql, [.integer(firstID)]).first else { continue }
                 let line = try connection.integer(LinesSQL.selectLine, [.integer(owner)])
                 let name = "\(member.name).\(member.columns[column].name)"
-                throw LineFailure(info.name, relationship.name, "lists an object whose \(name) does not lead back")
+                throw LineFailure(info.name, relationship.name, "lists an object whose \(name) does not refer back")
                     .error(line: line)
             }
         }

@@ -7,13 +7,13 @@ extension LineImport {
         if let holder {
             if let other = try connection.integer(LinesSQL.selectMatchingLine, [.integer(holder)]) {
                 let names = (keys[info.index] ?? []).map { info.columns[$0].name }.joined(separator: ", ")
-                throw LineFailure(info.name, names, "is what line \(other) has already")
+                throw LineFailure(info.name, names, "matches the same object as line \(other)")
             }
             try connection.execute(LinesSQL.insertMatch, [.integer(self.line), .integer(holder)])
         }
         guard let key = line.id else { return }
         if let found = try find(key, info) {
-            throw LineFailure(info.name, "$id", "'\(key)' stands in line \(found.line ?? 0) already")
+            throw LineFailure(info.name, "$id", "'\(key)' is already used in line \(found.line ?? 0)")
         }
         try connection.execute(
             LinesSQL.insert,

@@ -85,7 +85,7 @@ final class LineImport {
         } catch let error as DecodingError {
             throw LineFailure(error).error(line: line)
         } catch let error as StrataError {
-            throw Self.located(error, "line \(line) cannot be taken over")
+            throw Self.located(error, "line \(line) cannot be imported")
         }
     }
 
@@ -95,8 +95,7 @@ final class LineImport {
             throw LineFailure(
                 nil,
                 LineKey.version.stringValue,
-                "is \(written): newer models have written it than those of this stack, which have version \(version). "
-                    + "Import it with the newer program"
+                "is \(written), newer than version \(version) of this stack's models. Import it with the newer program"
             )
         }
         // If a line has the same key twice, the decoder silently takes one of the values.
@@ -141,7 +140,7 @@ final class LineImport {
             }
         }
         if let key = keys[info.index], key.contains(where: columns.contains) {
-            throw LineFailure(info.name, nil, "is another one than it was when the lines were read first")
+            throw LineFailure(info.name, nil, "has another key than at the first reading of the lines")
         }
         if !columns.isEmpty { note(columns.map { info.columns[$0].name }, of: number, info) }
         for (relationship, ids) in line.members { try add(ids, to: relationship, of: number, info, wasThere: true) }
@@ -234,7 +233,7 @@ final class LineImport {
     private func define(_ key: String?, _ info: EntityInfo) throws -> Int64 {
         if let key, let found = try find(key, info) {
             guard !found.isThere else {
-                throw LineFailure(info.name, "$id", "'\(key)' stands in line \(found.line ?? 0) already")
+                throw LineFailure(info.name, "$id", "'\(key)' is already used in line \(found.line ?? 0)")
             }
             try connection.execute(LinesSQL.define, [.integer(line), .integer(found.id)])
             return found.id

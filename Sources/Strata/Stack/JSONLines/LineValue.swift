@@ -78,7 +78,7 @@ extension ColumnSchema {
         case .bytes: return try parse(line, key, "Base64") { Data(base64Encoded: $0).map(StoredValue.blob) }
         case .date:
             if let number = try? line.decode(Double.self, forKey: key) { return .real(number) }
-            return try parse(line, key, "a date of ISO 8601 that exists") {
+            return try parse(line, key, "a valid ISO 8601 date") {
                 (LineDate.seconds($0) ?? Self.specialNumbers[$0]).map(StoredValue.real)
             }
         case .plain: break

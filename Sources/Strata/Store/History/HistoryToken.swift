@@ -42,7 +42,7 @@ extension HistoryToken: Codable {
         guard let token = HistoryToken(text) else {
             throw DecodingError.dataCorruptedError(
                 in: container,
-                debugDescription: "'\(text)' is no token of a history; one looks like 42-9f3c"
+                debugDescription: "'\(text)' is not a history token; a token looks like 42-9f3c"
             )
         }
         self = token

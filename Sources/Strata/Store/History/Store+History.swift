@@ -37,8 +37,8 @@ extension Store {
             guard let changes = CommitChanges(encoded: bytes) else {
                 throw StrataError(
                     .damagedStore,
-                    "The history of the store is damaged at commit \(sequence). The objects are not concerned: go on from "
-                        + "the newest token."
+                    "The history of the store is damaged at commit \(sequence). The objects are not affected: "
+                        + "continue from the newest token."
                 )
                 .naming(connection.path)
             }
@@ -71,8 +71,8 @@ extension Store {
         guard token.fingerprint == identity.fingerprint else {
             return StrataError(
                 .expiredToken,
-                "The token \(token) belongs to another store, or to the one that this is a copy of. Look at all objects, and go on "
-                    + "from the newest token."
+                "The token \(token) belongs to another store, or to the original of this copy. Read all objects, and "
+                    + "continue from the newest token."
             )
         }
         return nil
@@ -81,16 +81,16 @@ extension Store {
     static var aheadError: StrataError {
         StrataError(
             .expiredToken,
-            "The token is ahead of the store, which has gone back to an earlier state: a backup was restored. Look at all objects, "
-                + "and go on from the newest token."
+            "The token is newer than the store: an earlier state of the store was restored. Read all objects, and "
+                + "continue from the newest token."
         )
     }
 
     static var expiredError: StrataError {
         StrataError(
             .expiredToken,
-            "The history does not reach back that far: it was pruned, was off, or a migration has changed the store since. Look at "
-                + "all objects, and go on from the newest token."
+            "The history does not reach back that far: it was pruned, was off, or a migration has changed the store "
+                + "since. Read all objects, and continue from the newest token."
         )
     }
 }

@@ -27,8 +27,8 @@ struct ForeignKeyCheck {
         let list = found.prefix(5).map { "\($0.place.table) (row \($0.place.row)) to \($0.parent)" }
         throw StrataError(
             .missingReference,
-            "Foreign keys would lead to rows that are not there any more, and nothing was changed: "
-                + "\(list.joined(separator: ", ")). Mend them by a step of the migration."
+            "Foreign keys would refer to rows that no longer exist, and nothing was changed: "
+                + "\(list.joined(separator: ", ")). Repair them in a step of the migration."
         )
     }
 

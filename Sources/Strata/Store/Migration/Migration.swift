@@ -124,7 +124,7 @@ public struct Migration: Sendable {
         guard let name = steps.map(\.name).first(where: { !names.insert($0).inserted }) else { return }
         throw StrataError(
             .invalidSchema,
-            "The migration has two steps by the name of '\(name)'. Name each of them once."
+            "The migration has two steps with the name '\(name)'. Give each step a different name."
         )
     }
 

@@ -63,7 +63,7 @@ public final class MigrationDatabase {
         guard (0...room).contains(Int64(count)) else {
             throw StrataError(
                 .invalidState,
-                "A step asks for \(count) ids, and there are \(room) for it. Ask for fewer."
+                "A step requests \(count) ids, and only \(room) are available. Request fewer."
             )
         }
         return try connection.reserveIDs(Int64(count))..<(first + Int64(count))
@@ -81,7 +81,7 @@ public final class MigrationDatabase {
         guard let connection else {
             throw StrataError(
                 .invalidState,
-                "The step that was given this database is over. Use it inside of the step only."
+                "The step that received this database has ended. Use the database only inside the step."
             )
         }
         try cancellation.check()
@@ -89,7 +89,8 @@ public final class MigrationDatabase {
         guard sqlite3_get_autocommit(connection.pointer) == 0 else {
             throw StrataError(
                 .invalidState,
-                "An error has ended the transaction of the migration, and what follows it would stay. Let the step throw it."
+                "An error has ended the transaction of the migration, so later changes would stay. Let the step throw "
+                    + "the error."
             )
         }
         return connection
@@ -164,7 +165,7 @@ public struct MigrationRow: Sendable {
         }
         if stored == .null { return nil }
         guard let value = Value(storedValue: stored) else {
-            throw StrataError(.undecodable, "\(stored) in column '\(column)' is no \(type).")
+            throw StrataError(.undecodable, "The value \(stored) in column '\(column)' is not of type \(type).")
         }
         return value
     }

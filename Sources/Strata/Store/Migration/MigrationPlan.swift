@@ -29,7 +29,9 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
             changes + rewritten.map { "copy all rows of \($0)" } + steps.map { "run step '\($0)'" }
             + (needsBackup ? ["back up first"] : [])
         var lines = refusals.map { "refused: \($0)" }
-        if !lines.isEmpty, !work.isEmpty { lines.append("nothing is done; without these refusals it would be:") }
+        if !lines.isEmpty, !work.isEmpty {
+            lines.append("nothing is changed; without these refusals, the changes would be:")
+        }
         lines += work
         return lines.isEmpty ? "nothing to do" : lines.joined(separator: "\n")
     }
@@ -115,7 +117,7 @@ enum StoreInspection {
 
     private static func read<Value>(_ db: Database, _ body: (Connection) throws -> Value) throws -> Value {
         guard let pointer = db.sqliteConnection else {
-            throw StrataError(.closed, "The pool that was handed in is closed.")
+            throw StrataError(.closed, "The database pool that was passed in is closed.")
         }
         let connection = Connection(pointer, fingerprint: 0)
         defer { connection.finalize() }

@@ -22,9 +22,9 @@ extension MigrationPlanner {
             }
             guard !migration.drops(column, of: old, new) else { continue }
             changes.refusals.append(
-                "\(new.subject).\(column.name) is in the store and no longer in the model. If its values are to be deleted, "
-                    + "write .dropping(\"\(new.subject).\(column.name)\"); if another property takes them over, write there "
-                    + "@Attribute(originalName: \"\(column.name)\")."
+                "\(new.subject).\(column.name) is in the store and no longer in the model. To delete its values, "
+                    + "write .dropping(\"\(new.subject).\(column.name)\"); to keep them in another property, write "
+                    + "@Attribute(originalName: \"\(column.name)\") at that property."
             )
         }
         return change
@@ -140,9 +140,9 @@ extension MigrationPlanner {
                     ? required(converted, name, declared, of: oldTable) : converted
             }
             changes.refusals.append(
-                "\(name) was \(origin.kind) and is \(new.kind), which Strata does not convert by itself. Write "
-                    + ".filling(\"\(name)\", with: \"…\") with an expression of SQL over the old row, or, if the values are "
-                    + "to be deleted, .dropping(\"\(name)\")."
+                "\(name) was \(origin.kind) and is \(new.kind), which Strata does not convert automatically. Write "
+                    + ".filling(\"\(name)\", with: \"…\") with an SQL expression over the old row, or write "
+                    + ".dropping(\"\(name)\") to delete the values."
             )
             return ColumnChange(old: origin, new: new, source: .same(origin.name))
         }
@@ -158,7 +158,7 @@ extension MigrationPlanner {
         if value == nil && !new.isOptional {
             changes.refusals.append(
                 "\(name) is new and not optional. Give it a default value, make it optional, or write "
-                    + ".filling(\"\(name)\", with: \"…\") with an expression of SQL over the old row."
+                    + ".filling(\"\(name)\", with: \"…\") with an SQL expression over the old row."
             )
         }
         guard let value else { return ColumnChange(old: nil, new: new, source: .value(.null)) }
@@ -196,8 +196,8 @@ extension MigrationPlanner {
         }
         guard case .value(let value) = value, value != .null else {
             changes.refusals.append(
-                "\(name) was optional and is not. Give it a default value, which those without one get, or write "
-                    + ".filling(\"\(name)\", with: \"…\") with an expression of SQL over the old row."
+                "\(name) was optional and is not any more. Give it a default value for rows without a value, or write "
+                    + ".filling(\"\(name)\", with: \"…\") with an SQL expression over the old row."
             )
             return change
         }

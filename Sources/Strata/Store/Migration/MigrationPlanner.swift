@@ -36,7 +36,8 @@ struct MigrationPlanner {
             guard let (table, property) = new.property(named: name), table.column(named: property) != nil else {
                 throw StrataError(
                     .invalidSchema,
-                    "The migration fills '\(name)', which is no column of a model. Name it as in \"Article.title\"."
+                    "The migration fills '\(name)', which is not a column of a model. Write the name as in "
+                        + "\"Article.title\"."
                 )
             }
         }
@@ -102,9 +103,9 @@ struct MigrationPlanner {
         guard let (near, far) = table.ends else {
             guard !migration.drops(table) else { return }
             changes.refusals.append(
-                "\(table.subject) is in the store and in no model. If its objects are to be deleted, write "
-                    + ".dropping(\"\(table.subject)\"); if another model takes them over, write there "
-                    + "@Model(originalName: \"\(table.subject)\")."
+                "\(table.subject) is in the store and not in the models. To delete its objects, write "
+                    + ".dropping(\"\(table.subject)\"); to keep them in another model, write @Model(originalName: "
+                    + "\"\(table.subject)\") at that model."
             )
             return
         }
@@ -116,9 +117,9 @@ struct MigrationPlanner {
         let names = [near.table, path.table, old.model(ofTable: near.table), new.model(ofTable: path.table)]
         guard !names.contains(where: { migration.drops.contains("\($0).\(near.property)") }) else { return }
         changes.refusals.append(
-            "The members of the relationship \(near) are in the store and in no model. If they are to be forgotten, write "
-                + ".dropping(\"\(near)\"); if another relationship takes them over, write there "
-                + "@Relationship(originalName: \"\(near.property)\")."
+            "The members of the relationship \(near) are in the store and not in the models. To delete them, write "
+                + ".dropping(\"\(near)\"); to keep them in another relationship, write @Relationship(originalName: "
+                + "\"\(near.property)\") at that relationship."
         )
     }
 }

@@ -41,12 +41,13 @@ extension MigrationRun {
         let names = change.columns.filter(\.isFilled).map { "\(change.new.subject).\($0.new.name)" }
         throw StrataError(
             .schemaMismatch,
-            "What fills \(names.joined(separator: ", ")) makes \(copied) of the \(count) rows of \(change.old.subject), and nothing was "
-                + "changed. Put what looks at all rows, max(…) for one, into a query of its own: (SELECT …)."
+            "The filling of \(names.joined(separator: ", ")) turns the \(count) rows of \(change.old.subject) into "
+                + "\(copied), and nothing was changed. Put an aggregate over all rows, such as max(…), into a "
+                + "subquery: (SELECT …)."
         )
     }
 
-    static let isOtherType = "is none of the attribute's type"
+    static let isOtherType = "is not of the attribute's type"
 
     /// Throws if a query finds rows. The query returns their ids and values.
     func refuse(
@@ -81,8 +82,8 @@ extension MigrationRun {
     static func refusal(_ details: [StrataError.Detail]) -> StrataError {
         StrataError(
             .schemaMismatch,
-            "The store holds values that the models cannot have, and nothing was changed. Mend them by a step that runs before, "
-                + "or by .filling.",
+            "The store holds values that the models do not allow, and nothing was changed. Repair them in a step that "
+                + "runs before, or with .filling.",
             details: details
         )
     }

@@ -51,8 +51,8 @@ extension MigrationRun {
         guard !details.isEmpty else { return }
         throw StrataError(
             .notUnique,
-            "\(table.subject) is to have a unique constraint on \(columns.joined(separator: ", ")), and nothing was changed, since "
-                + "objects share values. Make them differ by a step of the migration.",
+            "\(table.subject) cannot get the unique constraint on \(columns.joined(separator: ", ")), because objects "
+                + "have the same values. Nothing was changed. Make the values different in a step of the migration.",
             details: details
         )
     }

@@ -33,7 +33,7 @@ extension MigrationRun {
 
     private func makeSearch(_ table: TableDescription) throws {
         guard let statement = SchemaSQL.searchTable(of: table) else { return }
-        let activity = "Finding the words of \(table.subject)"
+        let activity = "Building the search index of \(table.subject)"
         meter.begin(activity)
         try connection.execute(statement.sql)
         try connection.execute(SearchSQL.rebuild(table.name))
@@ -57,7 +57,7 @@ extension MigrationRun {
                     MigrationSQL.rows(value, of: old, where: loses),
                     new,
                     column,
-                    "cannot be converted without a loss to \(column.new.type.rawValue)"
+                    "cannot be converted to \(column.new.type.rawValue) without a loss"
                 )
             }
         }
@@ -147,8 +147,8 @@ extension MigrationRun {
         guard others.isEmpty else {
             throw StrataError(
                 .schemaMismatch,
-                "\(table.subject) cannot be dropped, and nothing was changed: foreign keys of \(others.joined(separator: ", ")) "
-                    + "lead to its table."
+                "\(table.subject) cannot be dropped, and nothing was changed: foreign keys of "
+                    + "\(others.joined(separator: ", ")) refer to its table."
             )
         }
         try connection.execute(MigrationSQL.dropTable(table.name))

@@ -110,8 +110,8 @@ struct MigrationRun {
                 let names = Set(changed.map { "'\($0.name)'" }).sorted().joined(separator: ", ")
                 throw StrataError(
                     .invalidState,
-                    "The step '\(step.name)' (\(moment) the tables are changed) changes \(names), which are Strata's. Steps "
-                        + "change rows; tables follow the models."
+                    "The step '\(step.name)' (\(moment) the tables are changed) changes the definition of \(names), "
+                        + "which Strata manages. Steps change only rows; tables follow the models."
                 )
             }
             try temporary.check(after: step.name)

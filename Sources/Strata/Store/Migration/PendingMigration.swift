@@ -33,8 +33,8 @@ struct PendingMigration {
     private var retired: [String] { steps.filter(\.isRetired).map(\.name) }
 
     private static func retiredText(_ names: [String]) -> String {
-        "The store has not seen the steps \(names.map { "'\($0)'" }.joined(separator: ", ")), which are retired in this program. Open "
-            + "it once with a version of the program that still has them."
+        "The steps \(names.map { "'\($0)'" }.joined(separator: ", ")) have not run on the store, and are retired in "
+            + "this program. Open the store once with a version of the program that still has them."
     }
 
     /// - Throws: ``StrataError`` with `schemaMismatch`, with one line for each thing that the user must write.
@@ -45,8 +45,9 @@ struct PendingMigration {
         guard !changes.refusals.isEmpty else { return }
         throw StrataError(
             .schemaMismatch,
-            "The store needs a migration that says more, and was left as it is. If it is of a newer version of this program, "
-                + "use that one; otherwise:\n" + changes.refusals.map { "  - \($0)" }.joined(separator: "\n")
+            "The store needs a migration that declares more, and was left as it is. If a newer version of this "
+                + "program wrote the store, use that version; otherwise:\n"
+                + changes.refusals.map { "  - \($0)" }.joined(separator: "\n")
         )
     }
 
@@ -65,7 +66,7 @@ extension SchemaChanges {
     /// One line for each change, as a plan shows them.
     var lines: [String] {
         dropped.map { "drop \($0.subject) with its rows" } + changed.flatMap(\.lines)
-            + created.map { "make \($0.subject)" }
+            + created.map { "create \($0.subject)" }
     }
 }
 
@@ -125,7 +126,7 @@ extension ColumnChange {
         case .same: "as it is"
         case .value where isCalculated: "as calculated"
         case .value(let value): "with \(value)"
-        case .made: "with a value of its own for each object"
+        case .made: "with a separate value for each object"
         case .expression(let expression): "from \(expression)"
         case .outside: "outside of the row"
         }

@@ -24,7 +24,8 @@ struct TemporaryTables {
         guard let hiding else { return }
         throw StrataError(
             .invalidState,
-            "The step '\(step)' makes a temporary '\(hiding.name)', which would be taken for the table of that name. Call it otherwise."
+            "The step '\(step)' creates a temporary '\(hiding.name)', which would hide the table of that name. Choose "
+                + "another name."
         )
     }
 

@@ -131,8 +131,8 @@ extension MigrationRun {
         guard !faults.isEmpty else { return }
         throw StrataError(
             .schemaMismatch,
-            "The store holds values that the models do not allow, and nothing was changed: \(faults.joined(separator: ", ")). Repair "
-                + "them by a step of the migration, or by .filling.",
+            "The store holds values that the models do not allow, and nothing was changed: "
+                + "\(faults.joined(separator: ", ")). Repair them in a step of the migration, or with .filling.",
             details: details
         )
     }
@@ -182,8 +182,10 @@ extension PendingMigration {
                         lines.append("steps must repair \(check.subject), which \(fault), in \(ValueCheck.rows(count))")
                     } else {
                         refusals.append(
-                            "\(check.subject) \(fault), and \(ValueCheck.rows(count)) \(count == 1 ? "breaks" : "break") this. Repair them by a step of the migration, or write "
-                                + ".filling(\"\(check.subject)\", with: \"…\") with an expression of SQL over the old row."
+                            "\(check.subject) \(fault), and \(ValueCheck.rows(count)) "
+                                + "\(count == 1 ? "breaks" : "break") this. Repair them in a step of the migration, "
+                                + "or write .filling(\"\(check.subject)\", with: \"…\") with an SQL expression over "
+                                + "the old row."
                         )
                     }
                 }

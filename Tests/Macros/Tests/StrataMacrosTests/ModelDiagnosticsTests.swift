@@ -86,14 +86,14 @@ struct ModelDiagnosticsTests {
             "superclass",
             "@Model final class A: NSObject {}",
             at: "NSObject",
-            "share code by a protocol",
+            "share code in a protocol",
             fixed: "@Model final class A {}"
         ),
         .init(
             "superclass and protocols",
             "@Model final class A: NSObject, B, C {}",
             at: "NSObject",
-            "share code by a protocol",
+            "share code in a protocol",
             fixed: "@Model final class A: B, C {}"
         ),
         .init("override", "@Model final class A: B {\n    override func c() {}\n}", at: "override", "no superclass"),
@@ -129,7 +129,7 @@ struct ModelDiagnosticsTests {
             at: "\"title\"",
             "its columns are slug"
         ),
-        .init("relationship without a column", model(".index(\"tags\")"), at: "\"tags\"", "name columns only"),
+        .init("relationship without a column", model(".index(\"tags\")"), at: "\"tags\"", "name only columns"),
         .init("no columns", model(".index()"), at: ".index()", "write the names of properties"),
         .init("empty table", model("table: \"\""), at: "\"\"", "it is empty"),
         .init("Strata's table", model("table: \"strata_x\""), at: "\"strata_x\"", "begin with strata_"),
@@ -183,6 +183,6 @@ struct ModelDiagnosticsTests {
             "move the property out of '#if'"
         ),
         .init("a type called Row", property: "struct Row {}", at: "Row", "choose another name"),
-        .init("names that differ in case", property: "var SLUG: String", at: "SLUG", "differ in case only"),
+        .init("names that differ in case", property: "var SLUG: String", at: "SLUG", "differ only in case"),
     ]
 }

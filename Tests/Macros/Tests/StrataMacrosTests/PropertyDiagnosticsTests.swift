@@ -36,13 +36,13 @@ struct PropertyDiagnosticsTests {
         .init("lazy", property: "lazy var a: Int = 1", at: "lazy", "remove 'lazy'"),
         .init("weak", property: "weak var a: Author?", at: "weak", "remove 'weak'"),
         .init("unowned", property: "unowned var a: Author?", at: "unowned", "remove 'unowned'"),
-        .init("several", property: "var a: Int, b: Int", at: "a: Int, b: Int", "a 'var' of its own for each"),
-        .init("tuple", property: "var (a, b): (Int, Int)", at: "(a, b)", "a 'var' of its own for each"),
+        .init("several", property: "var a: Int, b: Int", at: "a: Int, b: Int", "a separate 'var' for each"),
+        .init("tuple", property: "var (a, b): (Int, Int)", at: "(a, b)", "a separate 'var' for each"),
         .init(
             "observers",
             property: "var a: Int { didSet { b() } }",
             at: "{ didSet { b() } }",
-            "observe changes of the context"
+            "observe the context"
         ),
         .init("transient without a value", property: "@Transient var a: Int", at: "a: Int", "give it a default value"),
     ]
@@ -59,7 +59,7 @@ struct PropertyDiagnosticsTests {
             "on separate lines, with a name",
             property: "@Attribute(.unique, originalName: \"b\")\n    @Strata.Attribute(.indexed)\n    var a: String",
             at: "@Strata.Attribute(.indexed)",
-            "a property has one '@Attribute'",
+            "a property can have only one '@Attribute'",
             fixed: "@Attribute(.unique, .indexed, originalName: \"b\")\n    var a: String"
         ),
         .init(
@@ -93,15 +93,15 @@ struct PropertyDiagnosticsTests {
             "settable",
             property: "@Derived var a: Int { get { 1 } set {} }",
             at: "a: Int { get { 1 } set {} }",
-            "has a getter"
+            "has only a getter"
         ),
         .init(
             "throwing",
             property: "@Derived var a: Int { get throws { 1 } }",
             at: "a: Int { get throws { 1 } }",
-            "has a getter"
+            "has only a getter"
         ),
-        .init("static", property: "@Derived static var a: Int { 1 }", at: "a: Int { 1 }", "has a getter"),
+        .init("static", property: "@Derived static var a: Int { 1 }", at: "a: Int { 1 }", "has only a getter"),
         .init("name", property: "@Derived var id: Int { 1 }", at: "id", "choose another name"),
         .init(
             "timestamp",
@@ -116,15 +116,15 @@ struct PropertyDiagnosticsTests {
             "write '@Derived(.indexed)'",
             fixed: "@Derived var a: Int { 1 }"
         ),
-        .init("members", property: "var b: Many<B>; @Derived var a: Int { b.x }", at: "b", "kept with other objects"),
+        .init("members", property: "var b: Many<B>; @Derived var a: Int { b.x }", at: "b", "stored in other objects"),
         .init(
             "own method",
             property: "func b() -> Int { 1 }; @Derived var a: Int { self.b() }",
             at: "b",
-            "'b' is no column"
+            "'b' is not a column"
         ),
         .init("plain property", property: "var b: Int { 1 }; @Derived var a: Int { b + 1 }", at: "b", "'@Derived' too"),
-        .init("transient", property: "@Transient var b = 1; @Derived var a: Int { b }", at: "b", "no column"),
+        .init("transient", property: "@Transient var b = 1; @Derived var a: Int { b }", at: "b", "not a column"),
         .init(
             "bytes",
             property: "@Attribute(.externalStorage) var b: Data?; @Derived var a: Bool { b == nil }",

@@ -94,7 +94,7 @@ struct RelationshipDiagnosticsTests {
             "bytes outside of the row of what are none",
             property: "@Attribute(.externalStorage) var a: String?",
             at: ".externalStorage",
-            "'.externalStorage' is for 'Data' and 'Data?'"
+            "'.externalStorage' needs 'Data' or 'Data?'"
         ),
         .init(
             "unique bytes outside of the row",
