@@ -1,7 +1,8 @@
 import Foundation
 
-// Prints `file:line: name` for each public symbol without a documentation comment, from the symbol graphs of a folder,
-// and ends with status 1 if there is any.
+// Prints each public symbol without a documentation comment, with its file and line, and each top-level symbol without
+// a topic in the documentation catalogue of its module. Reads the symbol graphs of a folder, and ends with status 1 if
+// there is such a symbol.
 //
 // Usage: undocumented ROOT FOLDER MODULE…
 
@@ -89,12 +90,21 @@ func findings(in graphs: [Graph], root: String) -> Set<Finding> {
     return result
 }
 
+/// The top-level symbols of a module that the page of its documentation catalogue does not list under a topic.
+func namesWithoutTopic(in graph: Graph, page: String) throws -> [String] {
+    let text = try String(contentsOfFile: page, encoding: .utf8)
+    let topics = text.split(separator: "\n").drop { $0 != "## Topics" }
+    let names = graph.symbols.filter { $0.pathComponents.count == 1 && !$0.isPlumbing }.map { $0.pathComponents[0] }
+    return names.filter { name in !topics.contains { $0 == "- ``\(name)``" } }.sorted()
+}
+
 let arguments = CommandLine.arguments.dropFirst()
 guard let root = arguments.first.map({ $0.hasSuffix("/") ? $0 : $0 + "/" }), let folder = arguments.dropFirst().first
 else { fatalError("usage: undocumented ROOT FOLDER MODULE…") }
 
 var all: Set<Finding> = []
 var symbolCount = 0
+var withoutTopic = 0
 for module in arguments.dropFirst(2) {
     let names = try FileManager.default.contentsOfDirectory(atPath: folder)
         .filter { $0 == "\(module).symbols.json" || ($0.hasPrefix("\(module)@") && $0.hasSuffix(".symbols.json")) }
@@ -103,6 +113,14 @@ for module in arguments.dropFirst(2) {
     }
     symbolCount += graphs.reduce(0) { $0 + $1.symbols.count }
     all.formUnion(findings(in: graphs, root: root))
+
+    let page = "Sources/\(module)/\(module).docc/\(module).md"
+    for (name, graph) in zip(names, graphs) where name == "\(module).symbols.json" {
+        for symbol in try namesWithoutTopic(in: graph, page: root + page) {
+            print("\(page): \(symbol) has no topic")
+            withoutTopic += 1
+        }
+    }
 }
 
 for finding in all.sorted(by: { ($0.file, $0.line, $0.name) < ($1.file, $1.line, $1.name) }) {
@@ -113,5 +131,5 @@ guard symbolCount > 0 else {
     print("no symbols were found in \(folder)")
     exit(1)
 }
-print("\(symbolCount) public symbols, \(all.count) without a documentation comment")
-exit(all.isEmpty ? 0 : 1)
+print("\(symbolCount) public symbols: \(all.count) without a documentation comment, \(withoutTopic) without a topic")
+exit(all.isEmpty && withoutTopic == 0 ? 0 : 1)

@@ -17,7 +17,7 @@ public enum AttemptFault: Sendable {
     /// The process dies after the handler has returned.
     ///
     /// The handler's effects outside of the store remain. Its outcome is lost, including the changes of
-    /// ``StrataPipeline/Outcome/done(_:)``, and the handler is called once more. A correct handler does no harm when it
+    /// `Outcome.done(_:)`, and the handler is called once more. A correct handler does no harm when it
     /// is called twice.
     case crashAfterHandler
 }
@@ -79,6 +79,7 @@ extension OperationRunner {
     /// Faults that were injected earlier take effect first.
     ///
     /// - Parameters:
+    ///   - fault: the fault.
     ///   - times: the number of attempts that the fault affects.
     ///   - operation: the operation whose attempts the fault affects; nil for every operation. An operation of another
     ///     store never runs here.

@@ -76,7 +76,7 @@ public final class EventRecorder: Sendable {
     /// Waits until the events so far satisfy a condition.
     ///
     /// - Parameter isEnough: the condition, which receives all events. It must not use this recorder.
-    /// - Throws: ``StrataPipeline/PipelineError`` with `closed` if the pipeline or broker is closed earlier;
+    /// - Throws: `PipelineError` with `closed` if the pipeline or broker is closed earlier;
     ///   `CancellationError`.
     public func wait(until isEnough: @escaping @Sendable ([PipelineEvent]) -> Bool) async throws {
         let number = state.withLock { state in

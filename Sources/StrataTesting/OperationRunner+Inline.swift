@@ -28,7 +28,7 @@ extension OperationRunner {
     ///   - body: queues operations and commits.
     /// - Returns: the result of the block.
     /// - Throws: errors of the block; ``InlineFailure`` for the first operation whose attempt did not finish it,
-    ///   because the attempt failed, will be repeated, was snoozed or was lost; ``StrataPipeline/PipelineError`` with
+    ///   because the attempt failed, will be repeated, was snoozed or was lost; `PipelineError` with
     ///   `invalidArgument` if all pipelines of the stack are suspended together, and with `closed` if this runner is
     ///   closed; `CancellationError`; errors of the store.
     @discardableResult

@@ -13,7 +13,7 @@ extension OperationRunner {
     ///   - payload: the operation's payload.
     ///   - name: the pipeline or queue that receives the operation. This runner must run it.
     /// - Returns: the outcome of the attempt.
-    /// - Throws: ``StrataPipeline/PipelineError`` with `invalidArgument` if this runner does not run the operations of
+    /// - Throws: `PipelineError` with `invalidArgument` if this runner does not run the operations of
     ///   `name`; as ``EventRecorder/waitForEnd(of:count:)``; errors of the store.
     @discardableResult
     public func perform<Payload: OperationPayload>(_ payload: Payload, in name: PipelineName) async throws
@@ -43,8 +43,10 @@ extension ObjectContext {
     /// #expect(try context.enqueued(Upload.self) == [Upload(file: "a"), Upload(file: "b")])
     /// ```
     ///
-    /// - Parameter pipeline: restricts the result to one pipeline or queue; nil for all.
-    /// - Throws: ``StrataPipeline/PipelineError`` with `undecodablePayload`; errors of decoding; errors of the store.
+    /// - Parameters:
+    ///   - type: the type of the payloads.
+    ///   - pipeline: restricts the result to one pipeline or queue; nil for all.
+    /// - Throws: `PipelineError` with `undecodablePayload`; errors of decoding; errors of the store.
     public func enqueued<Payload: OperationPayload>(
         _ type: Payload.Type,
         in pipeline: PipelineName? = nil

@@ -59,7 +59,7 @@ public final class VirtualClock: PipelineClock {
 
     /// Sets the clock forward or back, as a user sets the clock of a machine.
     ///
-    /// Pending alarms keep their distance to the present, because the alarms of a ``StrataPipeline/SystemClock``
+    /// Pending alarms keep their distance to the present, because the alarms of a `SystemClock`
     /// measure elapsed time.
     public func set(to date: Date) {
         state.withLock { state in

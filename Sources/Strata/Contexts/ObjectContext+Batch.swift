@@ -37,7 +37,7 @@ extension ObjectContext {
     /// Deletes all objects that a query finds, directly in the store and without loading them, and applies their delete
     /// rules.
     ///
-    /// A batch delete is a separate commit, like ``batchUpdate(_:_:)-((_),(Object.Columns)->Assignment<Object>)``.
+    /// A batch delete is a separate commit, like ``batchUpdate(_:_:)-(_,(Object.Columns)->Assignment<Object>)``.
     ///
     /// - Returns: the deleted objects of this model. ``ContextStack/changes(since:)`` also reports the objects that
     ///   delete rules deleted or changed.
@@ -53,7 +53,7 @@ extension ObjectContext {
     /// try context.batchInsert(lines.lazy.map { Article(title: $0).snapshot })
     /// ```
     ///
-    /// A batch insert is a separate commit, like ``batchUpdate(_:_:)-((_),(Object.Columns)->Assignment<Object>)``. It
+    /// A batch insert is a separate commit, like ``batchUpdate(_:_:)-(_,(Object.Columns)->Assignment<Object>)``. It
     /// takes the rows one by one, so a lazy sequence of any length needs little memory. It takes them while it writes
     /// to the store. The code that produces the rows must therefore use neither the stack nor its contexts.
     ///
@@ -85,7 +85,9 @@ extension ObjectContext {
     /// An existing object keeps its id and its `createdAt`, and gets all other values of the row. A batch upsert is a
     /// separate commit, like ``batchInsert(_:)``. If several rows have the same unique value, the last one wins.
     ///
-    /// - Parameter columns: the name of the unique column, or the names of the columns that are unique together.
+    /// - Parameters:
+    ///   - rows: the rows to insert, or to update existing objects with.
+    ///   - columns: the name of the unique column, or the names of the columns that are unique together.
     /// - Throws: the errors of ``batchInsert(_:)``, and ``StrataError`` with `invalidQuery` if the columns are not
     ///   unique.
     @discardableResult

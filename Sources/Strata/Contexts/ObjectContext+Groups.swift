@@ -6,7 +6,9 @@ extension ObjectContext {
     /// for (author, (count, views)) in try context.groups(busy, { ($0.count, $0.sum(\.views)) }) { … }
     /// ```
     ///
-    /// - Parameter values: the values to compute for each group: one expression, or several in parentheses.
+    /// - Parameters:
+    ///   - query: the groups.
+    ///   - values: the values to compute for each group: one expression, or several in parentheses.
     /// - Returns: the groups' keys and values, in the order of the query. Several keys or several values form tuples.
     /// - Throws: ``StrataError`` with `invalidQuery`, also if a sum is too large for its type; or if the store cannot
     ///   be read.

@@ -21,7 +21,9 @@ extension ObjectContext {
 
     /// The values in the first column of an SQL statement.
     ///
-    /// - Parameter type: a type that an attribute may have; an optional type if the column may contain NULL.
+    /// - Parameters:
+    ///   - type: a type that an attribute may have; an optional type if the column may contain NULL.
+    ///   - sql: one statement that reads.
     /// - Throws: as ``rows(_:)-(SQL)``, and `undecodable` if a value is not of this type.
     public func values<Value: ColumnValue>(_ type: Value.Type, _ sql: SQL) throws -> [Value] {
         var values: [Value] = []

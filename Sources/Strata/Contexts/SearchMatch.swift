@@ -30,8 +30,10 @@ public struct SearchMatch<Object: Model> {
     /// The best part has the most different phrases of the pattern. Among equal parts, the one with the most matches is
     /// chosen, then the first one.
     ///
-    /// - Parameter words: the number of words to show, 1 to 64. With ``SearchTokenizer/substrings``, the number of
-    ///   characters minus two.
+    /// - Parameters:
+    ///   - words: the number of words to show, 1 to 64. With ``SearchTokenizer/substrings``, the number of characters
+    ///     minus two.
+    ///   - column: the attribute.
     /// - Throws: as ``highlights(_:)``.
     public func snippet<Value: TextColumnValue>(
         words: Int = 16,

@@ -4,7 +4,7 @@ extension ContextHandle {
     /// The save waits in the context's queue like a block, and joins a block of the same task.
     ///
     /// - Isolation: callable from anywhere. Never blocks the caller's thread on disk I/O.
-    /// - Throws: `StrataError` of the save, and the errors of ``perform(_:)-(_)``.
+    /// - Throws: `StrataError` of the save, and the errors of `perform(_:)`.
     public nonisolated(nonsending) func save() async throws {
         if parent == nil {
             // Without a parent, one level up is the store.
@@ -19,7 +19,7 @@ extension ContextHandle {
     /// A commit of the main context through its handle does not block the main actor on disk I/O.
     ///
     /// - Isolation: callable from anywhere.
-    /// - Throws: `StrataError` of the commit, and the errors of ``perform(_:)-(_)``.
+    /// - Throws: `StrataError` of the commit, and the errors of `perform(_:)`.
     public nonisolated(nonsending) func commit() async throws {
         if kind == .main {
             defer { core.callerGoesOn() }

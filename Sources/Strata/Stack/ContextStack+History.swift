@@ -45,7 +45,9 @@ extension ContextStack {
     /// Past commits, oldest first: at most `limit` commits after a token.
     ///
     /// - Isolation: callable from anywhere; a separate thread reads from the disk.
-    /// - Parameter token: the start; without it, the result starts with the oldest commit in the history.
+    /// - Parameters:
+    ///   - token: the start; without it, the result starts with the oldest commit in the history.
+    ///   - limit: the greatest number of commits.
     /// - Throws: ``StrataError`` with `expiredToken` if the history does not reach back to the token; `closed`.
     public func history(since token: HistoryToken? = nil, limit: Int = 1000) async throws -> [ChangeSet] {
         let store = core.engine

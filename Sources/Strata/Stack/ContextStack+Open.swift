@@ -11,6 +11,7 @@ extension ContextStack {
     ///   - location: where the data is kept; without it, ``StoreLocation/userData``.
     ///   - models: all models, including the destinations of relationships.
     ///   - stack: the contexts that the stack begins with.
+    ///   - configuration: the settings of the store.
     ///   - migration: the migration steps that stores of earlier versions need in addition to Strata's automatic steps.
     ///   - mergePolicy: the initial merge policy of the contexts: how they resolve changes of the same columns by
     ///     others.

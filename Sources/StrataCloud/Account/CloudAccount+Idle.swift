@@ -27,11 +27,11 @@ extension CloudAccount {
     /// - a pull or a marked download that has failed.
     ///
     /// Operations that depend on any of these wait as well. Remove the cause, for example by
-    /// ``Strata/ObjectContext/retryFailed(in:)`` or ``credentialsChanged()``, and call this method again. With a
+    /// `retryFailed(in:)` or ``credentialsChanged()``, and call this method again. With a
     /// ``PullPolicy`` of intervals, the account is idle in the pauses between pulls.
     ///
     /// - Throws: ``CloudError`` with `stalled`, whose `nodes` contains at most 1,000 waiting nodes; ``CloudError`` with
-    ///   `closed` if the account is closed; `CancellationError`, which ends only the wait; ``PipelineError`` with
+    ///   `closed` if the account is closed; `CancellationError`, which ends only the wait; `PipelineError` with
     ///   `invalidArgument` if one of the account's own operations calls this method, because the operation would wait
     ///   for itself; the errors of the store.
     /// - Complexity: O(failed and held operations) for each check. A long wait checks ten times a second.

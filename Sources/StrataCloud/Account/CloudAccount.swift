@@ -14,7 +14,7 @@ import Synchronization
 public final class CloudAccount: Sendable {
     /// The models that a stack must be opened with, in addition to the application's models.
     ///
-    /// The list includes the models of ``Pipeline``.
+    /// The list includes the models of `Pipeline`.
     public static let models: [any Model.Type] =
         Pipeline.models + [
             AccountRecord.self, CloudNode.self, RemoteNode.self, ResourceAccess.self, PartialUpload.self,
@@ -62,7 +62,7 @@ public final class CloudAccount: Sendable {
     ///   - remote: the remote that stores the account's tree. The remote may be unreachable.
     ///   - handler: provides content, and is notified about the results for nodes.
     ///   - options: settings that differ from the defaults.
-    /// - Throws: ``CloudError`` with `modelsMissing`, `otherRemote` or `encryptionMissing`; ``PipelineError`` with
+    /// - Throws: ``CloudError`` with `modelsMissing`, `otherRemote` or `encryptionMissing`; `PipelineError` with
     ///   `alreadyOpen`; the errors of the store.
     public static func open(
         _ stack: ContextStack,

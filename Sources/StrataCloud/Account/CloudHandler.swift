@@ -34,14 +34,14 @@ public protocol CloudHandler: Sendable {
     /// Called inside the commit that completes an upload, with the context of that commit.
     ///
     /// Changes made in this context are part of the commit. The method is not called if the handler has not provided
-    /// content, because nothing was uploaded then. Like any block of ``StrataPipeline/Outcome/done(_:)`` it may be
+    /// content, because nothing was uploaded then. Like any block of `Outcome.done(_:)`, it may be
     /// called again, on a newer state, before it is committed. It must neither commit nor run a batch.
     func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws
 
     /// Called inside the commit that holds a node's uploads, because another client has changed the node's content
     /// meanwhile.
     ///
-    /// An application that can decide at once calls ``CloudContext/resolve(_:_:)`` here. An application that must fetch
+    /// An application that can decide at once calls ``CloudContext/resolve(_:_:name:)`` here. An application that must fetch
     /// the other version first marks the node, or examines ``CloudConflict`` objects later.
     func didFind(_ conflict: CloudConflict, in cloud: CloudContext) throws
 
@@ -61,7 +61,11 @@ public protocol CloudHandler: Sendable {
     /// Called inside the commit that removes the mark of a section that was downloaded automatically, by the account's
     /// policy.
     ///
-    /// - Parameter file: the file in the cache, which is held until this method returns.
+    /// - Parameters:
+    ///   - file: the file in the cache, which is held until this method returns.
+    ///   - section: the downloaded section.
+    ///   - node: the node that the section belongs to.
+    ///   - cloud: the tree in the context of the commit.
     func didDownload(
         _ file: DownloadedFile,
         _ section: ContentSections,

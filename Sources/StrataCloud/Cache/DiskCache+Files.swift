@@ -5,7 +5,9 @@ extension DiskCache {
     ///
     /// The file counts as used, and is held until it is released.
     ///
-    /// - Parameter eTag: the version that the file must have; nil for any version.
+    /// - Parameters:
+    ///   - key: the node and its sections.
+    ///   - eTag: the version that the file must have; nil for any version.
     /// - Throws: ``CloudError`` with `cacheUnavailable`, `cacheDamaged` or `cacheClosed`.
     public func file(_ key: CacheKey, eTag: ETag? = nil) async throws -> DownloadedFile? {
         let now = clock.now
@@ -32,6 +34,9 @@ extension DiskCache {
     /// - Parameters:
     ///   - source: the file to move into the cache, ideally from ``temporaryPlace()``. A file on another file system is
     ///     copied.
+    ///   - key: the node and the sections that the file contains.
+    ///   - eTag: the version of the content; nil if it is unknown.
+    ///   - retention: whether the cache may evict the file.
     ///   - expires: when lookups stop finding the file; nil for never.
     /// - Returns: the file in the cache, held until it is released.
     /// - Throws: ``CloudError`` with `fileUnreadable`, `cacheUnavailable`, `cacheDamaged` or `cacheClosed`. Then the

@@ -14,7 +14,10 @@ extension DiskCache {
 
     /// Wraps a finished download that does not stay in the cache.
     ///
-    /// - Parameter file: the file at ``temporaryPlace()``.
+    /// - Parameters:
+    ///   - file: the file at ``temporaryPlace()``.
+    ///   - sections: the sections that the file contains.
+    ///   - eTag: the version of the content; nil if it is unknown.
     /// - Returns: the file, which is deleted when it is released.
     /// - Throws: ``CloudError`` with `fileUnreadable` if the file does not exist, or `cacheClosed`.
     public func temporary(_ file: URL, sections: ContentSections, eTag: ETag?) throws -> DownloadedFile {

@@ -21,7 +21,7 @@ extension CloudContext {
     /// }
     /// ```
     ///
-    /// The body runs once for each commit that succeeds, as described at ``Strata/ObjectContext/afterCommit(_:)``. It
+    /// The body runs once for each commit that succeeds, as described at `ObjectContext.afterCommit(_:)`. It
     /// does not run if the commit fails, if the changes are rolled back, or if the block is run again. An error that
     /// the body throws is logged as a warning. The bodies of one commit run concurrently. Closing the account cancels
     /// them. The bodies are not durable: to make a download survive the end of the process, mark the node.

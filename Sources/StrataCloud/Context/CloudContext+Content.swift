@@ -7,11 +7,13 @@ extension CloudContext {
     /// A folder may have content as well: see ``CloudNode/hasContent``.
     ///
     /// - Parameters:
+    ///   - node: the node.
     ///   - sections: the sections that have changed.
     ///   - coalescesUploads: whether one upload serves all uploads that are queued before it begins, because each of
     ///     them sends the newest content. Pass false if each version matters: then all versions are sent, one after the
     ///     other.
     ///   - size: the number of bytes, if it is known. ``CloudAccount/progress()`` uses it.
+    ///   - priority: of the ready operations, those with the greatest priority start first.
     /// - Returns: the operation. It is nil for a detached node, which is never uploaded.
     /// - Throws: ``CloudError`` with `isTrunk`, `foreignNode`.
     @discardableResult
@@ -113,6 +115,9 @@ extension CloudContext {
     /// operations that read or write the resources that it writes.
     ///
     /// - Parameters:
+    ///   - payload: the value that the handler of the pipeline receives.
+    ///   - pipeline: the application's pipeline.
+    ///   - priority: of the ready operations, those with the greatest priority start first.
     ///   - reads: the resources that the operation needs unchanged.
     ///   - writes: the resources that the operation changes.
     @discardableResult

@@ -6,8 +6,10 @@ extension CloudContext {
     ///
     /// A file along the path becomes a folder and keeps its content: see ``CloudNode/hasContent``.
     ///
-    /// - Parameter priority: the priority of the operations that create this folder and those above it. See
-    ///   ``upload(_:_:coalescesUploads:size:priority:)``.
+    /// - Parameters:
+    ///   - path: the path of the folder.
+    ///   - priority: the priority of the operations that create this folder and those above it. See
+    ///     ``upload(_:_:coalescesUploads:size:priority:)``.
     /// - Throws: ``CloudError`` with `pathOccupied` if a node exists at the path, `invalidName`, `invalidPath`; the
     ///   errors of the store.
     @discardableResult

@@ -124,7 +124,9 @@ extension CloudContext {
     ///
     /// The node itself is not visited.
     ///
-    /// - Parameter body: receives a node and the names on the path from the starting node to it.
+    /// - Parameters:
+    ///   - node: the starting node.
+    ///   - body: receives a node and the names on the path from the starting node to it.
     /// - Throws: the errors of `body`; the errors of the store.
     /// - Complexity: one query for each folder.
     public func walk(_ node: CloudNode, _ body: (CloudNode, _ names: [String]) throws -> WalkStep) throws {

@@ -46,10 +46,13 @@ extension CloudContext {
 
     /// Removes the marks of sections, for one version or for all versions.
     ///
-    /// - Parameter eTag: the version that has been downloaded; nil removes all marks. If it is the newest known version
-    ///   at the remote, the marks of all earlier versions are removed too, because those versions will never arrive.
-    ///   Otherwise only the marks of exactly this version are removed. Marks of other versions stay, and so do marks
-    ///   made before any version was known. So no version that arrived meanwhile is missed.
+    /// - Parameters:
+    ///   - node: the marked node.
+    ///   - sections: the sections whose marks are removed.
+    ///   - eTag: the version that has been downloaded; nil removes all marks. If it is the newest known version at the
+    ///     remote, the marks of all earlier versions are removed too, because those versions will never arrive.
+    ///     Otherwise only the marks of exactly this version are removed. Marks of other versions stay, and so do marks
+    ///     made before any version was known. So no version that arrived meanwhile is missed.
     public func unmarkNeedsDownload(
         _ node: CloudNode,
         _ sections: ContentSections = .all,

@@ -11,7 +11,9 @@ extension CloudContext {
     /// A file that is deleted here before its first upload is not sent. Later changes to the file wait for the
     /// operation, unless the operation has failed permanently.
     ///
-    /// - Parameter recipients: the ids of the accounts. An account that is listed twice gets one copy.
+    /// - Parameters:
+    ///   - node: the file.
+    ///   - recipients: the ids of the accounts. An account that is listed twice gets one copy.
     /// - Returns: the operations, in the order of the recipients.
     /// - Throws: ``CloudError`` with `notAFile` for a folder, `cannotSend` if the account encrypts its content,
     ///   `foreignNode`.

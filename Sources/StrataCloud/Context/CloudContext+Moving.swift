@@ -3,7 +3,9 @@ import Strata
 extension CloudContext {
     /// Moves a node, with everything below it.
     ///
-    /// - Parameter path: the destination, which ends with the new name. Missing folders above it are created.
+    /// - Parameters:
+    ///   - node: the node to move.
+    ///   - path: the destination, which ends with the new name. Missing folders above it are created.
     /// - Throws: ``CloudError`` with `pathOccupied`, `cyclicMove`, `isTrunk`, `foreignNode`, `invalidName`,
     ///   `invalidPath`; the errors of the store.
     /// - Complexity: O(depth); O(nodes below) if the trunk changes.
@@ -32,7 +34,10 @@ extension CloudContext {
 
     /// Moves a node into a folder.
     ///
-    /// - Parameter name: its name in the folder; by default its current name.
+    /// - Parameters:
+    ///   - node: the node to move.
+    ///   - folder: the destination.
+    ///   - name: its name in the folder; by default its current name.
     /// - Throws: as ``move(_:to:)``.
     public func move(_ node: CloudNode, into folder: CloudNode, as name: String? = nil) throws {
         try checkMovable(node)

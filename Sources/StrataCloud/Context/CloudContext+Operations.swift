@@ -26,7 +26,7 @@ extension CloudContext {
     /// sends it to other accounts.
     ///
     /// - Returns: nil if the operation belongs to another account or pipeline, or if the node is deleted.
-    /// - Throws: ``StrataError`` if the store or the operation's payload cannot be read.
+    /// - Throws: `StrataError` if the store or the operation's payload cannot be read.
     /// - Complexity: O(1).
     public func node(for operation: QueuedOperation) throws -> CloudNode? {
         guard operation.pipeline == info.pipeline else { return nil }

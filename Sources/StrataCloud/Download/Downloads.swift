@@ -108,6 +108,7 @@ public final class Downloads: Sendable {
     /// Downloads a section of a node, or takes it from the cache.
     ///
     /// - Parameters:
+    ///   - node: the id of the node.
     ///   - section: exactly one of metadata, thumbnail and data.
     ///   - options: the handling of the file. By default it is temporary.
     /// - Returns: the file with its version. It is held until it is released.

@@ -6,6 +6,7 @@ extension EncryptedFile {
     /// The memory holds one chunk of the file and one of the transfer.
     ///
     /// - Parameters:
+    ///   - section: the section to decrypt.
     ///   - range: the range of decrypted bytes, as for ``encryptedRange(of:_:)``.
     ///   - encrypted: exactly the encrypted bytes of that encrypted range.
     /// - Returns: a stream of the decrypted bytes. It throws ``CloudError`` with `encryptedContentDamaged` or
@@ -22,7 +23,10 @@ extension EncryptedFile {
 
     /// Decrypts a range of a section as its bytes arrive from a remote.
     ///
-    /// - Parameter download: the answer to a request for ``encryptedRange(of:_:)``.
+    /// - Parameters:
+    ///   - section: the section to decrypt.
+    ///   - range: the range of decrypted bytes, as for ``encryptedRange(of:_:)``.
+    ///   - download: the answer to a request for ``encryptedRange(of:_:)``.
     /// - Throws: ``CloudError`` with `encryptedContentTruncated` or `encryptedContentDamaged` if the answer contains
     ///   another range, or if the object has another size than the file. The stream throws as in
     ///   ``open(_:_:in:)-(_,_,AsyncThrowingStream<Data,Error>)``.
@@ -44,7 +48,10 @@ extension EncryptedFile {
 
     /// Decrypts a range of a section in memory.
     ///
-    /// - Parameter encrypted: the bytes of ``encryptedRange(of:_:)``.
+    /// - Parameters:
+    ///   - section: the section to decrypt.
+    ///   - range: the range of decrypted bytes, as for ``encryptedRange(of:_:)``.
+    ///   - encrypted: the bytes of ``encryptedRange(of:_:)``.
     /// - Throws: ``CloudError`` with `encryptedContentDamaged` or `encryptedContentTruncated`.
     public func open(_ section: EncryptedSection, _ range: Range<Int64>? = nil, in encrypted: Data) throws -> Data {
         let wanted = clamped(range, section)

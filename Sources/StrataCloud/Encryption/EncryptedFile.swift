@@ -71,8 +71,9 @@ public struct EncryptedFile: Sendable {
 
     /// The range of the file to fetch for a range of a section: the chunks that contain it.
     ///
-    /// - Parameter range: the range of decrypted bytes; nil for the whole section. Bytes outside of the section are
-    ///   ignored.
+    /// - Parameters:
+    ///   - section: the section.
+    ///   - range: the range of decrypted bytes; nil for the whole section. Bytes outside of the section are ignored.
     /// - Returns: the range of encrypted bytes. It is empty if no bytes are needed.
     public func encryptedRange(of section: EncryptedSection, _ range: Range<Int64>? = nil) -> Range<Int64> {
         let wanted = clamped(range, section)

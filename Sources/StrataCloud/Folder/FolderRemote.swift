@@ -39,8 +39,10 @@ public final class FolderRemote: Remote {
     ///
     /// The folder is created if it does not exist. Partly written files of killed processes are removed.
     ///
-    /// - Parameter isDurable: whether writes are flushed to the disk. False is faster, but a power failure may lose or
-    ///   damage recent writes.
+    /// - Parameters:
+    ///   - root: the folder.
+    ///   - isDurable: whether writes are flushed to the disk. False is faster, but a power failure may lose or damage
+    ///     recent writes.
     /// - Throws: ``RemoteError`` with `misconfigured` if a file is in place of the folder, `forbidden` and other codes
     ///   of the file system.
     public init(_ root: URL, isDurable: Bool = true) throws {

@@ -14,7 +14,7 @@ public struct PullPolicy: Hashable, Sendable {
         self.removalLimit = removalLimit
     }
 
-    /// Pulls only when ``CloudAccount/pull()`` is called.
+    /// Pulls only when ``CloudAccount/pull(ignoringRemovalLimit:)`` is called.
     public static let manual = PullPolicy(interval: nil)
     /// Pulls at once, and then repeatedly with this pause between pulls.
     public static func every(

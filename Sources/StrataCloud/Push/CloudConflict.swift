@@ -2,7 +2,7 @@ public import Foundation
 public import Strata
 
 /// A conflict: another machine has written the content of a node since this machine last saw it. The node's uploads
-/// wait until ``CloudContext/resolve(_:_:)`` resolves the conflict. Other operations continue.
+/// wait until ``CloudContext/resolve(_:_:name:)`` resolves the conflict. Other operations continue.
 @Model(.index("account"), table: "CloudConflict")
 public final class CloudConflict {
     /// The id of the account.

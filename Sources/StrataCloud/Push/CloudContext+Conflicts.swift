@@ -10,8 +10,11 @@ extension CloudContext {
 
     /// Resolves a conflict. The resolution takes effect with the commit.
     ///
-    /// - Parameter name: the name of the new node for `.both`, with a number appended if the name is taken; by default
-    ///   the node's name.
+    /// - Parameters:
+    ///   - conflict: the conflict.
+    ///   - resolution: the version that counts.
+    ///   - name: the name of the new node for `.both`, with a number appended if the name is taken; by default the
+    ///     node's name.
     /// - Throws: ``CloudError`` with `invalidName`; with `notAFile` for `.both` and a conflict of a folder that does
     ///   not contain its content; errors of the store.
     public func resolve(_ conflict: CloudConflict, _ resolution: ConflictResolution, name: String? = nil) throws {

@@ -8,7 +8,7 @@ import Synchronization
 /// for await status in reachability.changes { … }
 /// ```
 ///
-/// The class is a ``ConstraintSource``, so that a pipeline continues when the remote can be reached again:
+/// The class is a `ConstraintSource`, so that a pipeline continues when the remote can be reached again:
 ///
 /// ```swift
 /// let pipeline = try await Pipeline.open(stack, named: .uploads, constraints: [reachability]) { … .wait(.network) … }

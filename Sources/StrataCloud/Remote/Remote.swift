@@ -24,8 +24,11 @@ public protocol Remote: Sendable {
 
     /// The content of an object, or of a range of it. A range that extends beyond the object ends at the object's end.
     ///
-    /// - Parameter condition: ``RemoteCondition/matches(_:)`` for exactly this version. Another version throws
-    ///   `conditionFailed`, even if the server does not check conditions.
+    /// - Parameters:
+    ///   - key: the key of the object.
+    ///   - range: the range of bytes to read; nil for the whole object.
+    ///   - condition: ``RemoteCondition/matches(_:)`` for exactly this version. Another version throws
+    ///     `conditionFailed`, even if the server does not check conditions.
     /// - Throws: `notFound`, `conditionFailed`, `rangeNotSatisfiable` if the range begins after the end; a range that
     ///   begins at the end is empty. If the body breaks off, the stream throws.
     func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws -> RemoteDownload
@@ -34,7 +37,10 @@ public protocol Remote: Sendable {
     ///
     /// On remotes without folders, a recursive listing contains only those folders that were created explicitly.
     ///
-    /// - Parameter next: the position that the previous part of the listing has returned; nil for the first part.
+    /// - Parameters:
+    ///   - folder: the key of the folder.
+    ///   - isRecursive: whether the listing includes the content of folders in the folder.
+    ///   - next: the position that the previous part of the listing has returned; nil for the first part.
     /// - Throws: `notFound` for a folder that does not exist, on remotes that have folders; `unsupported` for
     ///   `isRecursive` if the remote does not declare this capability.
     func list(_ folder: RemoteKey, isRecursive: Bool, after next: String?) async throws -> RemoteListing
@@ -74,7 +80,10 @@ public protocol Remote: Sendable {
 
     /// Copies an object to a free key, for remotes that support copies.
     ///
-    /// - Parameter version: the version that the source must have, if it is known.
+    /// - Parameters:
+    ///   - source: the key of the object to copy.
+    ///   - target: the key of the copy.
+    ///   - version: the version that the source must have, if it is known.
     /// - Throws: `notFound` for the source, `conditionFailed` if the target is taken or the source has another version,
     ///   `parentMissing`.
     func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject
@@ -93,13 +102,21 @@ public protocol Remote: Sendable {
     ///
     /// The same number may be uploaded again; the last one counts.
     ///
-    /// - Parameter number: the number of the part, from 1.
+    /// - Parameters:
+    ///   - body: the bytes of the part.
+    ///   - number: the number of the part, from 1.
+    ///   - upload: the identifier that `beginUpload` has returned.
+    ///   - key: the key of the object.
     /// - Returns: the text that `completeUpload` needs for this part.
     func uploadPart(_ body: RemoteBody, number: Int, of upload: String, at key: RemoteKey) async throws -> String
 
     /// Creates an object from all uploaded parts.
     ///
-    /// - Parameter parts: the texts that `uploadPart` has returned, in the order of the part numbers.
+    /// - Parameters:
+    ///   - upload: the identifier that `beginUpload` has returned.
+    ///   - parts: the texts that `uploadPart` has returned, in the order of the part numbers.
+    ///   - key: the key of the object.
+    ///   - condition: the condition that the key must meet.
     /// - Throws: `conditionFailed`, after which the upload still exists; `uploadGone`.
     func completeUpload(
         _ upload: String,

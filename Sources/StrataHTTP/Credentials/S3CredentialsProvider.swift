@@ -2,7 +2,7 @@
 public protocol S3CredentialsProvider: Sendable {
     /// Returns the current credentials. Nil means that this source has none and another provider may be asked.
     ///
-    /// - Throws: ``RemoteError`` with `misconfigured` if credentials exist but are malformed.
+    /// - Throws: `RemoteError` with `misconfigured` if credentials exist but are malformed.
     func credentials() async throws -> S3Credentials?
 }
 

@@ -11,7 +11,9 @@ public struct S3FileCredentials: S3CredentialsProvider {
 
     /// Reads the credentials of one profile.
     ///
-    /// - Parameter profile: by default the value of `AWS_PROFILE`, otherwise `default`.
+    /// - Parameters:
+    ///   - profile: by default the value of `AWS_PROFILE`, otherwise `default`.
+    ///   - environment: the environment variables to read.
     public init(profile: String? = nil, environment: [String: String] = ProcessInfo.processInfo.environment) {
         self.profile = profile
         self.environment = environment
@@ -19,7 +21,7 @@ public struct S3FileCredentials: S3CredentialsProvider {
 
     /// Returns the profile's credentials. Nil if the profile does not exist or contains no keys.
     ///
-    /// - Throws: ``RemoteError`` with `misconfigured` if only one of the two keys exists.
+    /// - Throws: `RemoteError` with `misconfigured` if only one of the two keys exists.
     public func credentials() async throws -> S3Credentials? {
         let profile = S3Profile(profile, environment: environment)
         switch (profile["aws_access_key_id"], profile["aws_secret_access_key"]) {

@@ -15,7 +15,7 @@ public final class HTTPConnections: Sendable {
 
     /// Creates a connection pool with these options. It does not open a connection yet.
     ///
-    /// - Throws: ``RemoteError`` with `misconfigured` if the file of certificate authorities cannot be read.
+    /// - Throws: `RemoteError` with `misconfigured` if the file of certificate authorities cannot be read.
     public init(_ options: HTTPOptions = HTTPOptions()) throws {
         self.options = options
         gate = RequestGate(limit: options.maximumConnections)

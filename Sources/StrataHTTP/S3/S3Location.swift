@@ -27,6 +27,8 @@ public struct S3Location: Sendable, Hashable {
     /// Creates a location in a server.
     ///
     /// - Parameters:
+    ///   - bucket: the name of the bucket.
+    ///   - prefix: the prefix of all keys; by default none.
     ///   - endpoint: by default the value of `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL`, then the profile's
     ///     `endpoint_url`, otherwise the AWS endpoint of the region.
     ///   - region: by default the value of `AWS_REGION` or `AWS_DEFAULT_REGION`, then the profile's region, otherwise
@@ -34,7 +36,7 @@ public struct S3Location: Sendable, Hashable {
     ///   - addressing: by default ``Addressing/virtualHost`` at AWS if the bucket's name has no dot, otherwise
     ///     ``Addressing/path``.
     ///   - environment: the environment variables to read.
-    /// - Throws: ``RemoteError`` with `misconfigured` if the name of the bucket or of the region is invalid, or if the
+    /// - Throws: `RemoteError` with `misconfigured` if the name of the bucket or of the region is invalid, or if the
     ///   URL does not name a server.
     public init(
         bucket: String,

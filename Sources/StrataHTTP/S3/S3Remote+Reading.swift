@@ -30,7 +30,7 @@ extension S3Remote {
 
     /// Downloads the content, by one request.
     ///
-    /// - Throws: as ``Remote/get(_:range:if:)`` says.
+    /// - Throws: as `Remote.get(_:range:if:)` says.
     public func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws
         -> RemoteDownload
     {

@@ -3,7 +3,7 @@ public import StrataCloud
 extension S3Remote {
     /// Writes an object of at most 5 GiB, by one request.
     ///
-    /// - Throws: as ``Remote/put(_:at:if:)`` says.
+    /// - Throws: as `Remote.put(_:at:if:)` says.
     public func put(_ body: RemoteBody, at key: RemoteKey, if condition: RemoteCondition) async throws -> RemoteObject {
         let object = try service.objectName(key)
         let conditions = try await headers(of: condition, for: key)

@@ -29,9 +29,10 @@ public final class S3Remote: Remote {
     ///   - credentials: the keys that sign requests. By default they come from the environment, then from the default
     ///     files.
     ///   - connections: connections to share with other remotes. By default the remote opens its own, as `options` say.
+    ///   - options: the options of the remote's own connections.
     ///   - capabilities: the server's capabilities, if they are known and need no test.
     ///   - now: the clock that gives signatures their time.
-    /// - Throws: ``RemoteError`` with `misconfigured` if an option is invalid.
+    /// - Throws: `RemoteError` with `misconfigured` if an option is invalid.
     public convenience init(
         _ location: S3Location,
         credentials: any S3CredentialsProvider = S3CredentialsChain.standard,

@@ -12,7 +12,7 @@ extension WebDAVRemote {
     /// Downloads the content, by one request. The answer's version is checked here too, because many servers ignore
     /// conditions of reads.
     ///
-    /// - Throws: as ``Remote/get(_:range:if:)`` says; `notFound` for a folder.
+    /// - Throws: as `Remote.get(_:range:if:)` says; `notFound` for a folder.
     public func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws
         -> RemoteDownload
     {

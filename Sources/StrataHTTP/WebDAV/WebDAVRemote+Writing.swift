@@ -4,7 +4,7 @@ extension WebDAVRemote {
     /// Writes an object. A `HEAD` confirms the object if the answer does not contain its version, or if the answer is
     /// unusual for a write.
     ///
-    /// - Throws: as ``Remote/put(_:at:if:)`` says; `malformedAnswer` if the server does not have the object, whatever
+    /// - Throws: as `Remote.put(_:at:if:)` says; `malformedAnswer` if the server does not have the object, whatever
     ///   it answered.
     public func put(_ body: RemoteBody, at key: RemoteKey, if condition: RemoteCondition) async throws -> RemoteObject {
         if key == .root { throw RemoteError(.occupied, "The root is a folder.", key: key) }

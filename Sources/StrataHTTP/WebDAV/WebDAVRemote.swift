@@ -27,8 +27,9 @@ public final class WebDAVRemote: Remote {
     ///   - url: the collection's URL, without credentials.
     ///   - credentials: the credentials of requests. By default requests are unauthenticated.
     ///   - connections: connections to share with other remotes. By default the remote opens its own, as `options` say.
+    ///   - options: the options of the remote's own connections.
     ///   - capabilities: the server's capabilities, if they are known and need no test.
-    /// - Throws: ``RemoteError`` with `misconfigured` if the URL does not name a server, or if an option is invalid.
+    /// - Throws: `RemoteError` with `misconfigured` if the URL does not name a server, or if an option is invalid.
     public init(
         _ url: URL,
         credentials: (any HTTPCredentialsProvider)? = nil,

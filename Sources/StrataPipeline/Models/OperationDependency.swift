@@ -2,7 +2,7 @@ public import Strata
 
 /// A dependency: one operation does not start before another one has been completed or skipped.
 ///
-/// ``QueuedOperation/addDependencies(_:)`` creates it. The prerequisite need not be queued yet; until it is, the
+/// ``QueuedOperation/addDependencies(_:onFailure:)-([QueuedOperation],_)`` creates it. The prerequisite need not be queued yet; until it is, the
 /// dependant does not wait for it.
 @Model(.index("dependant", "prerequisite"), .index("prerequisite"), table: "OperationDependency")
 public final class OperationDependency {

@@ -3,8 +3,8 @@ public import Strata
 
 /// An operation in a queue: a row that the commit which enqueued it has stored.
 ///
-/// Create operations by ``Strata/ObjectContext/enqueue(_:in:lane:priority:key:notBefore:)``, and find them by any
-/// query. Settable properties may be changed in any context; a change applies from its commit on.
+/// Create operations by ``Strata/ObjectContext/enqueue(_:in:lane:priority:key:notBefore:)-(Payload,_,_,_,_,_)``, and
+/// find them by any query. Settable properties may be changed in any context; a change applies from its commit on.
 @Model(
     .index("status", "pipeline", "rank", "commit"),
     .index("pipeline", "lane", "sortKey", "commit"),

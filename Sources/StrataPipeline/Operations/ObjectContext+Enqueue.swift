@@ -42,11 +42,11 @@ extension ObjectContext {
         return operation
     }
 
-    /// Queues an operation under an id from ``Strata/ContextStack/newID(for:)``. Other operations may have declared a
+    /// Queues an operation under an id from `ContextStack.newID(for:)`. Other operations may have declared a
     /// dependency on this id before.
     ///
     /// - Returns: nil if an operation of this id is queued or finished; nothing has changed then.
-    /// - Throws: ``Strata/StrataError`` with `idOfOtherStore` for an id, or an item, of another store; the store's
+    /// - Throws: `StrataError` with `idOfOtherStore` for an id, or an item, of another store; the store's
     ///   errors.
     public func enqueue<Payload: OperationPayload>(
         _ payload: Payload,

@@ -32,7 +32,7 @@ extension ObjectContext {
     ///   - policy: what happens if the key is taken.
     ///   - notBefore: the earliest start.
     /// - Returns: the operation that is queued under the key.
-    /// - Throws: ``Strata/StrataError`` with `idOfOtherStore` for an item of another store; encoding errors; the
+    /// - Throws: `StrataError` with `idOfOtherStore` for an item of another store; encoding errors; the
     ///   store's errors. In these cases nothing is queued or replaced.
     @discardableResult
     public func enqueue<Payload: OperationPayload>(

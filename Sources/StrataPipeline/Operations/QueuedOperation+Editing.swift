@@ -14,7 +14,7 @@ extension QueuedOperation {
     /// is the operation. To run the operation once more with the new payload, call ``retry()`` as well, in the same
     /// commit.
     ///
-    /// - Throws: ``Strata/StrataError`` with `idOfOtherStore` for an item of another store; encoding errors.
+    /// - Throws: `StrataError` with `idOfOtherStore` for an item of another store; encoding errors.
     public func setPayload<Payload: OperationPayload>(_ payload: Payload) throws {
         if let owningContext { try payload.refuseForeignItem(in: owningContext) }
         let isOther = !type.hasSameBytes(as: Payload.operationType) || payload._itemNumber != nil
@@ -46,7 +46,7 @@ extension QueuedOperation {
     ///
     /// - Parameter other: an operation of the earlier commit, in the same pipeline. Its ``sortKey`` is copied.
     /// - Throws: ``PipelineError`` with `invalidArgument` if this operation is already queued, or the other one is in
-    ///   another pipeline; ``Strata/StrataError`` with `idOfOtherStore` for an operation of another store.
+    ///   another pipeline; `StrataError` with `idOfOtherStore` for an operation of another store.
     public func join(_ other: QueuedOperation) throws {
         try requireContext().refuseForeign(other.id)
         guard commit <= 0 else {
@@ -75,11 +75,13 @@ extension QueuedOperation {
 
     /// Makes this operation wait until others are completed or skipped.
     ///
-    /// - Parameter onFailure: what happens to this operation when one of the others has failed permanently. For an
-    ///   existing dependency, the policy is replaced.
+    /// - Parameters:
+    ///   - others: the operations to wait for.
+    ///   - onFailure: what happens to this operation when one of the others has failed permanently. For an existing
+    ///     dependency, the policy is replaced.
     /// - Throws: ``PipelineError`` with `dependencyCycle` if the operations would wait for each other; nothing has
     ///   changed then. If changes of another context close a cycle, the commit finds the cycle and throws the same
-    ///   error. ``Strata/StrataError`` with `idOfOtherStore` for an operation of another store. The store's errors.
+    ///   error. `StrataError` with `idOfOtherStore` for an operation of another store. The store's errors.
     /// - Complexity: O(1) for an operation without dependants.
     public func addDependencies(_ others: [QueuedOperation], onFailure: DependencyPolicy = .wait) throws {
         try addDependencies(others.map(\.id), onFailure: onFailure)
@@ -116,7 +118,7 @@ extension QueuedOperation {
 
     /// Removes dependencies, so that this operation starts without waiting for the others.
     ///
-    /// - Throws: ``Strata/StrataError`` with `idOfOtherStore` for an operation of another store; the store's errors.
+    /// - Throws: `StrataError` with `idOfOtherStore` for an operation of another store; the store's errors.
     public func removeDependencies(_ others: [ObjectID<QueuedOperation>]) throws {
         let context = try requireContext()
         for other in others { try context.refuseForeign(other) }
@@ -153,8 +155,10 @@ extension QueuedOperation {
     /// Holds this operation until a date. An operation waits for all of its holds. A hold of the same name is moved to
     /// the new date.
     ///
-    /// - Parameter name: any text except `start` and `retry`. `enqueue` uses `start` for `notBefore`, and the engine
-    ///   uses `retry` for the pause before the next attempt. Both can be released.
+    /// - Parameters:
+    ///   - name: any text except `start` and `retry`. `enqueue` uses `start` for `notBefore`, and the engine uses
+    ///     `retry` for the pause before the next attempt. Both can be released.
+    ///   - date: the end of the hold.
     /// - Throws: ``PipelineError`` with `invalidArgument`; the store's errors.
     public func hold(_ name: String, until date: Date) throws {
         guard !HoldName.all.containsBytes(of: name) else {

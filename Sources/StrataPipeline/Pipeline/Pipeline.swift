@@ -66,7 +66,7 @@ public final class Pipeline: OperationRunner {
     ///     tried alone: see ``QueuedOperation/suspicion``.
     ///   - recordsTransitions: whether each status change of this pipeline's operations is recorded as an
     ///     ``OperationTransition``.
-    ///   - isSuspended: whether the pipeline begins suspended, as after one call of ``suspend()``.
+    ///   - isSuspended: whether the pipeline begins suspended, as after one call of ``OperationRunner/suspend()``.
     ///   - shutdownGrace: how long handlers may continue when the pipeline's service group shuts down.
     ///   - clock: the source of time. The clock of the first pipeline of a stack applies to all pipelines of this
     ///     stack.

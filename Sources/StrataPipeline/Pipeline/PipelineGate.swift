@@ -19,7 +19,9 @@ public struct PipelineGate: Sendable {
 
     /// Creates a gate that is open while a constraint is satisfied.
     ///
-    /// - Parameter exemptKeys: the prefix of the keys of operations that do not need the resource that the gate guards.
+    /// - Parameters:
+    ///   - constraint: the source of the constraint.
+    ///   - exemptKeys: the prefix of the keys of operations that do not need the resource that the gate guards.
     public init(_ constraint: any ConstraintSource, exemptKeys: String? = nil) {
         self.constraint = constraint
         self.exemptKeys = exemptKeys

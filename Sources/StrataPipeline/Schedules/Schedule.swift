@@ -57,7 +57,9 @@ public struct Schedule: RawRepresentable, Hashable, AttributeValue, CustomString
 
     /// The next due moment after a date; nil if the schedule does not come again.
     ///
-    /// - Parameter previous: the previous due moment, from which intervals are counted.
+    /// - Parameters:
+    ///   - date: the date after which the moment is.
+    ///   - previous: the previous due moment, from which intervals are counted.
     public func next(after date: Date, previous: Date? = nil) -> Date? {
         switch kind {
         case .cron(let expression, let zone): return expression.next(after: date, in: zone)

@@ -173,7 +173,7 @@ public struct Members<Object: Model>: DerivableQuery {
 
     private func changed(_ query: Query<Object>) -> Members { Members(owner: owner, query: query) }
 
-    /// The members that also meet this condition: see ``Query/where(_:)``.
+    /// The members that also meet this condition: see ``Query/where(_:)-((Object.Columns)->Condition<Object>)``.
     public func `where`(_ condition: (Object.Columns) -> Condition<Object>) -> Members {
         changed(query.where(condition))
     }

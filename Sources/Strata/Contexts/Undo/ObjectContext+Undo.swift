@@ -38,7 +38,9 @@ extension ObjectContext {
     /// Without an explicit group, all edits in one block of the context, or in one turn of the main actor, form a
     /// group. A group inside another group belongs to the outer one.
     ///
-    /// - Parameter name: the name of the group, for a menu.
+    /// - Parameters:
+    ///   - name: the name of the group, for a menu.
+    ///   - body: makes the edits.
     public func undoGroup<Result>(named name: String? = nil, _ body: () throws -> Result) rethrows -> Result {
         if isInUndoGroup { return try body() }
         publish()

@@ -44,8 +44,8 @@ extension Dictionary: ColumnValue where Key: AttributeValue & Codable, Value: At
 
 /// An attribute type whose values the store orders as `<` does.
 ///
-/// Columns of such a type can be compared with `<`, `<=`, `>`, `>=` and ``Column/between(_:)``, and have a minimum and
-/// a maximum. All numbers, `String`, `Date` and `UUID` conform. For your own raw-representable type, declare the
+/// Columns of such a type can be compared with `<`, `<=`, `>`, `>=` and
+/// ``Column/between(_:)-(ClosedRange<Value.Unwrapped>)``, and have a minimum and a maximum. All numbers, `String`, `Date` and `UUID` conform. For your own raw-representable type, declare the
 /// conformance. Its values are compared by their raw values:
 ///
 /// ```swift

@@ -24,7 +24,7 @@ public struct ExternalData: AttributeValue {
 
     /// The bytes if they are in memory, either because they were set or because an object has read them.
     ///
-    /// ``Model/snapshot`` reads the bytes.
+    /// The `snapshot` of an object reads the bytes.
     public var data: Data? { place.state.withLock { $0.content } }
 
     /// The row of ``ExternalSQL/table`` that holds the bytes; nil before the bytes are stored.

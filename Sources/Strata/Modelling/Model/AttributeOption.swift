@@ -66,7 +66,7 @@ public struct AttributeOption: Sendable {
     /// Must not be nil when the object is saved. For optionals, including to-one relationships.
     public static let required = AttributeOption(kind: .required)
 
-    /// ``Model/search(_:)`` finds the words of this attribute. For `String` and `String?`.
+    /// ``Model/search(_:)-(String)`` finds the words of this attribute. For `String` and `String?`.
     public static let searchable = searchable(weight: 1)
 
     /// Searchable, with a weight for the ranking: matches in this attribute count `weight` times as much as in others.
@@ -172,6 +172,7 @@ public struct ModelOption: Sendable {
     /// No two objects have the same combination of values. Any number of objects may have nil in one of the columns.
     ///
     /// - Parameters:
+    ///   - columns: the names of the properties.
     ///   - present: one of the columns, which must be optional. Rows that have nil in this column are left out of the
     ///     index; the constraint itself does not change. If most rows have nil there, the store is smaller and writes
     ///     are faster.
@@ -186,9 +187,11 @@ public struct ModelOption: Sendable {
     }
     /// Queries by these columns, from the left, use an index.
     ///
-    /// - Parameter present: an optional column. Only rows with a value in this column are in the index. Only queries
-    ///   that compare the column with a value, other than by `!=`, or that require it to be non-nil, use the index. If
-    ///   few rows have a value, the index is small and costs the other rows nothing.
+    /// - Parameters:
+    ///   - columns: the names of the properties, in the order of the index.
+    ///   - present: an optional column. Only rows with a value in this column are in the index. Only queries that
+    ///     compare the column with a value, other than by `!=`, or that require it to be non-nil, use the index. If few
+    ///     rows have a value, the index is small and costs the other rows nothing.
     public static func index(_ columns: String..., whereNotNil present: String? = nil) -> ModelOption {
         ModelOption(kind: .index(ColumnIndex(columns, present: present)))
     }

@@ -1,6 +1,7 @@
 public import Observation
 
-/// A class whose instances live in contexts. Always declared with the macro ``Model(_:table:)``, never by hand.
+/// A class whose instances live in contexts. Always declared with the macro
+/// ``Model(_:table:originalName:)``, never by hand.
 ///
 /// An object belongs to one context and is used on that context's executor only. Its ``Row`` holds the same values in
 /// `Sendable` form.

@@ -4,8 +4,7 @@ public import Foundation
 /// Binds the values of a row to a statement's parameters, by position. Used by code that `@Model` generates.
 ///
 /// The binder copies texts into a buffer that it reuses from row to row, and tells SQLite that the memory is static.
-/// SQLite then does not allocate a copy of each text. The texts stay valid until ``reset()``, which is called after the
-/// step.
+/// SQLite then does not allocate a copy of each text. The texts stay valid until the binder is reset after the step.
 public struct RowBinder {
     let statement: OpaquePointer
     private let buffer: BindBuffer

@@ -26,9 +26,9 @@ extension Column where Value.Unwrapped: OrderedAttributeValue {
         compared(.greaterOrEqual, bounds.lowerBound) && compared(.less, bounds.upperBound)
     }
 
-    /// The same as ``between(_:)``. A range of integers is not expanded into its elements.
+    /// The same as ``between(_:)-(ClosedRange<Value.Unwrapped>)``. A range of integers is not expanded into its elements.
     public func `in`(_ bounds: ClosedRange<Value.Unwrapped>) -> Condition<Root> { between(bounds) }
 
-    /// The same as ``between(_:)``.
+    /// The same as ``between(_:)-(Range<Value.Unwrapped>)``.
     public func `in`(_ bounds: Range<Value.Unwrapped>) -> Condition<Root> { between(bounds) }
 }

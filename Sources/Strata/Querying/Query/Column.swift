@@ -3,7 +3,8 @@
 /// Query closures receive such expressions as `$0.title`. Comparing them with values or with each other creates
 /// conditions. Sorts and results name them.
 ///
-/// - **Comparing**: `==`, `!=`, `<`, `<=`, `>`, `>=`, ``between(_:)``, ``in(_:)``
+/// - **Comparing**: `==`, `!=`, `<`, `<=`, `>`, `>=`, ``between(_:)-(ClosedRange<Value.Unwrapped>)``,
+///   ``in(_:)-(Sequence<Value.Unwrapped>)``
 /// - **Texts**: ``isEmpty``, ``equals(_:_:)``, ``contains(_:_:)``, ``hasPrefix(_:_:)``, ``hasSuffix(_:_:)``,
 ///   ``like(_:_:)``, ``matches(_:)``, ``lowercased()``, ``uppercased()``, ``length``
 /// - **Booleans**: conditions by themselves alone in `where`, after `!`, and first in a chain

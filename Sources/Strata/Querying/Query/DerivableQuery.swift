@@ -26,6 +26,7 @@ public protocol DerivableQuery<Object> {
     /// The objects that both this query and the other query select: see ``Query/merging(_:)``.
     func merging(_ other: Query<Object>) -> Narrowed
 
-    /// The objects of this query that also meet a condition: see ``Query/where(_:)``.
+    /// The objects of this query that also meet a condition: see
+    /// ``Query/where(_:)-((Object.Columns)->Condition<Object>)``.
     func `where`(_ condition: (Object.Columns) -> Condition<Object>) -> Narrowed
 }

@@ -1,6 +1,6 @@
 /// A query about groups of objects that have a value in common.
 ///
-/// ``Query/grouped(by:)-((Object.Columns)->_)`` creates such a query.
+/// ``Query/grouped(by:)->GroupedQuery<Object,Key.Value,Key.KeyColumn>`` creates such a query.
 ///
 /// ```swift
 /// let busy = Article.published.grouped { $0.author }.having { $0.count > 3 }.sorted { $0.count.descending }

@@ -1,6 +1,6 @@
 /// Relationships that are read together with the objects of a query.
 ///
-/// ``RelationshipExpression/including(_:)-((Member.Columns)->ToOne<Member,_>)`` creates such a value.
+/// ``RelationshipExpression/including(_:)-((Member.Columns)->ToOne<Member,Destination>)`` creates such a value.
 public struct Prefetch<Root: Model>: Sendable {
     let node: PrefetchNode
 }

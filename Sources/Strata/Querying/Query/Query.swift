@@ -10,12 +10,12 @@
 /// let articles = try context.fetch(fresh)
 /// ```
 ///
-/// - **Narrowing**: ``where(_:)``, ``or(_:)-(Query<Object>)``, ``merging(_:)``
+/// - **Narrowing**: ``where(_:)-((Object.Columns)->Condition<Object>)``, ``or(_:)-(Query<Object>)``, ``merging(_:)``
 /// - **Sorting**: ``sorted(_:)-((Object.Columns)->SortKey<Object>)``,
 ///   ``reordered(_:)-((Object.Columns)->SortKey<Object>)``
 /// - **Limiting**: ``limit(_:)``, ``offset(_:)``, ``distinct()``
-/// - **Prefetching relationships**: ``including(_:)-((Object.Columns)->ToOne<Object,_>)``
-/// - **Grouping**: ``grouped(by:)-((Object.Columns)->_)``
+/// - **Prefetching relationships**: ``including(_:)-((Object.Columns)->ToOne<Object,Destination>)``
+/// - **Grouping**: ``grouped(by:)->GroupedQuery<Object,Key.Value,Key.KeyColumn>``
 ///
 /// Named scopes are static members of the model that hold a query. They chain on every query of that model:
 /// `Article.published.recent`. Scopes with arguments are methods in an extension of ``DerivableQuery``.
@@ -97,7 +97,7 @@ extension Model {
     /// All objects of the model, in the order of their ids.
     public static var all: Query<Self> { Query() }
 
-    /// The objects that meet a condition: see ``Query/where(_:)``.
+    /// The objects that meet a condition: see ``Query/where(_:)-((Object.Columns)->Condition<Object>)``.
     public static func `where`(_ condition: (Columns) -> Condition<Self>) -> Query<Self> { Query().where(condition) }
 
     /// All objects, sorted by one key.

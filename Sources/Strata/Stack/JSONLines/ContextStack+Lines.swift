@@ -29,6 +29,7 @@ extension ContextStack {
     /// - Isolation: callable from anywhere. Disk access blocks only a separate thread.
     /// - Parameters:
     ///   - models: as in ``jsonLines(of:)``.
+    ///   - url: the file to write or replace.
     ///   - progress: called from time to time on that thread with the number of lines written.
     /// - Returns: the number of lines.
     /// - Throws: ``StrataError`` with `unknownModel`, `closed`, `cannotOpen` if the file cannot be written, or another
@@ -64,6 +65,7 @@ extension ContextStack {
     ///
     /// - Isolation: callable from anywhere. Disk access blocks only a separate thread.
     /// - Parameters:
+    ///   - url: the file to read.
     ///   - matching: how lines of a model are matched with objects of the store. Lines of other models create new
     ///     objects.
     ///   - progress: called on that thread every thousand lines and after the last line with the number of lines read.

@@ -5,7 +5,9 @@ public struct ImportKey: Sendable {
     let model: any Model.Type
     let columns: [String]
 
-    /// - Parameter columns: the name of a unique column, or the names of columns that are unique together.
+    /// - Parameters:
+    ///   - model: the model whose lines are matched.
+    ///   - columns: the name of a unique column, or the names of columns that are unique together.
     public init(_ model: any Model.Type, by columns: String...) {
         self.model = model
         self.columns = columns

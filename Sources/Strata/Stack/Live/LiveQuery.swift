@@ -73,8 +73,10 @@ extension ContextStack {
     /// The results of a query, now and after each change: see ``LiveQuery``.
     ///
     /// - Isolation: callable from anywhere.
-    /// - Parameter context: the context whose view is shown; by default the current context. Outside of blocks this is
-    ///   the main context, if the stack has one. On an empty stack, the sequence shows the committed state.
+    /// - Parameters:
+    ///   - query: the query to follow.
+    ///   - context: the context whose view is shown; by default the current context. Outside of blocks this is the main
+    ///     context, if the stack has one. On an empty stack, the sequence shows the committed state.
     /// - Throws: `unknownName`, `contextOfOtherStack`, `blockFinished`, `closed`.
     public func live<Object: Model>(
         _ query: Query<Object>,

@@ -20,7 +20,9 @@ extension Migration {
 
         /// Backs up to a folder, which must exist. Stores with the same name need separate folders.
         ///
-        /// - Parameter count: the number of backups to keep, the newest ones. At least 1.
+        /// - Parameters:
+        ///   - url: the folder.
+        ///   - count: the number of backups to keep, the newest ones. At least 1.
         public static func folder(_ url: URL, keeping count: Int) -> Backup {
             Backup(place: .folder(url), kept: max(1, count))
         }

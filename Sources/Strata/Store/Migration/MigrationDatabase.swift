@@ -21,7 +21,9 @@ public final class MigrationDatabase {
 
     /// Runs one statement.
     ///
-    /// - Parameter values: the values for the question marks in the statement.
+    /// - Parameters:
+    ///   - sql: the statement.
+    ///   - values: the values for the question marks in the statement.
     /// - Returns: the number of rows that an `INSERT`, `UPDATE` or `DELETE` changed.
     /// - Throws: ``StrataError`` with `invalidState` for several statements at once, for a statement that would end the
     ///   transaction, or if the number of values differs from the number of question marks. Otherwise, the errors of
