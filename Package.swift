@@ -16,6 +16,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -83,18 +84,25 @@ let package = Package(
             ]
         ),
         .target(name: "StrataTesting", dependencies: ["StrataPipeline"]),
-        .target(name: "HistoryKit", dependencies: ["ExampleArguments"], path: "Examples/history/HistoryKit"),
+        .target(
+            name: "HistoryKit",
+            dependencies: ["ExampleFolders", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            path: "Examples/history/HistoryKit"
+        ),
         .executableTarget(
             name: "history",
-            dependencies: ["ExampleArguments", "HistoryKit", "Strata"],
+            dependencies: [
+                "HistoryKit", "Strata", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             path: "Examples/history/history"
         ),
-        // What the command lines of examples have in common.
-        .target(name: "ExampleArguments", path: "Examples/shared/ExampleArguments"),
+        // The folders in which the examples keep their data.
+        .target(name: "ExampleFolders", path: "Examples/shared/ExampleFolders"),
         .target(
             name: "ChatKit",
             dependencies: [
-                "ExampleArguments", "Strata", "StrataPipeline",
+                "ExampleFolders", "Strata", "StrataPipeline",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -102,10 +110,14 @@ let package = Package(
             ],
             path: "Examples/chat/ChatKit"
         ),
-        .executableTarget(name: "chat", dependencies: ["ChatKit", "ExampleArguments"], path: "Examples/chat/chat"),
+        .executableTarget(
+            name: "chat",
+            dependencies: ["ChatKit", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            path: "Examples/chat/chat"
+        ),
         .executableTarget(
             name: "chat-server",
-            dependencies: ["ChatKit", "ExampleArguments"],
+            dependencies: ["ChatKit", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             path: "Examples/chat/chat-server"
         ),
         // Calls of the system that its C library does not have everywhere.
@@ -113,7 +125,8 @@ let package = Package(
         .target(
             name: "MirrorKit",
             dependencies: [
-                "CMirrorFiles", "ExampleArguments", "Strata", "StrataCloud", "StrataHTTP", "StrataPipeline",
+                "CMirrorFiles", "ExampleFolders", "Strata", "StrataCloud", "StrataHTTP", "StrataPipeline",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -123,7 +136,8 @@ let package = Package(
         .executableTarget(
             name: "mirror",
             dependencies: [
-                "ExampleArguments", "MirrorKit",
+                "MirrorKit",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "Examples/mirror/mirror"
@@ -140,11 +154,18 @@ let package = Package(
         .testTarget(
             name: "MirrorTests",
             dependencies: [
-                "ExampleArguments", "MirrorKit", "mirror", "StoreModels", "Strata", "StrataCloud", "TestRepositories",
+                "MirrorKit", "mirror", "StoreModels", "Strata", "StrataCloud", "TestRepositories",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ]
         ),
-        .testTarget(name: "HistoryKitTests", dependencies: ["ExampleArguments", "HistoryKit", "TestRepositories"]),
+        .testTarget(
+            name: "HistoryKitTests",
+            dependencies: [
+                "ExampleFolders", "HistoryKit", "TestRepositories",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]
+        ),
         .testTarget(name: "HistoryTests", dependencies: ["history", "HistoryKit", "TestRepositories"]),
         .target(
             name: "PublicModels",

@@ -1,4 +1,5 @@
-import ExampleArguments
+import ArgumentParser
+import ExampleFolders
 import Foundation
 import Testing
 
@@ -59,21 +60,29 @@ import Testing
 
     @Test("Valid options are parsed")
     func options() throws {
-        let options = try Options(arguments: [
+        let options = try Options.parse([
             "repo", "--store=s.db", "--batch", "7", "--malformed", "skip", "--no-import",
         ])
         #expect(options.repository == "repo" && options.store == "s.db" && options.batch == 7)
         #expect(options.malformed == .skip && !options.imports)
-        #expect(try Options(arguments: []) == Options())
-        #expect(try Options(arguments: ["--", "-x"]).repository == "-x")
-        #expect(try Options(arguments: ["--input", "-"]).input == "-")
+        let usual = try Options.parse([])
+        #expect(usual.repository == "." && usual.store == nil && usual.batch == 500 && usual.top == 10)
+        #expect(usual.malformed == .refuse && usual.imports)
+        #expect(try Options.parse(["--", "-x"]).repository == "-x")
+        #expect(try Options.parse(["--input", "-"]).input == "-")
     }
 
-    @Test("Invalid options are refused", arguments: [
-        ["--batch"], ["--batch", "0"], ["--batch", "x"], ["--nonsense"], ["a", "b"], ["--malformed", "maybe"],
-        ["--no-import=1"], ["--store="], [""],
-    ])
-    func badOptions(arguments: [String]) { #expect(throws: UsageError.self) { try Options(arguments: arguments) } }
+    @Test(
+        "Invalid options are refused",
+        arguments: [
+            ["--batch"], ["--batch", "0"], ["--batch", "x"], ["--nonsense"], ["a", "b"], ["--malformed", "maybe"],
+            ["--no-import=1"], ["--store="], [""],
+        ]
+    )
+    func badOptions(arguments: [String]) {
+        let error = #expect(throws: (any Error).self) { try Options.parse(arguments) }
+        #expect(error.map { Options.exitCode(for: $0) } == .validationFailure)
+    }
 
     @Test("The store lies in the folder for user data, one for each repository")
     func placeOfTheStore() {

@@ -299,12 +299,12 @@ import Testing
     }
 
     @Test(
-        "An invalid command line ends with status 2",
+        "An invalid command line ends with status 64",
         arguments: [["--once"], ["/", "/tmp/x", "--never"], ["/", "file:///tmp/x"]]
     )
     func invalidCommandLine(arguments: [String]) throws {
         let fixture = try MirrorFixture()
         let program = try MirrorProgram(arguments, errors: fixture.url("log"))
-        #expect(program.end() == 2 && program.said.hasSuffix("(see mirror --help)\n"))
+        #expect(program.end() == 64 && program.said.hasPrefix("Error: ") && program.said.contains("Usage: mirror"))
     }
 }

@@ -1,4 +1,4 @@
-import ExampleArguments
+import ArgumentParser
 import Foundation
 import StrataCloud
 import Testing
@@ -9,10 +9,22 @@ import Testing
 @Suite struct OptionsTests {
     private let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().path
 
+    /// Whether the command line itself is invalid, and not a file that it names.
+    private func isInvalid(_ arguments: String...) -> Bool { isInvalid(arguments) }
+
+    private func isInvalid(_ arguments: [String]) -> Bool {
+        do {
+            _ = try MirrorOptions(.parse(arguments), environment: [:], host: "here")
+            return false
+        } catch {
+            return MirrorArguments.exitCode(for: error) == .validationFailure
+        }
+    }
+
     private func options(_ arguments: String..., environment: [String: String] = ["XDG_STATE_HOME": "/state"]) throws
         -> MirrorOptions
     {
-        try MirrorOptions(arguments: arguments, environment: environment, host: "here.example.org")
+        try MirrorOptions(.parse(arguments), environment: environment, host: "here.example.org")
     }
 
     @Test("All kinds of remotes are parsed")
@@ -41,27 +53,36 @@ import Testing
         #expect(try options(folder, "/r1").host == "here")
     }
 
-    @Test("Invalid options are refused", arguments: [
-        [], ["/"], ["/", "file:///x"], ["/", "ftp://host/x"], ["/", "s3://"], ["/", "webdav://user:word@host/x"],
-        ["/", "/x", "--endpoint", "http://host"], ["/", "s3://b", "--endpoint", "host"], ["/tmp", "/tmp/below"],
-        ["/tmp", "/"], ["/tmp", "/x", "--scan", "0"], ["/tmp", "/x", "--limit", "lots"], ["/tmp", "/x", "--limit"],
-        ["/tmp", "/x", "--store", "/tmp/store"], ["/tmp", "/x", "--host", "a/b"], ["/tmp", "/x", "y"], ["--what"],
-    ])
+    @Test(
+        "Invalid options are refused",
+        arguments: [
+            [], ["/"], ["/", "file:///x"], ["/", "ftp://host/x"], ["/", "s3://"], ["/", "webdav://user:word@host/x"],
+            ["/", "/x", "--endpoint", "http://host"], ["/", "s3://b", "--endpoint", "host"], ["/tmp", "/tmp/below"],
+            ["/tmp", "/"], ["/tmp", "/x", "--scan", "0"], ["/tmp", "/x", "--limit", "lots"], ["/tmp", "/x", "--limit"],
+            ["/tmp", "/x", "--store", "/tmp/store"], ["/tmp", "/x", "--host", "a/b"], ["/tmp", "/x", "y"], ["--what"],
+            ["/tmp", "/x", "--store="], ["/tmp", "/x", "--trash-days", "0"],
+            ["/tmp", "/x", "--no-trash", "--trash-days", "7"],
+        ]
+    )
     func invalidOptions(arguments: [String]) {
-        #expect(throws: UsageError.self) { try MirrorOptions(arguments: arguments, environment: [:], host: "here") }
+        #expect(isInvalid(arguments))
     }
 
-    @Test("An error message names the wrong option")
-    func errorMessages() {
-        #expect(throws: UsageError("\"x\" is one argument too many: pass a folder and a remote")) {
-            try options(folder, "/r", "x")
-        }
-        #expect(throws: UsageError("\"x\" and the arguments after it are too many: pass a folder and a remote")) {
-            try options(folder, "/r", "x", "y")
-        }
-        #expect(throws: UsageError("pass a folder by its path, such as /r/x, not by a URL")) {
-            try options(folder, "file:///r/x")
-        }
+    @Test("The options have their defaults, and --no-trash keeps no files")
+    func defaults() throws {
+        let usual = try options(folder, "/r")
+        #expect(!usual.isOnce && !usual.allowsManyDeletes && usual.limit == nil && usual.trashDays == 30)
+        #expect(usual.scanInterval == .seconds(1) && usual.pullInterval == .seconds(5))
+        let other = try options("--once", folder, "/r", "--no-trash", "--allow-many-deletes", "--scan", "0.05")
+        #expect(other.isOnce && other.allowsManyDeletes && other.trashDays == nil)
+        #expect(other.scanInterval == .milliseconds(50))
+        #expect(try options(folder, "/r", "--trash-days", "7").trashDays == 7)
+    }
+
+    @Test("An error message says how to write a folder")
+    func errorMessages() throws {
+        let error = #expect(throws: ValidationError.self) { try options(folder, "file:///r/x") }
+        #expect(error?.message == "Write a folder as a path, such as /r/x, and not as a URL.")
         #expect(throws: MirrorError.self) { try options("/nowhere", "/r") }
     }
 
@@ -71,7 +92,7 @@ import Testing
         try Data().write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
         #expect(try options(folder, "webdavs://host/dav", "--ca", file.path).authorities?.path == file.path)
-        #expect(throws: UsageError.self) { try options(folder, "/x", "--ca", file.path) }
+        #expect(isInvalid(folder, "/x", "--ca", file.path))
         #expect(throws: MirrorError.self) { try options(folder, "webdavs://host/dav", "--ca", "/nowhere.pem") }
         // The contents of the file are checked when the program connects to the server.
         #expect(throws: RemoteError.self) {

@@ -1,27 +1,34 @@
+import ArgumentParser
 import ChatKit
-import ExampleArguments
 import Foundation
 
 /// The client program.
-@main struct Chat {
-    /// Exit status: 0 for success, 1 for an error, 2 for an invalid command line.
-    static func main() async {
+@main struct Chat: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "chat",
+        abstract: "Chats with other users of this machine through chat-server.",
+        discussion: """
+            The program keeps messages that it cannot send yet, and sends them later in their order.
+
+            \(ClientOptions.commands)
+            """
+    )
+
+    @OptionGroup var options: ClientOptions
+
+    /// Exit status: 0 for success, 1 for an error, 64 for an invalid command line.
+    func run() async throws {
         // If the output is closed, writing to it must fail with an error instead of a signal.
         signal(SIGPIPE, SIG_IGN)
         do {
-            let options = try ClientOptions(arguments: Array(CommandLine.arguments.dropFirst()))
-            if options.help { return print(ClientOptions.usage) }
-            try await run(options)
-        } catch let error as UsageError {
-            note("chat: \(error) (see chat --help)")
-            exit(2)
+            try await chat()
         } catch {
-            note("chat: \(error)")
-            exit(1)
+            try? FileHandle.standardError.write(contentsOf: Data("chat: \(error)\n".utf8))
+            throw ExitCode.failure
         }
     }
 
-    private static func run(_ options: ClientOptions) async throws {
+    private func chat() async throws {
         let file = options.file()
         try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
         let client = try await ChatClient.open(options, file: file, screen: Screen(.standardOutput))
@@ -32,9 +39,5 @@ import Foundation
             throw error
         }
         try await client.close()
-    }
-
-    private static func note(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
     }
 }

@@ -1,23 +1,31 @@
-import ExampleArguments
+import ArgumentParser
 import Foundation
 import HistoryKit
 import Strata
 
 /// The program: imports new commits, then answers questions.
-@main struct History {
-    /// Exit status: 0 for success, 1 for an error, 2 for an invalid command line, 130 if stopped.
-    static func main() async {
+@main struct History: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history",
+        abstract: "Imports the history of a git repository into a store, and answers questions about it.",
+        discussion: """
+            The program imports only commits that are not in the store yet. If you stop it, the next run continues \
+            the import.
+            """
+    )
+
+    @OptionGroup var options: Options
+
+    /// Exit status: 0 for success, 1 for an error, 64 for an invalid command line, 130 if stopped.
+    func run() async throws {
+        let isFinished: Bool
         do {
-            let options = try Options(arguments: Array(CommandLine.arguments.dropFirst()))
-            if options.help { return print(Options.usage) }
-            guard try await run(options) else { exit(130) }
-        } catch let error as UsageError {
-            Terminal.note("history: \(error) (see history --help)")
-            exit(2)
+            isFinished = try await Self.run(options)
         } catch {
-            Terminal.note("history: \(explain(error))")
-            exit(1)
+            Terminal.note("history: \(Self.explain(error))")
+            throw ExitCode.failure
         }
+        if !isFinished { throw ExitCode(130) }
     }
 
     /// - Returns: false if the user stopped the import.

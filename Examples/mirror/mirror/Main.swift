@@ -1,24 +1,36 @@
-import ExampleArguments
+import ArgumentParser
 import Foundation
 import MirrorKit
 import ServiceLifecycle
 
 /// The program.
-@main struct Main {
-    /// Exit status: 0 if done or ended by a signal, 1 for an error, 2 for an invalid command line.
-    static func main() async {
+@main struct Main: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mirror",
+        abstract: "Keeps a folder and a remote the same, in both directions, until you stop it with ^C.",
+        discussion: """
+            The next run applies the changes that are made while the program does not run, or while the remote cannot \
+            be reached. If both sides have changed a file, both versions are kept. At the remote, all files are in the \
+            folder "home".
+
+            The program reads credentials from the environment: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or \
+            ~/.aws/credentials) for s3://, and MIRROR_USER and MIRROR_PASSWORD for webdav:// and webdavs://.
+            """
+    )
+
+    @OptionGroup var arguments: MirrorArguments
+
+    /// Exit status: 0 if done or ended by a signal, 1 for an error, 64 for an invalid command line.
+    func run() async throws {
         // If the output is closed, writing to it must fail with an error instead of a signal.
         signal(SIGPIPE, SIG_IGN)
         do {
-            let options = try MirrorOptions(arguments: Array(CommandLine.arguments.dropFirst()))
-            if options.help { return print(MirrorOptions.usage) }
-            try await run(options)
-        } catch let error as UsageError {
-            report("mirror: \(error) (see mirror --help)")
-            exit(2)
+            try await Self.run(MirrorOptions(arguments))
+        } catch let error as ValidationError {
+            throw error
         } catch {
-            report("mirror: \(error)")
-            exit(1)
+            try? FileHandle.standardError.write(contentsOf: Data("mirror: \(error)\n".utf8))
+            throw ExitCode.failure
         }
     }
 
@@ -51,9 +63,5 @@ import ServiceLifecycle
         )
         try await group.run()
         if options.isOnce, await mirror.isDone { screen.report("both are the same") }
-    }
-
-    private static func report(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
     }
 }

@@ -34,13 +34,7 @@ enum HTTPDate {
         let parts = time.split(atBytes: ":").compactMap { Int($0) }
         guard parts.count == 3, (1...31).contains(day), (1...9999).contains(year) else { return nil }
         guard (0..<24).contains(parts[0]), (0..<60).contains(parts[1]), (0...60).contains(parts[2]) else { return nil }
-        // Days since 1970 in the Gregorian calendar, from Hinnant, "chrono-compatible low-level date algorithms"
-        // (2014).
-        let shifted = month <= 2 ? year - 1 : year
-        let yearOfEra = shifted % 400
-        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        let days = shifted / 400 * 146_097 + dayOfEra - 719_468
+        let days = CivilDate(year: year, month: month, day: day).daysSince1970
         return Date(timeIntervalSince1970: Double(days * 86400 + parts[0] * 3600 + parts[1] * 60 + parts[2]))
     }
 }

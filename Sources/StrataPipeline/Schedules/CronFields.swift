@@ -1,3 +1,5 @@
+import Strata
+
 /// A set of numbers from 0 to 63, one bit each.
 struct BitSet: Hashable, Sendable {
     private(set) var bits: UInt64 = 0

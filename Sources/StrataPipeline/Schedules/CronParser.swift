@@ -1,3 +1,5 @@
+import Strata
+
 /// A parser of cron expressions.
 struct CronParser {
     /// The text without leading and trailing blanks.

@@ -1,44 +1,40 @@
-import ExampleArguments
+public import ArgumentParser
+import ExampleFolders
 public import Foundation
 
 /// The options of the command line of `chat`.
-public struct ClientOptions: Sendable, Equatable {
-    public var name = ""
+public struct ClientOptions: ParsableArguments, Sendable {
+    @Argument(help: "Your name.")
+    public var name: String
+
+    @Option(help: ArgumentHelp("The port on which the server listens.", valueName: "n"))
     public var port = ServerOptions.defaultPort
-    /// The store's file. Nil for the default file of the user's name.
+
+    @Option(
+        help: ArgumentHelp(
+            "The file that stores the messages. By default it is a file with your name in your data folder.",
+            valueName: "file"
+        )
+    )
     public var store: String?
-    /// The number of earlier messages to show at the start.
+
+    @Option(help: ArgumentHelp("The number of earlier messages to show at the start.", valueName: "n"))
     public var last = 1000
-    public var help = false
 
-    public static let usage = """
-        usage: chat NAME [options]
+    /// The commands that the user can type while the program runs, for the help text.
+    public static let commands = Commands.help
 
-        Chats with other users on this machine through chat-server. Messages that cannot be sent now are
-        sent later, in order.
+    public init() {}
 
-          NAME                  your name
-          --port N              the port of the server (default: \(ServerOptions.defaultPort))
-          --store FILE          the file of the messages (default: a file with your name in the user's data folder)
-          --last N              the number of earlier messages to show (default: 1000)
-          --help                show this help
-
-        \(Commands.help)
-        """
-
-    /// Parses the arguments, without the program's name.
-    ///
-    /// - Throws: ``UsageError``.
-    public init(arguments: [String]) throws {
-        let arguments = try Arguments(arguments, options: ["--port", "--store", "--last"])
-        help = arguments.isHelp
-        port = try arguments.number("--port", in: 1...65_535) ?? port
-        store = arguments.text("--store")
-        last = try arguments.number("--last", in: 0...1_000_000) ?? last
-        if help { return }
-        guard arguments.words.count == 1 else { throw UsageError("pass one name: yours") }
-        name = arguments.words[0]
-        guard UserName.isValid(name) else { throw UsageError("\"\(name)\" is not a valid name") }
+    public func validate() throws {
+        guard UserName.isValid(name) else { throw ValidationError("\"\(name)\" is not a valid name.") }
+        guard store != "" else { throw ValidationError("--store needs a value.") }
+        guard (1...65_535).contains(port) else {
+            throw ValidationError("--port must be a number from 1 to 65535, not \(port).")
+        }
+        guard (0...1_000_000).contains(last) else {
+            throw ValidationError("--last must be a number from 0 to 1000000, not \(last).")
+        }
     }
 
     /// The store's file: the `--store` option, or `$XDG_DATA_HOME/strata-chat/NAME.sqlite`, or the same path under

@@ -1,4 +1,4 @@
-import ExampleArguments
+import ExampleFolders
 public import Foundation
 
 /// The default location of a repository's store.

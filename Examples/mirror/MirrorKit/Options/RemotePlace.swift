@@ -1,4 +1,4 @@
-import ExampleArguments
+import ArgumentParser
 public import Foundation
 public import StrataCloud
 import StrataHTTP
@@ -12,7 +12,7 @@ public enum RemotePlace: Hashable, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - endpoint: the server of a bucket. By default it is AWS.
     ///   - region: the server's region.
-    /// - Throws: ``UsageError``.
+    /// - Throws: `ValidationError`.
     init(_ text: String, endpoint: String?, region: String?) throws {
         guard let mark = text.utf8.firstRange(of: "://".utf8) else {
             self = .folder(MirrorOptions.real(URL(filePath: text)))
@@ -20,19 +20,20 @@ public enum RemotePlace: Hashable, Sendable, CustomStringConvertible {
             return
         }
         guard text[..<mark.lowerBound].lowercased() != "file" else {
-            throw UsageError("pass a folder by its path, such as \(text[mark.upperBound...]), not by a URL")
+            let path = MirrorScreen.printable(String(text[mark.upperBound...]))
+            throw ValidationError("Write a folder as a path, such as \(path), and not as a URL.")
         }
         guard let url = URL(string: text), let host = url.host, !host.isEmpty else {
-            throw UsageError("\"\(text)\" is not a valid URL")
+            throw ValidationError("\"\(MirrorScreen.printable(text))\" is not a URL.")
         }
         guard url.user == nil, url.password == nil else {
-            throw UsageError("other users can read the command line; pass credentials in the environment")
+            throw ValidationError("Others can read the command line. Pass the credentials in the environment.")
         }
         switch text[..<mark.lowerBound] {
         case "s3":
             let server = try endpoint.map { text in
                 guard let url = URL(string: text), url.host != nil, ["http", "https"].contains(url.scheme ?? "") else {
-                    throw UsageError("--endpoint is a URL of http or https, not \"\(text)\"")
+                    throw ValidationError("--endpoint must be a URL with http or https.")
                 }
                 return url
             }
@@ -42,14 +43,20 @@ public enum RemotePlace: Hashable, Sendable, CustomStringConvertible {
             try Self.refuse(endpoint, region)
             var parts = URLComponents(url: url, resolvingAgainstBaseURL: false)
             parts?.scheme = text.utf8.starts(with: "webdavs:".utf8) ? "https" : "http"
-            guard let url = parts?.url else { throw UsageError("\"\(text)\" is not a valid URL") }
+            guard let url = parts?.url else {
+                throw ValidationError("\"\(MirrorScreen.printable(text))\" is not a URL.")
+            }
             self = .webDAV(url)
-        case let scheme: throw UsageError("\(scheme):// is not one of s3://, webdav:// and webdavs://")
+        case let scheme:
+            let name = MirrorScreen.printable(String(scheme))
+            throw ValidationError("\(name):// is not one of s3://, webdav:// and webdavs://.")
         }
     }
 
     private static func refuse(_ endpoint: String?, _ region: String?) throws {
-        if endpoint != nil || region != nil { throw UsageError("--endpoint and --region are for s3://") }
+        guard endpoint == nil, region == nil else {
+            throw ValidationError("--endpoint and --region need a remote with s3://.")
+        }
     }
 
     public var description: String {

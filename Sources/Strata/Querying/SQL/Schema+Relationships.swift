@@ -6,7 +6,7 @@ extension Schema {
             else {
                 throw StrataError(
                     .unknownModel,
-                    "\(model.name).\(name) is no relationship of a model that this stack was opened with."
+                    "\(model.name).\(name) is not a relationship of a model of this stack."
                 )
             }
             switch found.storage {

@@ -14,7 +14,7 @@ enum LineDate {
     static func text(_ seconds: Double) -> String? {
         let parts = seconds.description.split(separator: ".")
         guard abs(seconds) < 1e12, parts.count == 2, isDigits(parts[1]),
-            var text = CalendarSecond(secondsSince2001: Int64(seconds.rounded(.down)))?.text
+            var text = CalendarSecond(secondsSince2001: Int(seconds.rounded(.down)))?.text
         else { return nil }
         if parts[1] != "0" { text += "." + (seconds < 0 ? rest(of: parts[1]) : String(parts[1])) }
         text += "Z"
@@ -40,16 +40,16 @@ enum LineDate {
     }
 
     /// The seconds by which a time zone is ahead of UTC. Accepts `Z`, `+01:00`, `+0100` or `+01`.
-    private static func offset(_ text: Substring) -> Int64? {
+    private static func offset(_ text: Substring) -> Int? {
         let bytes = Array(text.utf8)
         if bytes == [UInt8(ascii: "Z")] { return 0 }
-        guard let sign = bytes.first.flatMap({ [UInt8(ascii: "+"): Int64(1), UInt8(ascii: "-"): -1][$0] }) else {
+        guard let sign = bytes.first.flatMap({ [UInt8(ascii: "+"): Int(1), UInt8(ascii: "-"): -1][$0] }) else {
             return nil
         }
         var digits = Array(bytes.dropFirst())
         if digits.count == 5, digits[2] == UInt8(ascii: ":") { digits.remove(at: 2) }
         guard [2, 4].contains(digits.count), isDigits(String(decoding: digits, as: UTF8.self)) else { return nil }
-        let numbers = digits.map { Int64($0 - UInt8(ascii: "0")) }
+        let numbers = digits.map { Int($0 - UInt8(ascii: "0")) }
         let hours = numbers[0] * 10 + numbers[1]
         let minutes = numbers.count == 4 ? numbers[2] * 10 + numbers[3] : 0
         return hours < 24 && minutes < 60 ? sign * (hours * 3600 + minutes * 60) : nil

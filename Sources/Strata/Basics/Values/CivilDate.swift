@@ -1,17 +1,21 @@
-/// A day of the proleptic Gregorian calendar.
-struct CivilDate {
-    var year: Int
-    var month: Int
-    var day: Int
+/// A day of the proleptic Gregorian calendar, which is Gregorian for all years, even before its introduction in 1582.
+///
+/// The conversions are `civil_from_days` and `days_from_civil` from Howard Hinnant, "chrono-Compatible Low-Level Date
+/// Algorithms" (2014). They count in years that begin in March, so that the leap day comes last.
+package struct CivilDate: Sendable {
+    package var year: Int
+    /// From 1 to 12.
+    package var month: Int
+    /// From 1. A day after the end of the month counts on into the next month.
+    package var day: Int
 
-    init(year: Int, month: Int, day: Int) {
+    package init(year: Int, month: Int, day: Int) {
         self.year = year
         self.month = month
         self.day = day
     }
 
-    /// Counts in years that begin in March, so that the leap day comes last.
-    init(daysSince1970 days: Int) {
+    package init(daysSince1970 days: Int) {
         let (cycle, dayOfCycle) = (days + Self.daysFromMarchOfYear0).flooredQuotientAndRemainder(by: Self.daysPerCycle)
         // Takes out the leap days before this one: every 4 years, but not every 100, and the last one of the cycle.
         let leapDays = dayOfCycle / 1460 - dayOfCycle / 36_524 + dayOfCycle / (Self.daysPerCycle - 1)
@@ -23,7 +27,7 @@ struct CivilDate {
         year = cycle * 400 + yearOfCycle + (month <= 2 ? 1 : 0)
     }
 
-    var daysSince1970: Int {
+    package var daysSince1970: Int {
         let (cycle, yearOfCycle) = (month <= 2 ? year - 1 : year).flooredQuotientAndRemainder(by: 400)
         let marchMonth = month > 2 ? month - 3 : month + 9
         let dayOfYear = (153 * marchMonth + 2) / 5 + day - 1
@@ -32,12 +36,13 @@ struct CivilDate {
     }
 
     /// The day of the week, from 0 for Sunday.
-    var weekday: Int {
+    package var weekday: Int {
         // 1 January 1970 was a Thursday.
         (daysSince1970 + 4).flooredQuotientAndRemainder(by: 7).remainder
     }
 
-    static func length(ofMonth month: Int, year: Int) -> Int {
+    /// The number of days of a month.
+    package static func length(ofMonth month: Int, year: Int) -> Int {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
         case 4, 6, 9, 11: 30
@@ -51,7 +56,7 @@ struct CivilDate {
 
 extension Int {
     /// Division that rounds down, so that the remainder is never negative.
-    func flooredQuotientAndRemainder(by divisor: Int) -> (quotient: Int, remainder: Int) {
+    package func flooredQuotientAndRemainder(by divisor: Int) -> (quotient: Int, remainder: Int) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }
