@@ -18,6 +18,14 @@ struct Consumer: Sendable {
         case pipeline(PipelineName)
         /// The operations of all queues for which the predicate returns true.
         case queues(@Sendable (PipelineName) -> Bool)
+
+        /// The ordering if the options do not name one.
+        var standardOrdering: PipelineOrdering {
+            switch self {
+            case .pipeline: .flat
+            case .queues: .fifo
+            }
+        }
     }
 
     /// The id, assigned by the engine.
@@ -25,14 +33,16 @@ struct Consumer: Sendable {
     /// The name in errors, and the key of stored data such as the rate limit.
     let name: String
     let scope: Scope
+    /// The options that the consumer was opened with. The limit and the constraints may have changed since.
     var options: PipelineOptions
+    /// The constraint that the whole pipeline waits for.
+    let gate: PipelineGate?
     let handler: Handler
     let events: EventHub
-    var maxConcurrent: Int?
     /// Whether the consumer is closing and starts no more operations.
     var isClosing = false
     /// The number of suspensions in effect.
-    var suspensions = 0
+    var suspensions: Int
     /// The operations whose handlers run.
     var running: Set<Int64> = []
     /// Until when the rate limit allows no further start.
@@ -47,6 +57,23 @@ struct Consumer: Sendable {
     var isExemptDry = false
     /// The interceptors that are asked at the start of an attempt.
     let interceptors = HandlerInterceptors()
+
+    init(
+        name: String,
+        scope: Scope,
+        options: PipelineOptions,
+        gate: PipelineGate? = nil,
+        handler: Handler,
+        events: EventHub
+    ) {
+        self.name = name
+        self.scope = scope
+        self.options = options
+        self.gate = gate
+        self.handler = handler
+        self.events = events
+        suspensions = options.isSuspended ? 1 : 0
+    }
 
     /// Creates a handler that decodes its operations' payloads. An operation whose item no longer exists is skipped.
     static func handler<Payload>(_ body: @escaping @Sendable (Attempt<Payload>) async throws -> Outcome) -> Handler {
@@ -73,7 +100,7 @@ struct Consumer: Sendable {
     func freeSlots(afterEnds ended: Int) -> Int {
         guard suspensions == 0, !isClosing else { return 0 }
         // Without a limit: the number of operations that one transaction starts at most.
-        return maxConcurrent.map { max($0 - max(running.count - ended, 0), 0) } ?? 256
+        return options.maxConcurrent.map { max($0 - max(running.count - ended, 0), 0) } ?? 256
     }
 
     /// Whether the consumer should look for operations.
@@ -81,7 +108,7 @@ struct Consumer: Sendable {
     /// - Parameter hasUnseenWork: whether operations may have become ready since the last look.
     func isClaimable(hasUnseenWork: Bool = false) -> Bool {
         guard freeSlots > 0 else { return false }
-        if isGateClosed { return options.gate?.exemptKeys != nil && (hasUnseenWork || !isExemptDry) }
+        if isGateClosed { return gate?.exemptKeys != nil && (hasUnseenWork || !isExemptDry) }
         return hasUnseenWork || !isDry
     }
 
@@ -93,82 +120,16 @@ struct Consumer: Sendable {
         }
     }
 
+    /// The order in which operations of one lane start.
+    var ordering: PipelineOrdering { options.ordering ?? scope.standardOrdering }
+
     var rules: OperationRepository.Rules {
         OperationRepository.Rules(
-            ordering: options.ordering,
-            onFailure: options.onFailure,
+            ordering: ordering,
+            onFailure: options.onFailure ?? (ordering.isSerial ? .blockLane : .setAside),
             maxCrashes: options.maxCrashes,
-            laneLimit: options.laneLimit,
+            laneLimit: options.maxConcurrentPerLane,
             recordsTransitions: options.recordsTransitions
         )
-    }
-}
-
-/// The options with which a pipeline runs its operations.
-struct PipelineOptions: Sendable {
-    var ordering: PipelineOrdering
-    var laneLimit: Int?
-    var retry: RetryPolicy
-    var onFailure: FailurePolicy
-    var maxCrashes: Int
-    var timeout: Duration?
-    var retention: FinishedRetention
-    var constraints: [any ConstraintSource]
-    var gate: PipelineGate?
-    var rateLimit: RateLimit?
-    var shutdownGrace: Duration
-    var recordsTransitions: Bool
-
-    /// Rejects values with which no operation could run, and values that contradict the ordering.
-    func check() throws {
-        try Self.require(
-            timeout.map { $0 > .zero } ?? true,
-            "A timeout is more than no time: by \(timeout ?? .zero) nothing is done in time."
-        )
-        try Self.require(retry.maxAttempts.map { $0 > 0 } ?? true, "There is at least one attempt.")
-        try Self.require(
-            retry.base >= .zero && retry.cap >= .zero,
-            "A pause before the next attempt is no less than no time."
-        )
-        try Self.require(maxCrashes > 0, "A limit of \(maxCrashes) crashes would be reached before any crash.")
-        try Self.require(
-            retention.maximumAge >= .zero && retention.maximumCount >= 0,
-            "A retention of \(retention.maximumAge) and \(retention.maximumCount) operations is negative. To keep none, set both to zero."
-        )
-        try Self.require(
-            shutdownGrace >= .zero,
-            "A shutdown grace of \(shutdownGrace) is negative. To wait for no handler, set it to `.zero`."
-        )
-        try checkLaneLimit()
-    }
-
-    private static func require(_ condition: Bool, _ message: String) throws {
-        if !condition { throw PipelineError(.invalidArgument, message) }
-    }
-
-    private func checkLaneLimit() throws {
-        guard let laneLimit else { return }
-        try Self.checkLimit(laneLimit)
-        guard ordering == .flat else {
-            throw PipelineError(
-                .invalidArgument,
-                "How many operations of one lane run at once is said for the ordering 'flat': in 'fifo' and 'lifo' it is one, in 'commits' all "
-                    + "of a commit."
-            )
-        }
-    }
-
-    static func checkLimit(_ limit: Int) throws {
-        guard limit > 0 else {
-            throw PipelineError(
-                .invalidArgument,
-                "At least one operation runs at once, not \(limit). To run none, suspend."
-            )
-        }
-    }
-
-    /// Whether a source reports that a constraint is satisfied.
-    func isSatisfied(_ constraint: Constraint) -> Bool {
-        constraints.first { $0.constraint == constraint }?.isSatisfied ?? false
     }
 }

@@ -41,86 +41,33 @@ public final class Pipeline: OperationRunner {
     ///     a name.
     ///   - previousNames: earlier names of the pipeline. Operations queued under these names are moved to this pipeline
     ///     and keep their order.
-    ///   - ordering: the order in which operations of one lane start. If the pipeline had another ordering before,
-    ///     queued operations keep their former order as far as the new ordering leaves it open.
-    ///   - maxConcurrent: the greatest number of handlers that run at once; nil for any number.
-    ///   - maxConcurrentPerLane: the greatest number of operations of one lane that run at once, in all processes
-    ///     together; nil for any number. Only for the ordering `flat`. When an operation of a full lane ends, the best
-    ///     waiting operation of this lane starts.
-    ///   - rateLimit: how many attempts may start in an interval, in all processes together; nil for any number.
-    ///   - retry: when an operation is tried again after its handler has thrown.
-    ///   - onFailure: what happens to operations that have failed permanently. By default they block their lane in
-    ///     serial orderings, and are set aside in `flat`.
-    ///   - timeout: how long the handler of an attempt may take. After this time the attempt has failed: its task is
-    ///     cancelled, and a later outcome does not count. If the handler returns `.done` with changes in time, the
-    ///     changes are committed however long the commit takes. A handler that ignores its cancellation may run at the
-    ///     same time as the next attempt.
-    ///   - constraints: sources of the constraints that handlers wait for by ``Outcome/wait(_:)``. If a constraint
-    ///     has no source, only ``QueuedOperation/retry()`` ends the waiting.
     ///   - gate: a constraint that the whole pipeline waits for. While it is not satisfied, operations stay pending: no
     ///     operation is claimed, and nothing is written. Running operations continue.
-    ///   - retention: how long finished operations are kept. The longest retention of all pipelines and brokers that
-    ///     the store has known applies, including closed ones.
-    ///   - maxCrashes: how often a process may end while one operation runs alone in it, before this operation counts
-    ///     as failed. If several operations were running, the end does not count for any of them, and each is then
-    ///     tried alone: see ``QueuedOperation/suspicion``.
-    ///   - recordsTransitions: whether each status change of this pipeline's operations is recorded as an
-    ///     ``OperationTransition``.
-    ///   - isSuspended: whether the pipeline begins suspended, as after one call of ``suspend()``.
-    ///   - shutdownGrace: how long handlers may continue when the pipeline's service group shuts down.
-    ///   - clock: the source of time. The clock of the first pipeline of a stack applies to all pipelines of this
-    ///     stack.
+    ///   - options: the order, the limits, and the treatment of failures.
     ///   - handler: runs an operation, and returns its outcome. An error that it throws fails the attempt. It runs in a
     ///     separate task, on threads that the pipelines of the stack share. There are as many threads as cores, so the
     ///     handler must wait with `await` and must not block a thread.
-    /// - Throws: ``PipelineError`` with `modelsMissing`, `alreadyOpen` or `invalidArgument`; the store's errors.
+    /// - Throws: ``PipelineError`` with `modelsMissing`, `alreadyOpen`, `queueClaimedTwice` or `invalidArgument`; the
+    ///   store's errors.
     public static func open<Payload: OperationPayload>(
         _ stack: ContextStack,
         named name: PipelineName,
         previousNames: [PipelineName] = [],
-        ordering: PipelineOrdering = .flat,
-        maxConcurrent: Int? = 8,
-        maxConcurrentPerLane: Int? = nil,
-        rateLimit: RateLimit? = nil,
-        retry: RetryPolicy = .standard,
-        onFailure: FailurePolicy? = nil,
-        timeout: Duration? = nil,
-        constraints: [any ConstraintSource] = [],
         gate: PipelineGate? = nil,
-        retention: FinishedRetention = .standard,
-        maxCrashes: Int = 5,
-        recordsTransitions: Bool = false,
-        isSuspended: Bool = false,
-        shutdownGrace: Duration = .seconds(20),
-        clock: any PipelineClock = .system,
+        options: PipelineOptions = PipelineOptions(),
         handler: @escaping @Sendable (Attempt<Payload>) async throws -> Outcome
     ) async throws -> Pipeline {
         let handle = try await QueueEngine.open(
             Consumer(
                 name: Consumer.name(of: name),
                 scope: .pipeline(name),
-                options: PipelineOptions(
-                    ordering: ordering,
-                    laneLimit: maxConcurrentPerLane,
-                    retry: retry,
-                    onFailure: onFailure ?? (ordering.isSerial ? .blockLane : .setAside),
-                    maxCrashes: maxCrashes,
-                    timeout: timeout,
-                    retention: retention,
-                    constraints: constraints,
-                    gate: gate,
-                    rateLimit: rateLimit,
-                    shutdownGrace: shutdownGrace,
-                    recordsTransitions: recordsTransitions
-                ),
+                options: options,
+                gate: gate,
                 handler: Consumer.handler(handler),
-                events: EventHub(PipelineTelemetry(stack, runner: name.rawValue)),
-                maxConcurrent: maxConcurrent,
-                suspensions: isSuspended ? 1 : 0
+                events: EventHub(PipelineTelemetry(stack, runner: name.rawValue))
             ),
             previousNames: previousNames,
-            on: stack,
-            clock
+            on: stack
         )
         return Pipeline(name, handle)
     }
