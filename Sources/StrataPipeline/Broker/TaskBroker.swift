@@ -49,13 +49,55 @@ public final class TaskBroker: OperationRunner {
         options: PipelineOptions = PipelineOptions(),
         handler: Handler
     ) async throws -> TaskBroker {
-        let name = name ?? "\(Handler.self)"
+        try await open(
+            stack,
+            named: name ?? "\(Handler.self)",
+            handles: handles,
+            options: options,
+            handlers: { $0.on(handler) }
+        )
+    }
+
+    /// Opens a broker whose queues take several types of payloads, each with its own handler.
+    ///
+    /// ```swift
+    /// let chat = try await TaskBroker.open(stack, named: "chat", handles: { $0.hasPrefix("chat.") }) { handlers in
+    ///     handlers.on(MessageSender())
+    ///     handlers.on(Receipt.self) { receipt, attempt in
+    ///         try await send(receipt, to: attempt.pipeline)
+    ///         return .done
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// The order of a queue applies to all of its tasks, whatever their types. A task whose type no handler takes fails
+    /// permanently at its first attempt, and keeps its payload.
+    ///
+    /// - Parameters:
+    ///   - stack: a stack that was opened with ``Pipeline/models``.
+    ///   - name: the name of the broker in errors and logs, and the key of its rate limit in the store. A stack can
+    ///     have one open broker of a name.
+    ///   - handles: decides from a queue's name alone whether this broker takes the queue. It must always give the same
+    ///     answer, return at once, and not use the stack.
+    ///   - options: the order, the limits, and the treatment of failures. Without an ordering, each queue runs `fifo`.
+    ///   - handlers: registers the handlers. It is called once, before this method returns.
+    /// - Throws: ``PipelineError`` with `modelsMissing`, `alreadyOpen`, `queueClaimedTwice` or `invalidArgument`, also
+    ///   if there is no handler, or a second one for a type; errors of `handlers`; the store's errors.
+    public static func open(
+        _ stack: ContextStack,
+        named name: String,
+        handles: @escaping @Sendable (PipelineName) -> Bool,
+        options: PipelineOptions = PipelineOptions(),
+        handlers: @Sendable (inout PayloadHandlers) throws -> Void
+    ) async throws -> TaskBroker {
+        var registered = PayloadHandlers()
+        try handlers(&registered)
         let handle = try await QueueEngine.open(
             Consumer(
                 name: "broker '\(name)'",
                 scope: .queues(handles),
                 options: options,
-                handler: Consumer.handler(handler.handle),
+                handlers: registered.all,
                 events: EventHub(PipelineTelemetry(stack, runner: name))
             ),
             on: stack

@@ -5,8 +5,10 @@ import Strata
 struct Consumer: Sendable {
     typealias ID = Int
 
-    /// The handler of a consumer's operations.
+    /// The handler of a consumer's operations with one type of payload.
     struct Handler: Sendable {
+        /// The stored name of the payload type.
+        let type: String
         let run: @Sendable (ClaimedOperation, QueueEngine) async throws -> Outcome
         /// The model of the objects, if the operations are queued items.
         let itemModel: (any Model.Type)?
@@ -37,7 +39,8 @@ struct Consumer: Sendable {
     var options: PipelineOptions
     /// The constraint that the whole pipeline waits for.
     let gate: PipelineGate?
-    let handler: Handler
+    /// The handlers, each for another type of payload.
+    let handlers: [Handler]
     let events: EventHub
     /// Whether the consumer is closing and starts no more operations.
     var isClosing = false
@@ -63,31 +66,80 @@ struct Consumer: Sendable {
         scope: Scope,
         options: PipelineOptions,
         gate: PipelineGate? = nil,
-        handler: Handler,
+        handlers: [Handler],
         events: EventHub
     ) {
         self.name = name
         self.scope = scope
         self.options = options
         self.gate = gate
-        self.handler = handler
+        self.handlers = handlers
         self.events = events
         suspensions = options.isSuspended ? 1 : 0
     }
 
     /// Creates a handler that decodes its operations' payloads. An operation whose item no longer exists is skipped.
-    static func handler<Payload>(_ body: @escaping @Sendable (Attempt<Payload>) async throws -> Outcome) -> Handler {
+    static func handler<Payload: OperationPayload>(
+        _ body: @escaping @Sendable (Attempt<Payload>) async throws -> Outcome
+    ) -> Handler {
+        let type = Payload.operationType
         // The cast is made once, because a dynamic cast to a protocol takes longer than many handlers.
         guard let item = Payload.self as? any ItemPayload.Type else {
-            return Handler(run: { operation, engine in try await body(.reading(operation, engine)) }, itemModel: nil)
+            return Handler(
+                type: type,
+                run: { operation, engine in try await body(.reading(operation, engine)) },
+                itemModel: nil
+            )
         }
         return Handler(
+            type: type,
             run: { operation, engine in
                 var attempt = try Attempt<Payload>.reading(operation, engine)
                 attempt.row = try await (attempt.payload as? any ItemPayload)?.row(in: engine.stack)
                 return try await attempt.row == nil ? .skip : body(attempt)
             },
             itemModel: item.model
+        )
+    }
+
+    /// Rejects a consumer without handlers, and a second handler of one type.
+    func checkHandlers() throws {
+        guard !handlers.isEmpty else {
+            throw PipelineError(
+                .invalidArgument,
+                "There is no handler for the operations of \(name). Add one for each type of payload."
+            )
+        }
+        for (index, handler) in handlers.enumerated() {
+            guard !handlers[..<index].contains(where: { $0.type.hasSameBytes(as: handler.type) }) else {
+                throw PipelineError(
+                    .invalidArgument,
+                    "Two handlers of \(name) take payloads of type \(handler.type). Remove one, or give one of the "
+                        + "types another `operationType`."
+                )
+            }
+        }
+    }
+
+    /// Runs the handler that takes the payload of an operation.
+    ///
+    /// - Throws: ``UnreadableOperation`` if no handler takes the payload, or if the payload cannot be read; errors of
+    ///   the handler.
+    func run(_ operation: ClaimedOperation, _ engine: QueueEngine) async throws -> Outcome {
+        // Most consumers have one handler, and few have many. So a search is as fast as a dictionary.
+        guard let handler = handlers.first(where: { $0.type.hasSameBytes(as: operation.type) }) else {
+            throw UnreadableOperation(error: unhandledType(of: operation))
+        }
+        return try await handler.run(operation, engine)
+    }
+
+    private func unhandledType(of operation: ClaimedOperation) -> PipelineError {
+        let types = handlers.map(\.type).joined(separator: ", ")
+        return PipelineError(
+            .undecodablePayload,
+            "The operation has a payload of type \(operation.type), and pipeline \(operation.pipeline) handles "
+                + "\(types). Open the pipeline with a handler for this type, and then call retry().",
+            operations: [operation.claim.operation]
         )
     }
 

@@ -12,7 +12,8 @@ extension QueueEngine {
     ) async throws -> RunnerHandle {
         try consumer.options.check(consumer.ordering)
         if case .pipeline(let name) = consumer.scope { try name.requireText() }
-        if let item = consumer.handler.itemModel, !stack.knows(item) {
+        try consumer.checkHandlers()
+        for item in consumer.handlers.compactMap(\.itemModel) where !stack.knows(item) {
             throw PipelineError(
                 .modelsMissing,
                 "The stack was opened without \(item), which the operations of \(consumer.name) are about. Add it to its models."

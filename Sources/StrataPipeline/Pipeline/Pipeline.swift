@@ -1,6 +1,7 @@
 public import Strata
 
-/// A durable queue of operations in the application's store, with the handler that runs them.
+/// A durable queue of operations in the application's store, with the handler that runs them, or with one handler for
+/// each type of payload.
 ///
 /// ```swift
 /// let uploads = try await Pipeline.open(stack, named: .uploads) { (attempt: Attempt<Upload>) in
@@ -57,13 +58,65 @@ public final class Pipeline: OperationRunner {
         options: PipelineOptions = PipelineOptions(),
         handler: @escaping @Sendable (Attempt<Payload>) async throws -> Outcome
     ) async throws -> Pipeline {
+        try await open(
+            stack,
+            named: name,
+            previousNames: previousNames,
+            gate: gate,
+            options: options,
+            handlers: { $0.all = [Consumer.handler(handler)] }
+        )
+    }
+
+    /// Opens a pipeline that takes several types of payloads, each with its own handler.
+    ///
+    /// ```swift
+    /// let work = try await Pipeline.open(stack, named: .work) { handlers in
+    ///     handlers.on(Upload.self) { upload, attempt in
+    ///         try await send(upload.file, key: attempt.id)
+    ///         return .done
+    ///     }
+    ///     handlers.on(Notify.self) { notify, attempt in
+    ///         try await tell(notify.person, key: attempt.id)
+    ///         return .done
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Order, lanes, dependencies and limits apply to all operations of the pipeline alike, whatever their types.
+    ///
+    /// An operation whose type no handler takes fails permanently at its first attempt, as an operation with an
+    /// unreadable payload does. It keeps its payload. After the pipeline was opened with a handler for the type,
+    /// ``QueuedOperation/retry()`` runs it.
+    ///
+    /// - Parameters:
+    ///   - stack: a stack that was opened with ``models``.
+    ///   - name: the name under which operations are queued; not the empty text. A stack can have one open pipeline of
+    ///     a name.
+    ///   - previousNames: earlier names of the pipeline. Operations queued under these names are moved to this pipeline
+    ///     and keep their order.
+    ///   - gate: a constraint that the whole pipeline waits for.
+    ///   - options: the order, the limits, and the treatment of failures.
+    ///   - handlers: registers the handlers. It is called once, before this method returns.
+    /// - Throws: ``PipelineError`` with `modelsMissing`, `alreadyOpen`, `queueClaimedTwice` or `invalidArgument`, also
+    ///   if there is no handler, or a second one for a type; errors of `handlers`; the store's errors.
+    public static func open(
+        _ stack: ContextStack,
+        named name: PipelineName,
+        previousNames: [PipelineName] = [],
+        gate: PipelineGate? = nil,
+        options: PipelineOptions = PipelineOptions(),
+        handlers: @Sendable (inout PayloadHandlers) throws -> Void
+    ) async throws -> Pipeline {
+        var registered = PayloadHandlers()
+        try handlers(&registered)
         let handle = try await QueueEngine.open(
             Consumer(
                 name: Consumer.name(of: name),
                 scope: .pipeline(name),
                 options: options,
                 gate: gate,
-                handler: Consumer.handler(handler),
+                handlers: registered.all,
                 events: EventHub(PipelineTelemetry(stack, runner: name.rawValue))
             ),
             previousNames: previousNames,
@@ -98,7 +151,7 @@ struct UnreadableOperation: Error, CustomStringConvertible {
 }
 
 extension Attempt {
-    /// Creates the attempt of a claimed operation.
+    /// Creates the attempt of a claimed operation with a payload of this type.
     ///
     /// - Throws: ``UnreadableOperation``. This type distinguishes the operation's own payload from other payloads that
     ///   a handler reads and whose errors it throws.
@@ -107,14 +160,6 @@ extension Attempt {
     }
 
     private init(_ operation: ClaimedOperation, _ engine: QueueEngine) throws {
-        guard operation.type.hasSameBytes(as: Payload.operationType) else {
-            throw PipelineError(
-                .undecodablePayload,
-                "The operation has a payload of type \(operation.type), and pipeline \(operation.pipeline) handles "
-                    + "\(Payload.operationType).",
-                operations: [operation.claim.operation]
-            )
-        }
         do {
             payload = try Payload.decoded(operation.payload, version: operation.payloadVersion)
         } catch let error as PipelineError {

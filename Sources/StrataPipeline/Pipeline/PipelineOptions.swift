@@ -10,15 +10,15 @@
 /// ) { (attempt: Attempt<Upload>) in … }
 /// ```
 ///
-/// Opening a pipeline or broker checks the values, and throws ``PipelineError`` with `invalidArgument` if one of them is
-/// out of its bounds.
+/// Opening a pipeline or broker checks the values, and throws ``PipelineError`` with `invalidArgument` if one of them
+/// is out of its bounds.
 public struct PipelineOptions: Sendable {
     // MARK: Order and limits
 
     /// The order in which the operations of one lane start; nil for `flat` in pipelines, and for `fifo` in brokers.
     ///
-    /// If the pipeline had another ordering before, queued operations keep their former order as far as the new ordering
-    /// leaves it open.
+    /// If the pipeline had another ordering before, queued operations keep their former order as far as the new
+    /// ordering leaves it open.
     public var ordering: PipelineOrdering?
 
     /// The greatest number of handlers that run at once; nil for any number. For a broker, the limit counts all of its
@@ -47,9 +47,9 @@ public struct PipelineOptions: Sendable {
 
     /// How long the handler of an attempt may take; nil for any time.
     ///
-    /// After this time the attempt has failed: its task is cancelled, and a later outcome does not count. If the handler
-    /// returns `.done` with changes in time, the changes are committed however long the commit takes. A handler that
-    /// ignores its cancellation may run at the same time as the next attempt.
+    /// After this time the attempt has failed: its task is cancelled, and a later outcome does not count. If the
+    /// handler returns `.done` with changes in time, the changes are committed however long the commit takes. A handler
+    /// that ignores its cancellation may run at the same time as the next attempt.
     public var timeout: Duration?
 
     /// How often a process may end while one operation runs alone in it, before this operation counts as failed. If
