@@ -6,7 +6,8 @@ import Synchronization
 ///
 /// ```swift
 /// let faults = FaultInjector()
-/// let pipeline = try await Pipeline.open(stack, named: .uploads, clock: clock) { (attempt: Attempt<Upload>) in
+/// let options = PipelineOptions(clock: clock)
+/// let pipeline = try await Pipeline.open(stack, named: .uploads, options: options) { (attempt: Attempt<Upload>) in
 ///     try faults.next()
 ///     return .done
 /// }

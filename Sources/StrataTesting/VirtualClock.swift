@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// ```swift
 /// let clock = VirtualClock()
-/// let pipeline = try await Pipeline.open(stack, named: .uploads, clock: clock) { … }
+/// let pipeline = try await Pipeline.open(stack, named: .uploads, options: PipelineOptions(clock: clock)) { … }
 /// clock.advance(by: .seconds(60))  // runs everything due within the next 60 seconds
 /// ```
 public final class VirtualClock: PipelineClock {

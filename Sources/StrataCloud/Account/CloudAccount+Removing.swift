@@ -36,7 +36,7 @@ extension CloudAccount {
         // The open pipeline prevents other callers from opening the account meanwhile.
         let closed: Pipeline
         do {
-            closed = try await Pipeline.open(stack, named: info.pipeline, isSuspended: true) {
+            closed = try await Pipeline.open(stack, named: info.pipeline, options: PipelineOptions(isSuspended: true)) {
                 (_: Attempt<CloudWork>) in .skip
             }
         } catch let error as PipelineError where error.code == .alreadyOpen { throw openError(id) }

@@ -106,13 +106,15 @@ public final class CloudAccount: Sendable {
             uploads = try await Pipeline.open(
                 stack,
                 named: info.pipeline,
-                maxConcurrent: options.maxConcurrent,
-                retry: options.retry,
-                constraints: [reachability, pulls.awaited, pusher.credentials],
                 gate: PipelineGate(availability, exemptKeys: CloudContext.elsewhere),
-                // No operation runs before all observers of the pipeline are set up.
-                isSuspended: true,
-                clock: options.clock
+                options: PipelineOptions(
+                    maxConcurrent: options.maxConcurrent,
+                    retry: options.retry,
+                    constraints: [reachability, pulls.awaited, pusher.credentials],
+                    // No operation runs before all observers of the pipeline are set up.
+                    isSuspended: true,
+                    clock: options.clock
+                )
             ) { (attempt: Attempt<CloudWork>) in try await pusher.run(attempt) }
         } catch let error as PipelineError where error.code == .alreadyOpen { throw Self.openError(id) }
         // The option and the wait for the first pull each suspend the uploads once, so uploads begin after both have

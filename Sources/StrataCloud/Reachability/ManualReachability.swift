@@ -4,7 +4,8 @@ public import StrataPipeline
 ///
 /// ```swift
 /// let network = ManualReachability()
-/// let pipeline = try await Pipeline.open(stack, named: .uploads, constraints: [network.reachability]) { … }
+/// let options = PipelineOptions(constraints: [network.reachability])
+/// let pipeline = try await Pipeline.open(stack, named: .uploads, options: options) { … }
 /// network.set(.unreachable)
 /// network.set(.reachable(.wireless))  // the waiting operations are retried
 /// ```

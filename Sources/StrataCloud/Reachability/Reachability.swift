@@ -11,7 +11,8 @@ import Synchronization
 /// The class is a `ConstraintSource`, so that a pipeline continues when the remote can be reached again:
 ///
 /// ```swift
-/// let pipeline = try await Pipeline.open(stack, named: .uploads, constraints: [reachability]) { … .wait(.network) … }
+/// let options = PipelineOptions(constraints: [reachability])
+/// let pipeline = try await Pipeline.open(stack, named: .uploads, options: options) { … .wait(.network) … }
 /// ```
 ///
 /// On Linux the class listens to the kernel (rtnetlink). A remote counts as reachable if two conditions hold. The

@@ -38,28 +38,7 @@ public final class TaskBroker: OperationRunner {
     ///     name of the handler's type. A stack can have one open broker of a name.
     ///   - handles: decides from a queue's name alone whether this broker takes the queue. It must always give the same
     ///     answer, return at once, and not use the stack.
-    ///   - ordering: the order in which the tasks of one queue start.
-    ///   - maxConcurrent: the greatest number of tasks that run at once, of all queues together; nil for any number.
-    ///   - maxConcurrentPerLane: the greatest number of tasks of one queue, or of each lane of a queue with lanes, that
-    ///     run at once, in all processes together; nil for any number. Only for the ordering `flat`.
-    ///   - rateLimit: how many attempts may start in an interval, by the brokers of this name in all processes
-    ///     together; nil for any number.
-    ///   - retry: when a task is tried again after its handler has thrown.
-    ///   - onFailure: what happens to tasks that have failed permanently. By default they block their queue in serial
-    ///     orderings, and are set aside in `flat`.
-    ///   - timeout: how long the handler of an attempt may take. After this time the attempt has failed: its task is
-    ///     cancelled, and a later outcome does not count. If the handler returns `.done` with changes in time, the
-    ///     changes are committed however long the commit takes. A handler that ignores its cancellation may run at the
-    ///     same time as the next attempt.
-    ///   - constraints: sources of the constraints that handlers wait for by ``Outcome/wait(_:)``.
-    ///   - retention: how long finished tasks are kept. The longest retention of all pipelines and brokers that the
-    ///     store has known applies, including closed ones.
-    ///   - maxCrashes: how often a process may end while one task runs alone in it, before this task counts as failed.
-    ///     If several tasks were running, the end does not count for any of them, and each is then tried alone.
-    ///   - recordsTransitions: whether each status change of this broker's tasks is recorded as an ``OperationTransition``.
-    ///   - isSuspended: whether the broker begins suspended, as after one call of ``OperationRunner/suspend()``.
-    ///   - shutdownGrace: how long handlers may continue when the broker's service group shuts down.
-    ///   - clock: the source of time. The clock of the first pipeline or broker of a stack applies to all of them.
+    ///   - options: the order, the limits, and the treatment of failures. Without an ordering, each queue runs `fifo`.
     ///   - handler: runs the tasks.
     /// - Throws: ``PipelineError`` with `modelsMissing`, `alreadyOpen`, `queueClaimedTwice` or `invalidArgument`; the
     ///   store's errors.
@@ -67,47 +46,61 @@ public final class TaskBroker: OperationRunner {
         _ stack: ContextStack,
         named name: String? = nil,
         handles: @escaping @Sendable (PipelineName) -> Bool,
-        ordering: PipelineOrdering = .fifo,
-        maxConcurrent: Int? = 8,
-        maxConcurrentPerLane: Int? = nil,
-        rateLimit: RateLimit? = nil,
-        retry: RetryPolicy = .standard,
-        onFailure: FailurePolicy? = nil,
-        timeout: Duration? = nil,
-        constraints: [any ConstraintSource] = [],
-        retention: FinishedRetention = .standard,
-        maxCrashes: Int = 5,
-        recordsTransitions: Bool = false,
-        isSuspended: Bool = false,
-        shutdownGrace: Duration = .seconds(20),
-        clock: any PipelineClock = .system,
+        options: PipelineOptions = PipelineOptions(),
         handler: Handler
     ) async throws -> TaskBroker {
-        let name = name ?? "\(Handler.self)"
+        try await open(
+            stack,
+            named: name ?? "\(Handler.self)",
+            handles: handles,
+            options: options,
+            handlers: { $0.on(handler) }
+        )
+    }
+
+    /// Opens a broker whose queues take several types of payloads, each with its own handler.
+    ///
+    /// ```swift
+    /// let chat = try await TaskBroker.open(stack, named: "chat", handles: { $0.hasPrefix("chat.") }) { handlers in
+    ///     handlers.on(MessageSender())
+    ///     handlers.on(Receipt.self) { receipt, attempt in
+    ///         try await send(receipt, to: attempt.pipeline)
+    ///         return .done
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// The order of a queue applies to all of its tasks, whatever their types. A task whose type no handler takes fails
+    /// permanently at its first attempt, and keeps its payload.
+    ///
+    /// - Parameters:
+    ///   - stack: a stack that was opened with ``Pipeline/models``.
+    ///   - name: the name of the broker in errors and logs, and the key of its rate limit in the store. A stack can
+    ///     have one open broker of a name.
+    ///   - handles: decides from a queue's name alone whether this broker takes the queue. It must always give the same
+    ///     answer, return at once, and not use the stack.
+    ///   - options: the order, the limits, and the treatment of failures. Without an ordering, each queue runs `fifo`.
+    ///   - handlers: registers the handlers. It is called once, before this method returns.
+    /// - Throws: ``PipelineError`` with `modelsMissing`, `alreadyOpen`, `queueClaimedTwice` or `invalidArgument`, also
+    ///   if there is no handler, or a second one for a type; errors of `handlers`; the store's errors.
+    public static func open(
+        _ stack: ContextStack,
+        named name: String,
+        handles: @escaping @Sendable (PipelineName) -> Bool,
+        options: PipelineOptions = PipelineOptions(),
+        handlers: @Sendable (inout PayloadHandlers) throws -> Void
+    ) async throws -> TaskBroker {
+        var registered = PayloadHandlers()
+        try handlers(&registered)
         let handle = try await QueueEngine.open(
             Consumer(
                 name: "broker '\(name)'",
                 scope: .queues(handles),
-                options: PipelineOptions(
-                    ordering: ordering,
-                    laneLimit: maxConcurrentPerLane,
-                    retry: retry,
-                    onFailure: onFailure ?? (ordering.isSerial ? .blockLane : .setAside),
-                    maxCrashes: maxCrashes,
-                    timeout: timeout,
-                    retention: retention,
-                    constraints: constraints,
-                    rateLimit: rateLimit,
-                    shutdownGrace: shutdownGrace,
-                    recordsTransitions: recordsTransitions
-                ),
-                handler: Consumer.handler(handler.handle),
-                events: EventHub(PipelineTelemetry(stack, runner: name)),
-                maxConcurrent: maxConcurrent,
-                suspensions: isSuspended ? 1 : 0
+                options: options,
+                handlers: registered.all,
+                events: EventHub(PipelineTelemetry(stack, runner: name))
             ),
-            on: stack,
-            clock
+            on: stack
         )
         return TaskBroker(name, handle)
     }

@@ -5,8 +5,10 @@ import Strata
 struct Consumer: Sendable {
     typealias ID = Int
 
-    /// The handler of a consumer's operations.
+    /// The handler of a consumer's operations with one type of payload.
     struct Handler: Sendable {
+        /// The stored name of the payload type.
+        let type: String
         let run: @Sendable (ClaimedOperation, QueueEngine) async throws -> Outcome
         /// The model of the objects, if the operations are queued items.
         let itemModel: (any Model.Type)?
@@ -18,6 +20,14 @@ struct Consumer: Sendable {
         case pipeline(PipelineName)
         /// The operations of all queues for which the predicate returns true.
         case queues(@Sendable (PipelineName) -> Bool)
+
+        /// The ordering if the options do not name one.
+        var standardOrdering: PipelineOrdering {
+            switch self {
+            case .pipeline: .flat
+            case .queues: .fifo
+            }
+        }
     }
 
     /// The id, assigned by the engine.
@@ -25,14 +35,17 @@ struct Consumer: Sendable {
     /// The name in errors, and the key of stored data such as the rate limit.
     let name: String
     let scope: Scope
+    /// The options that the consumer was opened with. The limit and the constraints may have changed since.
     var options: PipelineOptions
-    let handler: Handler
+    /// The constraint that the whole pipeline waits for.
+    let gate: PipelineGate?
+    /// The handlers, each for another type of payload.
+    let handlers: [Handler]
     let events: EventHub
-    var maxConcurrent: Int?
     /// Whether the consumer is closing and starts no more operations.
     var isClosing = false
     /// The number of suspensions in effect.
-    var suspensions = 0
+    var suspensions: Int
     /// The operations whose handlers run.
     var running: Set<Int64> = []
     /// Until when the rate limit allows no further start.
@@ -48,19 +61,85 @@ struct Consumer: Sendable {
     /// The interceptors that are asked at the start of an attempt.
     let interceptors = HandlerInterceptors()
 
+    init(
+        name: String,
+        scope: Scope,
+        options: PipelineOptions,
+        gate: PipelineGate? = nil,
+        handlers: [Handler],
+        events: EventHub
+    ) {
+        self.name = name
+        self.scope = scope
+        self.options = options
+        self.gate = gate
+        self.handlers = handlers
+        self.events = events
+        suspensions = options.isSuspended ? 1 : 0
+    }
+
     /// Creates a handler that decodes its operations' payloads. An operation whose item no longer exists is skipped.
-    static func handler<Payload>(_ body: @escaping @Sendable (Attempt<Payload>) async throws -> Outcome) -> Handler {
+    static func handler<Payload: OperationPayload>(
+        _ body: @escaping @Sendable (Attempt<Payload>) async throws -> Outcome
+    ) -> Handler {
+        let type = Payload.operationType
         // The cast is made once, because a dynamic cast to a protocol takes longer than many handlers.
         guard let item = Payload.self as? any ItemPayload.Type else {
-            return Handler(run: { operation, engine in try await body(.reading(operation, engine)) }, itemModel: nil)
+            return Handler(
+                type: type,
+                run: { operation, engine in try await body(.reading(operation, engine)) },
+                itemModel: nil
+            )
         }
         return Handler(
+            type: type,
             run: { operation, engine in
                 var attempt = try Attempt<Payload>.reading(operation, engine)
                 attempt.row = try await (attempt.payload as? any ItemPayload)?.row(in: engine.stack)
                 return try await attempt.row == nil ? .skip : body(attempt)
             },
             itemModel: item.model
+        )
+    }
+
+    /// Rejects a consumer without handlers, and a second handler of one type.
+    func checkHandlers() throws {
+        guard !handlers.isEmpty else {
+            throw PipelineError(
+                .invalidArgument,
+                "There is no handler for the operations of \(name). Add one for each type of payload."
+            )
+        }
+        for (index, handler) in handlers.enumerated() {
+            guard !handlers[..<index].contains(where: { $0.type.hasSameBytes(as: handler.type) }) else {
+                throw PipelineError(
+                    .invalidArgument,
+                    "Two handlers of \(name) take payloads of type \(handler.type). Remove one, or give one of the "
+                        + "types another `operationType`."
+                )
+            }
+        }
+    }
+
+    /// Runs the handler that takes the payload of an operation.
+    ///
+    /// - Throws: ``UnreadableOperation`` if no handler takes the payload, or if the payload cannot be read; errors of
+    ///   the handler.
+    func run(_ operation: ClaimedOperation, _ engine: QueueEngine) async throws -> Outcome {
+        // Most consumers have one handler, and few have many. So a search is as fast as a dictionary.
+        guard let handler = handlers.first(where: { $0.type.hasSameBytes(as: operation.type) }) else {
+            throw UnreadableOperation(error: unhandledType(of: operation))
+        }
+        return try await handler.run(operation, engine)
+    }
+
+    private func unhandledType(of operation: ClaimedOperation) -> PipelineError {
+        let types = handlers.map(\.type).joined(separator: ", ")
+        return PipelineError(
+            .undecodablePayload,
+            "The operation has a payload of type \(operation.type), and pipeline \(operation.pipeline) handles "
+                + "\(types). Open the pipeline with a handler for this type, and then call retry().",
+            operations: [operation.claim.operation]
         )
     }
 
@@ -73,7 +152,7 @@ struct Consumer: Sendable {
     func freeSlots(afterEnds ended: Int) -> Int {
         guard suspensions == 0, !isClosing else { return 0 }
         // Without a limit: the number of operations that one transaction starts at most.
-        return maxConcurrent.map { max($0 - max(running.count - ended, 0), 0) } ?? 256
+        return options.maxConcurrent.map { max($0 - max(running.count - ended, 0), 0) } ?? 256
     }
 
     /// Whether the consumer should look for operations.
@@ -81,7 +160,7 @@ struct Consumer: Sendable {
     /// - Parameter hasUnseenWork: whether operations may have become ready since the last look.
     func isClaimable(hasUnseenWork: Bool = false) -> Bool {
         guard freeSlots > 0 else { return false }
-        if isGateClosed { return options.gate?.exemptKeys != nil && (hasUnseenWork || !isExemptDry) }
+        if isGateClosed { return gate?.exemptKeys != nil && (hasUnseenWork || !isExemptDry) }
         return hasUnseenWork || !isDry
     }
 
@@ -93,83 +172,16 @@ struct Consumer: Sendable {
         }
     }
 
+    /// The order in which operations of one lane start.
+    var ordering: PipelineOrdering { options.ordering ?? scope.standardOrdering }
+
     var rules: OperationRepository.Rules {
         OperationRepository.Rules(
-            ordering: options.ordering,
-            onFailure: options.onFailure,
+            ordering: ordering,
+            onFailure: options.onFailure ?? (ordering.isSerial ? .blockLane : .setAside),
             maxCrashes: options.maxCrashes,
-            laneLimit: options.laneLimit,
+            laneLimit: options.maxConcurrentPerLane,
             recordsTransitions: options.recordsTransitions
         )
-    }
-}
-
-/// The options with which a pipeline runs its operations.
-struct PipelineOptions: Sendable {
-    var ordering: PipelineOrdering
-    var laneLimit: Int?
-    var retry: RetryPolicy
-    var onFailure: FailurePolicy
-    var maxCrashes: Int
-    var timeout: Duration?
-    var retention: FinishedRetention
-    var constraints: [any ConstraintSource]
-    var gate: PipelineGate?
-    var rateLimit: RateLimit?
-    var shutdownGrace: Duration
-    var recordsTransitions: Bool
-
-    /// Rejects values with which no operation could run, and values that contradict the ordering.
-    func check() throws {
-        try Self.require(
-            timeout.map { $0 > .zero } ?? true,
-            "A timeout must be longer than zero, not \(timeout ?? .zero)."
-        )
-        try Self.require(retry.maxAttempts.map { $0 > 0 } ?? true, "The maximum number of attempts must be 1 or more.")
-        try Self.require(
-            retry.base >= .zero && retry.cap >= .zero,
-            "The pauses before retries must not be negative."
-        )
-        try Self.require(maxCrashes > 0, "The limit of crashes must be 1 or more, not \(maxCrashes).")
-        try Self.require(
-            retention.maximumAge >= .zero && retention.maximumCount >= 0,
-            "A retention of \(retention.maximumAge) and \(retention.maximumCount) operations is negative. To keep none, set both to zero."
-        )
-        try Self.require(
-            shutdownGrace >= .zero,
-            "A shutdown grace of \(shutdownGrace) is negative. To wait for no handler, set it to `.zero`."
-        )
-        try checkLaneLimit()
-    }
-
-    private static func require(_ condition: Bool, _ message: String) throws {
-        if !condition { throw PipelineError(.invalidArgument, message) }
-    }
-
-    private func checkLaneLimit() throws {
-        guard let laneLimit else { return }
-        try Self.checkLimit(laneLimit)
-        guard ordering == .flat else {
-            throw PipelineError(
-                .invalidArgument,
-                "A lane limit is only for the ordering 'flat': 'fifo' and 'lifo' run one operation of a lane at once, "
-                    + "and 'commits' all operations of a commit."
-            )
-        }
-    }
-
-    static func checkLimit(_ limit: Int) throws {
-        guard limit > 0 else {
-            throw PipelineError(
-                .invalidArgument,
-                "The limit of operations that run at once must be 1 or more, not \(limit). To run none, suspend the "
-                    + "pipeline."
-            )
-        }
-    }
-
-    /// Whether a source reports that a constraint is satisfied.
-    func isSatisfied(_ constraint: Constraint) -> Bool {
-        constraints.first { $0.constraint == constraint }?.isSatisfied ?? false
     }
 }

@@ -96,7 +96,7 @@ extension QueueEngine {
     ) async {
         var attemptEnd: AttemptEnd
         do {
-            let handler = { try await consumer.handler.run(operation, self) }
+            let handler = { try await consumer.run(operation, self) }
             let outcome = if let replacement { try await replacement(handler) } else { try await handler() }
             attemptEnd = AttemptEnd(operation: operation, consumer: consumer, outcome: .success(outcome))
             // If the handler was in time, its changes are committed, however long the commit waits for other commits.

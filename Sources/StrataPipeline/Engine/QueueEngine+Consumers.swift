@@ -8,20 +8,19 @@ extension QueueEngine {
     static func open(
         _ consumer: Consumer,
         previousNames: [PipelineName] = [],
-        on stack: ContextStack,
-        _ clock: any PipelineClock
+        on stack: ContextStack
     ) async throws -> RunnerHandle {
-        if let limit = consumer.maxConcurrent { try PipelineOptions.checkLimit(limit) }
-        try consumer.options.check()
+        try consumer.options.check(consumer.ordering)
         if case .pipeline(let name) = consumer.scope { try name.requireText() }
-        if let item = consumer.handler.itemModel, !stack.knows(item) {
+        try consumer.checkHandlers()
+        for item in consumer.handlers.compactMap(\.itemModel) where !stack.knows(item) {
             throw PipelineError(
                 .modelsMissing,
                 "The stack was opened without \(item), the model of the items of \(consumer.name). Add it to the "
                     + "stack's models."
             )
         }
-        var engine = try of(stack, clock)
+        var engine = try of(stack, consumer.options.clock)
         var added: Consumer.ID?
         while added == nil {
             // `add` returns nil if the engine has ended meanwhile, because its last consumer was closed.
@@ -32,11 +31,11 @@ extension QueueEngine {
                 await engine.end()
                 throw error
             }
-            if added == nil { engine = try of(stack, clock) }
+            if added == nil { engine = try of(stack, consumer.options.clock) }
         }
         let id = added!
         for source in consumer.options.constraints { engine.watch(source) }
-        consumer.options.gate?.constraint.observe { [weak engine] in engine?.schedulePass() }
+        consumer.gate?.constraint.observe { [weak engine] in engine?.schedulePass() }
         // The first pass starts operations left from earlier runs.
         engine.schedulePass()
         return RunnerHandle(
@@ -216,7 +215,7 @@ extension QueueEngine {
                     let repository = OperationRepository(transaction)
                     pending = try repository.pendingNames().filter { name in
                         // Operations at a closed gate wait for a constraint.
-                        guard let gate = all.values.first(where: { $0.isGateClosed && $0.takes(name) })?.options.gate
+                        guard let gate = all.values.first(where: { $0.isGateClosed && $0.takes(name) })?.gate
                         else { return true }
                         return try gate.exemptKeys.map { try repository.isPending(name, keys: $0) } ?? false
                     }
@@ -257,10 +256,10 @@ extension QueueEngine {
 
     func suspensions(of id: Consumer.ID) -> Int { state.withLock { $0.consumers[id]?.suspensions ?? 0 } }
 
-    func limit(of id: Consumer.ID) -> Int? { state.withLock { $0.consumers[id]?.maxConcurrent } }
+    func limit(of id: Consumer.ID) -> Int? { state.withLock { $0.consumers[id]?.options.maxConcurrent } }
 
     func setLimit(_ limit: Int?, of id: Consumer.ID) {
-        state.withLock { $0.consumers[id]?.maxConcurrent = limit }
+        state.withLock { $0.consumers[id]?.options.maxConcurrent = limit }
         schedulePass()
     }
 

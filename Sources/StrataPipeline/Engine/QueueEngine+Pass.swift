@@ -143,7 +143,7 @@ extension QueueEngine {
     /// Asks which gates are open. A constraint that opens or closes a gate requests a pass afterwards, and each
     /// heartbeat asks once more.
     func checkGates() {
-        let gates = state.withLock { $0.consumers.compactMapValues(\.options.gate) }
+        let gates = state.withLock { $0.consumers.compactMapValues(\.gate) }
         if gates.isEmpty { return }
         // Not under the lock, because the constraints are not code of the engine.
         let closed = gates.mapValues { !$0.constraint.isSatisfied }
@@ -345,7 +345,7 @@ extension QueueEngine {
         for name in try repository.suspectedNames() {
             let takers = input.consumers.values.filter { $0.takes(name) }
             guard let consumer = takers.first, takers.count == 1 else { continue }
-            let exemptKeys = consumer.options.gate?.exemptKeys
+            let exemptKeys = consumer.gate?.exemptKeys
             if consumer.isGateClosed, exemptKeys == nil { continue }
             let (slots, budget) = try allowance(of: consumer, input, repository, &result)
             guard slots > 0 else { continue }
@@ -386,7 +386,7 @@ extension QueueEngine {
         let isDry: Bool
         switch consumer.scope {
         case .pipeline(let name) where consumer.isGateClosed:
-            guard let keys = consumer.options.gate?.exemptKeys else { return }
+            guard let keys = consumer.gate?.exemptKeys else { return }
             let selection = OperationRepository.Selection(keys: keys)
             let found = try repository.claim(slots, of: name, selection, by: worker, besides: input.running)
             // The other operations are unknown. They are looked at when the gate opens.

@@ -9,8 +9,8 @@ import Synchronization
 /// }
 /// ```
 public protocol OperationPayload: Codable, Sendable {
-    /// The name under which operations of this type are stored; by default the name of the type. Keep this name when
-    /// the type is renamed.
+    /// The name under which operations of this type are stored; by default the name of the type. It selects the handler
+    /// in a pipeline that takes several types. Keep this name when the type is renamed.
     static var operationType: String { get }
 
     /// The version of the payload's stored format; 1 by default. Raise it for a change that `Codable` does not handle.

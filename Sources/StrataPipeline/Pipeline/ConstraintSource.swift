@@ -16,7 +16,8 @@ public protocol ConstraintSource: Sendable {
 ///
 /// ```swift
 /// let network = ManualConstraint(.network, isSatisfied: false)
-/// let pipeline = try await Pipeline.open(stack, named: .uploads, constraints: [network]) { … }
+/// let options = PipelineOptions(constraints: [network])
+/// let pipeline = try await Pipeline.open(stack, named: .uploads, options: options) { … }
 /// network.set(true)  // operations that wait for the network are tried again
 /// ```
 public final class ManualConstraint: ConstraintSource {

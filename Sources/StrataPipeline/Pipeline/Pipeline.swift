@@ -1,6 +1,7 @@
 public import Strata
 
-/// A durable queue of operations in the application's store, with the handler that runs them.
+/// A durable queue of operations in the application's store, with the handler that runs them, or with one handler for
+/// each type of payload.
 ///
 /// ```swift
 /// let uploads = try await Pipeline.open(stack, named: .uploads) { (attempt: Attempt<Upload>) in
@@ -41,86 +42,85 @@ public final class Pipeline: OperationRunner {
     ///     a name.
     ///   - previousNames: earlier names of the pipeline. Operations queued under these names are moved to this pipeline
     ///     and keep their order.
-    ///   - ordering: the order in which operations of one lane start. If the pipeline had another ordering before,
-    ///     queued operations keep their former order as far as the new ordering leaves it open.
-    ///   - maxConcurrent: the greatest number of handlers that run at once; nil for any number.
-    ///   - maxConcurrentPerLane: the greatest number of operations of one lane that run at once, in all processes
-    ///     together; nil for any number. Only for the ordering `flat`. When an operation of a full lane ends, the best
-    ///     waiting operation of this lane starts.
-    ///   - rateLimit: how many attempts may start in an interval, in all processes together; nil for any number.
-    ///   - retry: when an operation is tried again after its handler has thrown.
-    ///   - onFailure: what happens to operations that have failed permanently. By default they block their lane in
-    ///     serial orderings, and are set aside in `flat`.
-    ///   - timeout: how long the handler of an attempt may take. After this time the attempt has failed: its task is
-    ///     cancelled, and a later outcome does not count. If the handler returns `.done` with changes in time, the
-    ///     changes are committed however long the commit takes. A handler that ignores its cancellation may run at the
-    ///     same time as the next attempt.
-    ///   - constraints: sources of the constraints that handlers wait for by ``Outcome/wait(_:)``. If a constraint
-    ///     has no source, only ``QueuedOperation/retry()`` ends the waiting.
     ///   - gate: a constraint that the whole pipeline waits for. While it is not satisfied, operations stay pending: no
     ///     operation is claimed, and nothing is written. Running operations continue.
-    ///   - retention: how long finished operations are kept. The longest retention of all pipelines and brokers that
-    ///     the store has known applies, including closed ones.
-    ///   - maxCrashes: how often a process may end while one operation runs alone in it, before this operation counts
-    ///     as failed. If several operations were running, the end does not count for any of them, and each is then
-    ///     tried alone: see ``QueuedOperation/suspicion``.
-    ///   - recordsTransitions: whether each status change of this pipeline's operations is recorded as an
-    ///     ``OperationTransition``.
-    ///   - isSuspended: whether the pipeline begins suspended, as after one call of ``OperationRunner/suspend()``.
-    ///   - shutdownGrace: how long handlers may continue when the pipeline's service group shuts down.
-    ///   - clock: the source of time. The clock of the first pipeline of a stack applies to all pipelines of this
-    ///     stack.
+    ///   - options: the order, the limits, and the treatment of failures.
     ///   - handler: runs an operation, and returns its outcome. An error that it throws fails the attempt. It runs in a
     ///     separate task, on threads that the pipelines of the stack share. There are as many threads as cores, so the
     ///     handler must wait with `await` and must not block a thread.
-    /// - Throws: ``PipelineError`` with `modelsMissing`, `alreadyOpen` or `invalidArgument`; the store's errors.
+    /// - Throws: ``PipelineError`` with `modelsMissing`, `alreadyOpen`, `queueClaimedTwice` or `invalidArgument`; the
+    ///   store's errors.
     public static func open<Payload: OperationPayload>(
         _ stack: ContextStack,
         named name: PipelineName,
         previousNames: [PipelineName] = [],
-        ordering: PipelineOrdering = .flat,
-        maxConcurrent: Int? = 8,
-        maxConcurrentPerLane: Int? = nil,
-        rateLimit: RateLimit? = nil,
-        retry: RetryPolicy = .standard,
-        onFailure: FailurePolicy? = nil,
-        timeout: Duration? = nil,
-        constraints: [any ConstraintSource] = [],
         gate: PipelineGate? = nil,
-        retention: FinishedRetention = .standard,
-        maxCrashes: Int = 5,
-        recordsTransitions: Bool = false,
-        isSuspended: Bool = false,
-        shutdownGrace: Duration = .seconds(20),
-        clock: any PipelineClock = .system,
+        options: PipelineOptions = PipelineOptions(),
         handler: @escaping @Sendable (Attempt<Payload>) async throws -> Outcome
     ) async throws -> Pipeline {
+        try await open(
+            stack,
+            named: name,
+            previousNames: previousNames,
+            gate: gate,
+            options: options,
+            handlers: { $0.all = [Consumer.handler(handler)] }
+        )
+    }
+
+    /// Opens a pipeline that takes several types of payloads, each with its own handler.
+    ///
+    /// ```swift
+    /// let work = try await Pipeline.open(stack, named: .work) { handlers in
+    ///     handlers.on(Upload.self) { upload, attempt in
+    ///         try await send(upload.file, key: attempt.id)
+    ///         return .done
+    ///     }
+    ///     handlers.on(Notify.self) { notify, attempt in
+    ///         try await tell(notify.person, key: attempt.id)
+    ///         return .done
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Order, lanes, dependencies and limits apply to all operations of the pipeline alike, whatever their types.
+    ///
+    /// An operation whose type no handler takes fails permanently at its first attempt, as an operation with an
+    /// unreadable payload does. It keeps its payload. After the pipeline was opened with a handler for the type,
+    /// ``QueuedOperation/retry()`` runs it.
+    ///
+    /// - Parameters:
+    ///   - stack: a stack that was opened with ``models``.
+    ///   - name: the name under which operations are queued; not the empty text. A stack can have one open pipeline of
+    ///     a name.
+    ///   - previousNames: earlier names of the pipeline. Operations queued under these names are moved to this pipeline
+    ///     and keep their order.
+    ///   - gate: a constraint that the whole pipeline waits for.
+    ///   - options: the order, the limits, and the treatment of failures.
+    ///   - handlers: registers the handlers. It is called once, before this method returns.
+    /// - Throws: ``PipelineError`` with `modelsMissing`, `alreadyOpen`, `queueClaimedTwice` or `invalidArgument`, also
+    ///   if there is no handler, or a second one for a type; errors of `handlers`; the store's errors.
+    public static func open(
+        _ stack: ContextStack,
+        named name: PipelineName,
+        previousNames: [PipelineName] = [],
+        gate: PipelineGate? = nil,
+        options: PipelineOptions = PipelineOptions(),
+        handlers: @Sendable (inout PayloadHandlers) throws -> Void
+    ) async throws -> Pipeline {
+        var registered = PayloadHandlers()
+        try handlers(&registered)
         let handle = try await QueueEngine.open(
             Consumer(
                 name: Consumer.name(of: name),
                 scope: .pipeline(name),
-                options: PipelineOptions(
-                    ordering: ordering,
-                    laneLimit: maxConcurrentPerLane,
-                    retry: retry,
-                    onFailure: onFailure ?? (ordering.isSerial ? .blockLane : .setAside),
-                    maxCrashes: maxCrashes,
-                    timeout: timeout,
-                    retention: retention,
-                    constraints: constraints,
-                    gate: gate,
-                    rateLimit: rateLimit,
-                    shutdownGrace: shutdownGrace,
-                    recordsTransitions: recordsTransitions
-                ),
-                handler: Consumer.handler(handler),
-                events: EventHub(PipelineTelemetry(stack, runner: name.rawValue)),
-                maxConcurrent: maxConcurrent,
-                suspensions: isSuspended ? 1 : 0
+                options: options,
+                gate: gate,
+                handlers: registered.all,
+                events: EventHub(PipelineTelemetry(stack, runner: name.rawValue))
             ),
             previousNames: previousNames,
-            on: stack,
-            clock
+            on: stack
         )
         return Pipeline(name, handle)
     }
@@ -151,7 +151,7 @@ struct UnreadableOperation: Error, CustomStringConvertible {
 }
 
 extension Attempt {
-    /// Creates the attempt of a claimed operation.
+    /// Creates the attempt of a claimed operation with a payload of this type.
     ///
     /// - Throws: ``UnreadableOperation``. This type distinguishes the operation's own payload from other payloads that
     ///   a handler reads and whose errors it throws.
@@ -160,14 +160,6 @@ extension Attempt {
     }
 
     private init(_ operation: ClaimedOperation, _ engine: QueueEngine) throws {
-        guard operation.type.hasSameBytes(as: Payload.operationType) else {
-            throw PipelineError(
-                .undecodablePayload,
-                "The operation has a payload of type \(operation.type), and pipeline \(operation.pipeline) handles "
-                    + "\(Payload.operationType).",
-                operations: [operation.claim.operation]
-            )
-        }
         do {
             payload = try Payload.decoded(operation.payload, version: operation.payloadVersion)
         } catch let error as PipelineError {

@@ -21,9 +21,7 @@ extension CrashCommands {
         let pipeline = try await Pipeline.open(
             stack,
             named: "chores",
-            ordering: .fifo,
-            maxConcurrent: 4,
-            maxCrashes: 1000
+            options: PipelineOptions(ordering: .fifo, maxConcurrent: 4, maxCrashes: 1000)
         ) { (attempt: Attempt<Chore>) in
             let (number, process) = (attempt.id.rawValue, ProcessInfo.processInfo.processIdentifier)
             var entry = ProcessLogEntry(process: process, lane: attempt.lane, number: attempt.payload.number)
@@ -70,7 +68,11 @@ extension CrashCommands {
     static func handle(_ path: String) async throws {
         let url = URL(fileURLWithPath: path)
         let stack = try await ContextStack.open(.sqlite(url), models: [Mark.self] + Pipeline.models, stack: .rootOnly)
-        _ = try await Pipeline.open(stack, named: "chores", maxCrashes: 1000) { (attempt: Attempt<Chore>) in
+        _ = try await Pipeline.open(
+            stack,
+            named: "chores",
+            options: PipelineOptions(maxCrashes: 1000)
+        ) { (attempt: Attempt<Chore>) in
             acknowledge("started \(attempt.id.rawValue)")
             try await Task.sleep(for: .milliseconds(500))
             acknowledge("handled")

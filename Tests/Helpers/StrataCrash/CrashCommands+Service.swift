@@ -17,9 +17,7 @@ extension CrashCommands {
         let pipeline = try await Pipeline.open(
             stack,
             named: "chores",
-            maxConcurrent: 2,
-            maxCrashes: 1000,
-            shutdownGrace: .seconds(2)
+            options: PipelineOptions(maxConcurrent: 2, maxCrashes: 1000, shutdownGrace: .seconds(2))
         ) { (attempt: Attempt<Chore>) in
             acknowledge("started \(attempt.payload.number)")
             guard attempt.payload.number == 0 else {

@@ -28,9 +28,11 @@ extension CrashCommands {
         let pipeline = try await Pipeline.open(
             stack,
             named: "steps",
-            ordering: .fifo,
-            retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(5)),
-            maxCrashes: 1000
+            options: PipelineOptions(
+                ordering: .fifo,
+                retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(5)),
+                maxCrashes: 1000
+            )
         ) { (attempt: Attempt<Chore>) in
             let (number, attempts) = (attempt.payload.number, attempt.number)
             switch number {

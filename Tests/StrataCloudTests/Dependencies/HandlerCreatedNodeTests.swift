@@ -17,8 +17,11 @@ import Testing
     func order() async throws {
         let harness = try await CloudHarness()
         let account = harness.account
-        let imports = try await Pipeline.open(account.uploads.stack, named: "import", maxConcurrent: 1) {
-            (attempt: Attempt<Import>) in
+        let imports = try await Pipeline.open(
+            account.uploads.stack,
+            named: "import",
+            options: PipelineOptions(maxConcurrent: 1)
+        ) { (attempt: Attempt<Import>) in
             .done { context in
                 let (cloud, number) = (context.cloud(account), attempt.payload.number)
                 _ = try cloud.createFolder(at: TreePath(["\(number)"]))

@@ -119,8 +119,11 @@ import Testing
         let network = ManualReachability(.unreachable)
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let tries = Mutex(0)
-        let pipeline = try await Pipeline.open(stack, named: "uploads", constraints: [network.reachability]) {
-            (_: Attempt<Film>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: "uploads",
+            options: PipelineOptions(constraints: [network.reachability])
+        ) { (_: Attempt<Film>) in
             // The remote returns at the very moment at which the handler has found it unreachable.
             if tries.withLock({
                 $0 += 1; return $0

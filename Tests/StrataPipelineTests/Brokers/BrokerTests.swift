@@ -40,9 +40,7 @@ import Testing
             stack,
             named: name,
             handles: { $0.hasPrefix(prefix) },
-            maxConcurrent: max,
-            retry: .never,
-            clock: VirtualClock(),
+            options: PipelineOptions(maxConcurrent: max, retry: .never, clock: VirtualClock()),
             handler: speaker
         )
     }
@@ -179,8 +177,7 @@ import Testing
         let broker = try await TaskBroker.open(
             stack,
             handles: { $0.hasPrefix("chat.") },
-            constraints: [network],
-            clock: clock,
+            options: PipelineOptions(constraints: [network], clock: clock),
             handler: speaker
         )
         #expect(broker.name == "Speaker")
@@ -213,8 +210,7 @@ import Testing
         let broker = try await TaskBroker.open(
             stack,
             handles: { $0.hasPrefix("chat.") },
-            recordsTransitions: true,
-            clock: clock,
+            options: PipelineOptions(recordsTransitions: true, clock: clock),
             handler: Speaker()
         )
         func records() async throws -> Int {
@@ -258,9 +254,11 @@ import Testing
         while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 { await broker.waitUntilProcessed() }
         await broker.close()
         let clock = VirtualClock()
-        let pipeline = try await Pipeline.open(stack, named: "chat.a", ordering: .fifo, clock: clock) {
-            (_: Attempt<Line>) in .done
-        }
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: "chat.a",
+            options: PipelineOptions(ordering: .fifo, clock: clock)
+        ) { (_: Attempt<Line>) in .done }
         clock.advance(by: .seconds(11))
         await pipeline.waitUntilProcessed()
         #expect(try await stack.background { try $0.fetch(PipelineRecord.all).map(\.isTransient) } == [false])
@@ -274,9 +272,7 @@ import Testing
         let broker = try await TaskBroker.open(
             stack,
             handles: { $0.hasPrefix("chat.") },
-            ordering: .flat,
-            isSuspended: true,
-            clock: VirtualClock(),
+            options: PipelineOptions(ordering: .flat, isSuspended: true, clock: VirtualClock()),
             handler: speaker
         )
         try await stack.background { context in

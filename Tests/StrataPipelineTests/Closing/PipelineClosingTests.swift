@@ -54,7 +54,11 @@ import Testing
     func closedByHandler() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let place = Mutex<Pipeline?>(nil)
-        let pipeline = try await Pipeline.open(stack, named: .work, isSuspended: true) { (_: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(isSuspended: true)
+        ) { (_: Attempt<Named>) in
             await place.withLock { $0 }?.close(grace: .seconds(60))
             return .done
         }

@@ -142,9 +142,11 @@ import Testing
             try first.addDependencies([second])
             try context.commit()
         }
-        let pipeline = try await Pipeline.open(stack, named: .work, ordering: .fifo, onFailure: .setAside) {
-            (_: Attempt<Named>) in .done
-        }
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(ordering: .fifo, onFailure: .setAside)
+        ) { (_: Attempt<Named>) in .done }
         try await pipeline.waitUntilIdle()
         let failed = try await stack.background { try $0.rows(QueuedOperation.all) }
         #expect(failed.map(\.status) == [.failed])
@@ -166,16 +168,17 @@ import Testing
             try all[3].addDependencies([all[4]])
             try context.commit()
         }
-        let first = try await Pipeline.open(stack, named: .work, ordering: .fifo, onFailure: .setAside) {
-            (_: Attempt<Named>) in .done
-        }
+        let first = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(ordering: .fifo, onFailure: .setAside)
+        ) { (_: Attempt<Named>) in .done }
         await first.close()
         let pipeline = try await Pipeline.open(
             stack,
             named: .work,
             previousNames: ["former"],
-            ordering: .fifo,
-            onFailure: .setAside
+            options: PipelineOptions(ordering: .fifo, onFailure: .setAside)
         ) { (_: Attempt<Named>) in .done }
         try await pipeline.waitUntilIdle()
         let left = try await stack.background { context in
@@ -227,9 +230,11 @@ import Testing
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let clock = VirtualClock()
         func open() async throws -> Pipeline {
-            try await Pipeline.open(stack, named: .work, ordering: ordering, onFailure: .setAside, clock: clock) {
-                (_: Attempt<Named>) in .done
-            }
+            try await Pipeline.open(
+                stack,
+                named: .work,
+                options: PipelineOptions(ordering: ordering, onFailure: .setAside, clock: clock)
+            ) { (_: Attempt<Named>) in .done }
         }
         /// Lets this number of heartbeats pass.
         func heartbeat(_ pipeline: Pipeline, _ count: Int) async throws {

@@ -141,9 +141,11 @@ struct DependencyPolicyTests {
     @Test("An operation that a late failure releases starts at once, even if its pipeline has already run its pass")
     func letGoLate() async throws {
         let harness = try await PipelineHarness.open()
-        let other = try await Pipeline.open(harness.stack, named: "other", isSuspended: true, clock: harness.clock) {
-            (_: Attempt<Named>) in .done
-        }
+        let other = try await Pipeline.open(
+            harness.stack,
+            named: "other",
+            options: PipelineOptions(isSuspended: true, clock: harness.clock)
+        ) { (_: Attempt<Named>) in .done }
         try await harness.commit(["Y"])
         try await harness.play([.resume("Y")])
         try await harness.end("Y", .success(.fail("no")))
@@ -171,12 +173,8 @@ struct DependencyPolicyTests {
         let other = try await Pipeline.open(
             harness.stack,
             named: "other",
-            onFailure: onFailure,
-            isSuspended: true,
-            clock: harness.clock
-        ) {
-            (_: Attempt<Named>) in .done
-        }
+            options: PipelineOptions(onFailure: onFailure, isSuspended: true, clock: harness.clock)
+        ) { (_: Attempt<Named>) in .done }
         let log = EventRecorder(other)
         try await harness.commit(["F"])
         try await harness.play([.resume("F")])

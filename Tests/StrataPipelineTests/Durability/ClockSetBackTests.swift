@@ -15,8 +15,7 @@ import Testing
         let pipeline = try await Pipeline.open(
             stack,
             named: .work,
-            rateLimit: RateLimit(2, per: .seconds(20)),
-            clock: clock
+            options: PipelineOptions(rateLimit: RateLimit(2, per: .seconds(20)), clock: clock)
         ) { (_: Attempt<Named>) in .done }
         let log = EventRecorder(pipeline)
         try await stack.background { context in

@@ -161,7 +161,11 @@ import Testing
         #expect(harness.pipeline.suspensions == 1)
         #expect(harness.pipeline.suspend() == 2)
         await harness.pipeline.close()
-        let again = try await Pipeline.open(harness.stack, named: .work, clock: harness.clock) { (_: Attempt<Named>) in
+        let again = try await Pipeline.open(
+            harness.stack,
+            named: .work,
+            options: PipelineOptions(clock: harness.clock)
+        ) { (_: Attempt<Named>) in
             .done
         }
         #expect(again.suspensions == 0)
@@ -174,8 +178,11 @@ import Testing
     func together() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models + [Note.self], stack: .rootOnly)
         let fails = Atomic(true)
-        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never, clock: VirtualClock()) {
-            (attempt: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(retry: .never, clock: VirtualClock())
+        ) { (attempt: Attempt<Named>) in
             .done { context in
                 context.insert(Note(text: attempt.payload.name))
                 if fails.load(ordering: .relaxed) { throw Stop() }
@@ -247,9 +254,7 @@ import Testing
             stack,
             named: "renamed",
             previousNames: previousNames,
-            maxConcurrent: 1,
-            isSuspended: true,
-            clock: VirtualClock()
+            options: PipelineOptions(maxConcurrent: 1, isSuspended: true, clock: VirtualClock())
         ) { (_: Attempt<Named>) in .done }
         let log = EventRecorder(pipeline)
         pipeline.resume()
@@ -264,7 +269,11 @@ import Testing
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
         let first = try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
-        _ = try await Pipeline.open(first, named: "gone", isSuspended: true) { (_: Attempt<Named>) in .done }
+        _ = try await Pipeline.open(
+            first,
+            named: "gone",
+            options: PipelineOptions(isSuspended: true)
+        ) { (_: Attempt<Named>) in .done }
         let ids = try await first.background { context in
             let ids = ["A", "B"].map { context.enqueue(Named(name: $0), in: "gone").id }
             try context.commit()

@@ -77,8 +77,11 @@ import Testing
         }
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let (sizes, size) = AsyncStream.makeStream(of: Int.self)
-        let pipeline = try await Pipeline.open(stack, named: .work, isSuspended: true, clock: VirtualClock()) {
-            (attempt: Attempt<New>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(isSuspended: true, clock: VirtualClock())
+        ) { (attempt: Attempt<New>) in
             size.yield(attempt.payload.bytes)
             return .done
         }
@@ -210,7 +213,7 @@ import Testing
     @Test("Retrying an operation before its first commit runs it once")
     func retriedBefore() async throws {
         let stack = try await ContextStack.open(.inMemory, models: [Note.self] + Pipeline.models, stack: .rootOnly)
-        let pipeline = try await Pipeline.open(stack, named: .work, clock: VirtualClock()) {
+        let pipeline = try await Pipeline.open(stack, named: .work, options: PipelineOptions(clock: VirtualClock())) {
             (attempt: Attempt<Named>) in
             .done { context in context.insert(Note(text: attempt.payload.name)) }
         }
@@ -288,9 +291,11 @@ import Testing
             .Code?
         {
             let error = await #expect(throws: PipelineError.self) {
-                try await Pipeline.open(stack, named: .work, retry: retry, timeout: timeout, maxCrashes: maxCrashes) {
-                    (_: Attempt<Named>) in .done
-                }
+                try await Pipeline.open(
+                    stack,
+                    named: .work,
+                    options: PipelineOptions(retry: retry, timeout: timeout, maxCrashes: maxCrashes)
+                ) { (_: Attempt<Named>) in .done }
             }
             return error?.code
         }

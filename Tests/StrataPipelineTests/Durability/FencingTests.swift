@@ -84,7 +84,11 @@ struct FencingTests {
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
         let stack = try await Self.open(location)
         let straggler = Straggler()
-        let pipeline = try await Pipeline.open(stack, named: .work, clock: VirtualClock()) { (_: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(clock: VirtualClock())
+        ) { (_: Attempt<Named>) in
             await straggler.run()
         }
         let log = EventRecorder(pipeline)
@@ -94,8 +98,11 @@ struct FencingTests {
         pipeline.handle.engine.abandon()
         let otherStack = try await Self.open(location)
         let (goes, go) = AsyncStream.makeStream(of: Never.self)
-        let other = try await Pipeline.open(otherStack, named: .work, isSuspended: true, clock: VirtualClock()) {
-            (_: Attempt<Named>) in
+        let other = try await Pipeline.open(
+            otherStack,
+            named: .work,
+            options: PipelineOptions(isSuspended: true, clock: VirtualClock())
+        ) { (_: Attempt<Named>) in
             for await _ in goes {}
             return .done { $0.insert(Note(text: "in time")) }
         }
@@ -138,9 +145,7 @@ struct FencingTests {
         let pipeline = try await Pipeline.open(
             stack,
             named: .work,
-            retry: RetryPolicy(base: .zero),
-            timeout: .seconds(7),
-            clock: clock
+            options: PipelineOptions(retry: RetryPolicy(base: .zero), timeout: .seconds(7), clock: clock)
         ) { (attempt: Attempt<Named>) in
             if attempt.number == 1 { return await straggler.run() }
             for await _ in goes {}

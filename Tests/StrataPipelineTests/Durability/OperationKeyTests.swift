@@ -75,7 +75,11 @@ import Testing
     func running() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let seen = Mutex<[String]>([])
-        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never) { (attempt: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(retry: .never)
+        ) { (attempt: Attempt<Named>) in
             seen.withLock { $0.append(attempt.payload.name) }
             if attempt.payload.name == "A" { try await Task.sleep(for: .seconds(3600)) }
             return .done
@@ -100,8 +104,11 @@ import Testing
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let seen = Mutex<[String]>([])
         let begun = DispatchSemaphore(value: 0)
-        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never, isSuspended: true) {
-            (attempt: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(retry: .never, isSuspended: true)
+        ) { (attempt: Attempt<Named>) in
             seen.withLock { $0.append(attempt.payload.name) }
             begun.signal()
             if attempt.payload.name == "A" { try await Task.sleep(for: .seconds(3600)) }
@@ -147,7 +154,11 @@ import Testing
     func replacedAtTheEnd(policy: DuplicatePolicy?) async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let seen = Mutex<[String]>([])
-        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never) { (attempt: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(retry: .never)
+        ) { (attempt: Attempt<Named>) in
             seen.withLock { $0.append(attempt.payload.name) }
             guard attempt.payload.name == "A" else { return .done }
             try await stack.background { context in
@@ -195,7 +206,11 @@ import Testing
     func takenID() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let id = try stack.newID(for: QueuedOperation.self)
-        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never) { (_: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(retry: .never)
+        ) { (_: Attempt<Named>) in
             .done { context in
                 let next = try context.enqueue(Named(name: "B"), as: id, in: .work, key: "k")
                 #expect(next == nil)
@@ -215,8 +230,11 @@ import Testing
     func failed() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let seen = Mutex<[String]>([])
-        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never, clock: VirtualClock()) {
-            (attempt: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(retry: .never, clock: VirtualClock())
+        ) { (attempt: Attempt<Named>) in
             seen.withLock { $0.append(attempt.payload.name) }
             return attempt.payload.name == "A" ? .fail("no") : .done
         }
@@ -239,8 +257,11 @@ import Testing
     )
     func next(policy: DuplicatePolicy?) async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
-        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never, isSuspended: true) {
-            (attempt: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(retry: .never, isSuspended: true)
+        ) { (attempt: Attempt<Named>) in
             .done { context in
                 guard let number = Int(attempt.payload.name), number < 20 else { return }
                 let next = Named(name: "\(number + 1)")
@@ -271,8 +292,11 @@ import Testing
     @Test("When many blocks enqueue the same key concurrently, one operation is queued")
     func race() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
-        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never, isSuspended: true) {
-            (_: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(retry: .never, isSuspended: true)
+        ) { (_: Attempt<Named>) in
             .done { context in try context.enqueue(Named(name: "late"), in: "elsewhere", key: "k", onDuplicate: .keep) }
         }
         try await stack.background { context in

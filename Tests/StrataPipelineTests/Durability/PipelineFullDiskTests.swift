@@ -32,10 +32,7 @@ struct PipelineFullDiskTests {
         let pipeline = try await Pipeline.open(
             stack,
             named: .work,
-            maxConcurrent: 4,
-            retry: .never,
-            isSuspended: true,
-            clock: clock
+            options: PipelineOptions(maxConcurrent: 4, retry: .never, isSuspended: true, clock: clock)
         ) { (attempt: Attempt<Run>) in
             let number = attempt.payload.number
             if number % 2 == 1 { return .done }

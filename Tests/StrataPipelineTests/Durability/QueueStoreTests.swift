@@ -81,8 +81,11 @@ import Testing
         let clock = VirtualClock()
         let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
-        let pipeline = try await Pipeline.open(stack, named: .work, retry: RetryPolicy(maxAttempts: 1), clock: clock) {
-            (_: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(retry: RetryPolicy(maxAttempts: 1), clock: clock)
+        ) { (_: Attempt<Named>) in
             hasBegun.finish()
             for await _ in gate {}
             return .done { $0.insert(Stamp(name: "A")) }

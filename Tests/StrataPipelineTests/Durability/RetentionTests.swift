@@ -35,8 +35,10 @@ import Testing
                 harness.stack,
                 named: name,
                 previousNames: former,
-                retention: FinishedRetention(maximumAge: .seconds(seconds)),
-                clock: harness.clock
+                options: PipelineOptions(
+                    retention: FinishedRetention(maximumAge: .seconds(seconds)),
+                    clock: harness.clock
+                )
             ) { (_: Attempt<Named>) in .done }
         }
         func finished() async throws -> Int {

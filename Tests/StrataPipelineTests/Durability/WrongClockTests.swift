@@ -91,9 +91,11 @@ import Testing
             let pipeline = try await Pipeline.open(
                 stack,
                 named: .work,
-                retention: FinishedRetention(maximumAge: .seconds(3600)),
-                recordsTransitions: true,
-                clock: clock
+                options: PipelineOptions(
+                    retention: FinishedRetention(maximumAge: .seconds(3600)),
+                    recordsTransitions: true,
+                    clock: clock
+                )
             ) { (_: Attempt<Named>) in .done }
             return (stack, pipeline, clock)
         }
@@ -132,8 +134,7 @@ import Testing
             let pipeline = try await Pipeline.open(
                 stack,
                 named: .work,
-                rateLimit: RateLimit(1, per: .seconds(20)),
-                clock: clock
+                options: PipelineOptions(rateLimit: RateLimit(1, per: .seconds(20)), clock: clock)
             ) { (_: Attempt<Named>) in .done }
             return (stack, pipeline, clock)
         }

@@ -35,8 +35,11 @@ struct CombinedCommitTests {
     @Test("Sequential operations take one transaction each, which the history counts as two commits")
     func commits() async throws {
         let stack = try await Self.stack()
-        let pipeline = try await Pipeline.open(stack, named: .work, ordering: .fifo, isSuspended: true) {
-            (attempt: Attempt<Run>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(ordering: .fifo, isSuspended: true)
+        ) { (attempt: Attempt<Run>) in
             .done { $0.insert(Stamp(name: "\(attempt.payload.number)")) }
         }
         try await Self.enqueue(100, stack)
@@ -60,8 +63,11 @@ struct CombinedCommitTests {
             context.insert(Stamp(name: "there"))
             try context.commit()
         }
-        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never, isSuspended: true) {
-            (attempt: Attempt<Run>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(retry: .never, isSuspended: true)
+        ) { (attempt: Attempt<Run>) in
             let number = attempt.payload.number
             if number % 3 == 2 { return .done }
             // Every second one of these has the name of an existing stamp.
@@ -96,7 +102,11 @@ struct CombinedCommitTests {
     @Test("Slow model hooks before a commit delay no other operations")
     func slowHook() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models + [Patient.self], stack: .rootOnly)
-        let pipeline = try await Pipeline.open(stack, named: .work, isSuspended: true) { (attempt: Attempt<Run>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(isSuspended: true)
+        ) { (attempt: Attempt<Run>) in
             attempt.payload.number == 0 ? .done { $0.insert(Patient(name: "a")) } : .done
         }
         try await Self.enqueue(20, stack)
@@ -117,7 +127,11 @@ struct CombinedCommitTests {
     @Test("Pipelines open, drain and close without losing results while ends with changes follow each other")
     func traffic() async throws {
         let stack = try await Self.stack()
-        let pipeline = try await Pipeline.open(stack, named: .work, maxConcurrent: 4) { (attempt: Attempt<Run>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(maxConcurrent: 4)
+        ) { (attempt: Attempt<Run>) in
             .done { $0.insert(Stamp(name: "\(attempt.payload.number)")) }
         }
         @Sendable func openOther() async throws -> Pipeline {
@@ -150,8 +164,11 @@ struct CombinedCommitTests {
         let stack = try await Self.stack()
         let (started, start) = AsyncStream.makeStream(of: Void.self)
         let (goes, go) = AsyncStream.makeStream(of: Never.self)
-        let pipeline = try await Pipeline.open(stack, named: .work, maxConcurrent: 1, clock: VirtualClock()) {
-            (attempt: Attempt<Run>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(maxConcurrent: 1, clock: VirtualClock())
+        ) { (attempt: Attempt<Run>) in
             start.finish()
             for await _ in goes {}
             return .done { $0.insert(Stamp(name: "\(attempt.payload.number)")) }

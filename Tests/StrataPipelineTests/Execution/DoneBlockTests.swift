@@ -21,7 +21,12 @@ import Testing
         _ stack: ContextStack,
         _ handler: @escaping @Sendable (Attempt<Run>) async throws -> Outcome
     ) async throws -> Pipeline {
-        try await Pipeline.open(stack, named: .work, retry: .never, isSuspended: true, handler: handler)
+        try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(retry: .never, isSuspended: true),
+            handler: handler
+        )
     }
 
     private static func stack(_ location: StoreLocation = .inMemory) async throws -> ContextStack {
@@ -168,10 +173,7 @@ import Testing
         let pipeline = try await Pipeline.open(
             stack,
             named: .work,
-            retry: .never,
-            timeout: .seconds(10),
-            isSuspended: true,
-            clock: clock
+            options: PipelineOptions(retry: .never, timeout: .seconds(10), isSuspended: true, clock: clock)
         ) { (_: Attempt<Run>) in
             .done { context in
                 clock.advance(by: .seconds(60))

@@ -16,7 +16,7 @@ import Testing
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let isLetGo = DispatchSemaphore(value: 0)
         let begun = Mutex(0)
-        _ = try await Pipeline.open(stack, named: "blocking", maxConcurrent: Self.many) {
+        _ = try await Pipeline.open(stack, named: "blocking", options: PipelineOptions(maxConcurrent: Self.many)) {
             (_: Attempt<Named>) in
             begun.withLock { $0 += 1 }
             isLetGo.block()
@@ -56,10 +56,12 @@ import Testing
         let pipeline = try await Pipeline.open(
             stack,
             named: .work,
-            maxConcurrent: Self.many,
-            retry: RetryPolicy(maxAttempts: 1),
-            timeout: .seconds(5),
-            clock: clock
+            options: PipelineOptions(
+                maxConcurrent: Self.many,
+                retry: RetryPolicy(maxAttempts: 1),
+                timeout: .seconds(5),
+                clock: clock
+            )
         ) { (attempt: Attempt<Named>) in
             begun.withLock { $0.append(attempt.payload.name) }
             isLetGo.block()
@@ -86,8 +88,11 @@ import Testing
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let isLetGo = DispatchSemaphore(value: 0)
         let begun = Mutex<Set<String>>([])
-        let pipeline = try await Pipeline.open(stack, named: .work, maxConcurrent: Self.many) {
-            (attempt: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(maxConcurrent: Self.many)
+        ) { (attempt: Attempt<Named>) in
             begun.withLock { _ = $0.insert(attempt.payload.name) }
             isLetGo.block()
             return .done
@@ -121,8 +126,7 @@ import Testing
         let pipeline = try await Pipeline.open(
             stack,
             named: .work,
-            maxConcurrent: handlers,
-            clock: VirtualClock()
+            options: PipelineOptions(maxConcurrent: handlers, clock: VirtualClock())
         ) { (attempt: Attempt<Named>) in
             for _ in 0..<attempt.payload.name.utf8.count % 3 { await Task.yield() }
             return .done
@@ -148,8 +152,11 @@ import Testing
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let meeting = Meeting(of: Self.many)
         let haveMet = Mutex(true)
-        let pipeline = try await Pipeline.open(stack, named: .work, maxConcurrent: Self.many) {
-            (_: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(maxConcurrent: Self.many)
+        ) { (_: Attempt<Named>) in
             meeting.join()
             while meeting.isAwaited { await Task.yield() }
             haveMet.withLock { $0 = $0 && meeting.isComplete }

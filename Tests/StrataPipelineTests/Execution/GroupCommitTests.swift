@@ -28,9 +28,7 @@ struct GroupCommitTests {
         let pipeline = try await Pipeline.open(
             stack,
             named: .work,
-            maxConcurrent: 64,
-            isSuspended: true,
-            clock: VirtualClock()
+            options: PipelineOptions(maxConcurrent: 64, isSuspended: true, clock: VirtualClock())
         ) { (_: Attempt<Run>) in
             await Task.yield()
             return .done
@@ -55,9 +53,11 @@ struct GroupCommitTests {
         let stack = try await Self.stack()
         let clock = VirtualClock()
         let (goes, go) = AsyncStream.makeStream(of: Never.self)
-        let pipeline = try await Pipeline.open(stack, named: .work, maxConcurrent: 64, isSuspended: true, clock: clock)
-        {
-            (attempt: Attempt<Run>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(maxConcurrent: 64, isSuspended: true, clock: clock)
+        ) { (attempt: Attempt<Run>) in
             if attempt.payload.number > 0 { await Task { for await _ in goes {} }.value }
             return .done
         }

@@ -53,9 +53,7 @@ import Testing
         let again = try await Pipeline.open(
             harness.stack,
             named: .work,
-            constraints: [network],
-            isSuspended: true,
-            clock: harness.clock
+            options: PipelineOptions(constraints: [network], isSuspended: true, clock: harness.clock)
         ) { (_: Attempt<Named>) in .done }
         let log = EventRecorder(again)
         again.resume()

@@ -157,7 +157,11 @@ private struct Chore: OperationPayload {
     func oneProcess() async throws {
         let folder = try ScratchFolder()
         let one = try await Self.crashed(folder, "A", "B")
-        let other = try await Pipeline.open(one.stack, named: "other", clock: one.clock) { (_: Attempt<Named>) in .done
+        let other = try await Pipeline.open(
+            one.stack,
+            named: "other",
+            options: PipelineOptions(clock: one.clock)
+        ) { (_: Attempt<Named>) in .done
         }
         let log = EventRecorder(other)
         let two = try await PipelineHarness.open(.sqlite(folder.file("s.sqlite")))
@@ -204,7 +208,7 @@ private struct Chore: OperationPayload {
         let broker = try await TaskBroker.open(
             stack,
             handles: { $0.hasPrefix("chat.") },
-            clock: VirtualClock(),
+            options: PipelineOptions(clock: VirtualClock()),
             handler: Sender(begin: begin)
         )
         try await broker.waitUntilIdle()
@@ -219,7 +223,11 @@ private struct Chore: OperationPayload {
     func othersGoOn() async throws {
         let folder = try ScratchFolder()
         let harness = try await Self.crashed(folder, "A", "B")
-        let other = try await Pipeline.open(harness.stack, named: "other", clock: harness.clock) { (_: Attempt<Named>) in
+        let other = try await Pipeline.open(
+            harness.stack,
+            named: "other",
+            options: PipelineOptions(clock: harness.clock)
+        ) { (_: Attempt<Named>) in
             .done
         }
         let log = EventRecorder(other)

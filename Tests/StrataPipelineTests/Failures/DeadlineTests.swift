@@ -33,9 +33,11 @@ import Testing
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let clock = VirtualClock()
         let (gate, open) = AsyncStream.makeStream(of: Never.self)
-        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never, timeout: .seconds(60), clock: clock)
-        {
-            (attempt: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(retry: .never, timeout: .seconds(60), clock: clock)
+        ) { (attempt: Attempt<Named>) in
             for await _ in gate {}
             return isCommitting ? .done { $0.enqueue(Named(name: "mark"), in: "marks") } : .done
         }

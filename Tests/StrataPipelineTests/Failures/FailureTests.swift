@@ -249,10 +249,7 @@ import Testing
         let again = try await Pipeline.open(
             harness.stack,
             named: .work,
-            ordering: .fifo,
-            onFailure: .setAside,
-            isSuspended: true,
-            clock: harness.clock
+            options: PipelineOptions(ordering: .fifo, onFailure: .setAside, isSuspended: true, clock: harness.clock)
         ) { (_: Attempt<Named>) in .done }
         let log = EventRecorder(again)
         again.resume()
@@ -290,11 +287,8 @@ import Testing
         let pipeline = try await Pipeline.open(
             stack,
             named: .work,
-            ordering: ordering,
-            recordsTransitions: true,
-            clock: VirtualClock()
-        ) {
-            (attempt: Attempt<Named>) in
+            options: PipelineOptions(ordering: ordering, recordsTransitions: true, clock: VirtualClock())
+        ) { (attempt: Attempt<Named>) in
             attempt.payload.name == "head" ? .wait(.manual) : .done
         }
         let lanes = ["", "a", "b"]
@@ -358,7 +352,7 @@ import Testing
     func progress() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let (halves, half) = AsyncStream.makeStream(of: Void.self)
-        let pipeline = try await Pipeline.open(stack, named: .work, clock: VirtualClock()) {
+        let pipeline = try await Pipeline.open(stack, named: .work, options: PipelineOptions(clock: VirtualClock())) {
             (attempt: Attempt<Named>) in
             try await attempt.progress(0.5)
             half.yield()
@@ -387,9 +381,12 @@ import Testing
             models: Pipeline.models,
             stack: .rootOnly
         )
-        let successor = try await Pipeline.open(other, named: "new", previousNames: [.work], ordering: .fifo) {
-            (_: Attempt<Named>) in .done
-        }
+        let successor = try await Pipeline.open(
+            other,
+            named: "new",
+            previousNames: [.work],
+            options: PipelineOptions(ordering: .fifo)
+        ) { (_: Attempt<Named>) in .done }
         await successor.waitUntilProcessed()
         #expect(try await harness.row("B")?.status == .waiting)
         let log = EventRecorder(successor)

@@ -28,9 +28,7 @@ import Testing
         let pipeline = try await Pipeline.open(
             stack,
             named: .work,
-            ordering: ordering,
-            onFailure: .setAside,
-            clock: VirtualClock()
+            options: PipelineOptions(ordering: ordering, onFailure: .setAside, clock: VirtualClock())
         ) { (_: Attempt<Named>) in .done }
         try await pipeline.waitUntilIdle()
         try await stack.background { context in
@@ -47,7 +45,11 @@ import Testing
     func schedule() async throws {
         let clock = VirtualClock()
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
-        let pipeline = try await Pipeline.open(stack, named: .work, clock: clock) { (_: Attempt<Named>) in .done }
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(clock: clock)
+        ) { (_: Attempt<Named>) in .done }
         try await stack.background { context in
             for name in ["A", "B"] { try context.schedule(name, Named(name: name), in: .work, .every(.seconds(60))) }
             try context.commit()
@@ -67,7 +69,11 @@ import Testing
     @Test("A handler that cannot read another operation's payload is retried")
     func ofAnother() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
-        let pipeline = try await Pipeline.open(stack, named: .work, clock: VirtualClock()) { (_: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(clock: VirtualClock())
+        ) { (_: Attempt<Named>) in
             throw PipelineError(.undecodablePayload, "that of another one")
         }
         guard case .retrying(_, _, let message) = try await pipeline.perform(Named(name: "A"), in: .work) else {
@@ -87,9 +93,7 @@ import Testing
         let pipeline = try await Pipeline.open(
             stack,
             named: .work,
-            ordering: .fifo,
-            onFailure: policy,
-            clock: VirtualClock()
+            options: PipelineOptions(ordering: .fifo, onFailure: policy, clock: VirtualClock())
         ) { (_: Attempt<Named>) in .done }
         try await stack.background { context in
             context.enqueue(Other(number: 7), in: .work, lane: "a")

@@ -120,15 +120,16 @@ struct TransitionTests {
         let pipeline = try await Pipeline.open(
             stack,
             named: .work,
-            retry: RetryPolicy(maxAttempts: 1),
-            recordsTransitions: true,
-            clock: clock
-        ) {
-            (attempt: Attempt<Named>) in
+            options: PipelineOptions(retry: RetryPolicy(maxAttempts: 1), recordsTransitions: true, clock: clock)
+        ) { (attempt: Attempt<Named>) in
             if attempt.payload.name == "B" { return .fail("broken") }
             return .done
         }
-        let other = try await Pipeline.open(stack, named: "other", clock: clock) { (_: Attempt<Named>) in .done }
+        let other = try await Pipeline.open(
+            stack,
+            named: "other",
+            options: PipelineOptions(clock: clock)
+        ) { (_: Attempt<Named>) in .done }
         try await pipeline.waitUntilIdle()
         try await other.waitUntilIdle()
         let late = try await stack.background { context in

@@ -28,7 +28,7 @@ import Testing
     func handled() async throws {
         let stack = try await Self.open()
         let seen = Mutex<[String]>([])
-        let pipeline = try await Pipeline.open(stack, named: .work, isSuspended: true) {
+        let pipeline = try await Pipeline.open(stack, named: .work, options: PipelineOptions(isSuspended: true)) {
             (attempt: Attempt<QueuedItem<Letter>>) in
             seen.withLock { $0.append(attempt.item().text) }
             return attempt.done { letter, _ in letter.sentAt = Date() }
@@ -64,9 +64,11 @@ import Testing
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
         let stack = try await Self.open(location)
-        let pipeline = try await Pipeline.open(stack, named: .work, ordering: .fifo, isSuspended: true) {
-            (_: Attempt<QueuedItem<Letter>>) in .done
-        }
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(ordering: .fifo, isSuspended: true)
+        ) { (_: Attempt<QueuedItem<Letter>>) in .done }
         let (first, held, dependant, other) = try await stack.background { context in
             let letter = Letter(text: "a")
             let first = context.enqueue(letter, in: .work)
@@ -131,7 +133,7 @@ import Testing
         let stack = try await Self.open()
         let running = Mutex<[String]>([])
         let overlaps = Mutex(0)
-        let pipeline = try await Pipeline.open(stack, named: .work, ordering: .fifo) {
+        let pipeline = try await Pipeline.open(stack, named: .work, options: PipelineOptions(ordering: .fifo)) {
             (attempt: Attempt<QueuedItem<Letter>>) in
             overlaps.withLock { $0 += running.withLock { $0.count } }
             let text = attempt.item().text
@@ -200,7 +202,7 @@ import Testing
     )
     func deletedBeforeCommit(isRolledBack: Bool) async throws {
         let stack = try await Self.open()
-        let pipeline = try await Pipeline.open(stack, named: .work, isSuspended: true) {
+        let pipeline = try await Pipeline.open(stack, named: .work, options: PipelineOptions(isSuspended: true)) {
             (_: Attempt<QueuedItem<Letter>>) in .done
         }
         let log = EventRecorder(pipeline)
@@ -250,7 +252,7 @@ import Testing
     @Test("Operations that a handler's changes remove are reported")
     func leftOutByHandler() async throws {
         let stack = try await Self.open()
-        let other = try await Pipeline.open(stack, named: "other", isSuspended: true) {
+        let other = try await Pipeline.open(stack, named: "other", options: PipelineOptions(isSuspended: true)) {
             (_: Attempt<QueuedItem<Letter>>) in .done
         }
         let log = EventRecorder(other)

@@ -27,8 +27,11 @@ import Testing
         await harness.pipeline.close()
         try await harness.commit(["A"])
         let (names, run) = AsyncStream.makeStream(of: String.self)
-        let again = try await Pipeline.open(harness.stack, named: .work, clock: harness.clock) {
-            (attempt: Attempt<Named>) in
+        let again = try await Pipeline.open(
+            harness.stack,
+            named: .work,
+            options: PipelineOptions(clock: harness.clock)
+        ) { (attempt: Attempt<Named>) in
             run.yield(attempt.payload.name)
             return .done
         }
@@ -88,8 +91,11 @@ import Testing
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models + [Note.self], stack: .rootOnly)
         let (started, start) = AsyncStream.makeStream(of: Void.self)
         let (goes, go) = AsyncStream.makeStream(of: Never.self)
-        let pipeline = try await Pipeline.open(stack, named: .work, ordering: ordering, clock: VirtualClock()) {
-            (attempt: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(ordering: ordering, clock: VirtualClock())
+        ) { (attempt: Attempt<Named>) in
             let name = attempt.payload.name
             if name == "old" {
                 start.finish()
@@ -174,8 +180,11 @@ import Testing
         let (tasks, lanes, perLane) = (8, 40, 250)
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let seen = Mutex<[String: [Int]]>([:])
-        let pipeline = try await Pipeline.open(stack, named: .work, ordering: .fifo, clock: VirtualClock()) {
-            (attempt: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(ordering: .fifo, clock: VirtualClock())
+        ) { (attempt: Attempt<Named>) in
             seen.withLock { $0[attempt.lane, default: []].append(Int(attempt.payload.name)!) }
             await Task.yield()
             return .done
@@ -248,9 +257,11 @@ import Testing
     @Test("A handler's final commit can enqueue an operation in another queue, where it runs once")
     func handsOn() async throws {
         let harness = try await PipelineHarness.open()
-        let other = try await Pipeline.open(harness.stack, named: "other", clock: harness.clock) {
-            (_: Attempt<Named>) in .done
-        }
+        let other = try await Pipeline.open(
+            harness.stack,
+            named: "other",
+            options: PipelineOptions(clock: harness.clock)
+        ) { (_: Attempt<Named>) in .done }
         let log = EventRecorder(other)
         try await harness.commit(["A"])
         harness.pipeline.resume()
@@ -384,8 +395,11 @@ import Testing
     @Test("Of ten thousand lanes, one stuck lane does not hold back the others")
     func poisoned() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
-        let pipeline = try await Pipeline.open(stack, named: .work, ordering: .fifo, clock: VirtualClock()) {
-            (attempt: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(ordering: .fifo, clock: VirtualClock())
+        ) { (attempt: Attempt<Named>) in
             attempt.lane == "7" ? .wait(.manual) : .done
         }
         let lanes = 10_000

@@ -241,7 +241,7 @@ import Testing
     func lingering() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let (goes, go) = AsyncStream.makeStream(of: Never.self)
-        let pipeline = try await Pipeline.open(stack, named: .work, maxConcurrentPerLane: 1) {
+        let pipeline = try await Pipeline.open(stack, named: .work, options: PipelineOptions(maxConcurrentPerLane: 1)) {
             (attempt: Attempt<Named>) in
             if attempt.payload.name == "first" { await Task { for await _ in goes {} }.value }
             return .done
@@ -296,8 +296,12 @@ import Testing
         try await first.close()
         let stack = try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
         let most = Mutex((now: [String: Int](), most: [String: Int]()))
-        let pipeline = try await Pipeline.open(stack, named: "new", previousNames: [.work], maxConcurrentPerLane: 1) {
-            (attempt: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: "new",
+            previousNames: [.work],
+            options: PipelineOptions(maxConcurrentPerLane: 1)
+        ) { (attempt: Attempt<Named>) in
             most.withLock { state in
                 state.now[attempt.lane, default: 0] += 1
                 state.most[attempt.lane] = max(state.most[attempt.lane] ?? 0, state.now[attempt.lane]!)
@@ -325,9 +329,7 @@ import Testing
         let broker = try await TaskBroker.open(
             stack,
             handles: { $0.hasPrefix("mail.") },
-            ordering: .flat,
-            maxConcurrent: 8,
-            maxConcurrentPerLane: 3,
+            options: PipelineOptions(ordering: .flat, maxConcurrent: 8, maxConcurrentPerLane: 3),
             handler: Waiter()
         )
         try await stack.background { context in

@@ -106,6 +106,24 @@ struct PipelineOptionTests {
             return try await Pipeline.open(
                 stack,
                 named: .work,
+                options: PipelineOptions(
+                    maxConcurrent: options.maxConcurrent,
+                    maxConcurrentPerLane: options.perLane,
+                    rateLimit: options.rateLimit,
+                    retry: options.retry,
+                    timeout: options.timeout,
+                    retention: options.retention,
+                    maxCrashes: options.maxCrashes,
+                    shutdownGrace: options.grace,
+                    clock: clock
+                )
+            ) { (attempt: Attempt<Named>) in try handle(attempt) }
+        }
+        return try await TaskBroker.open(
+            stack,
+            handles: { $0 == .work },
+            options: PipelineOptions(
+                ordering: .flat,
                 maxConcurrent: options.maxConcurrent,
                 maxConcurrentPerLane: options.perLane,
                 rateLimit: options.rateLimit,
@@ -115,21 +133,7 @@ struct PipelineOptionTests {
                 maxCrashes: options.maxCrashes,
                 shutdownGrace: options.grace,
                 clock: clock
-            ) { (attempt: Attempt<Named>) in try handle(attempt) }
-        }
-        return try await TaskBroker.open(
-            stack,
-            handles: { $0 == .work },
-            ordering: .flat,
-            maxConcurrent: options.maxConcurrent,
-            maxConcurrentPerLane: options.perLane,
-            rateLimit: options.rateLimit,
-            retry: options.retry,
-            timeout: options.timeout,
-            retention: options.retention,
-            maxCrashes: options.maxCrashes,
-            shutdownGrace: options.grace,
-            clock: clock,
+            ),
             handler: Handler()
         )
     }
@@ -140,11 +144,13 @@ struct PipelineOptionTests {
         let pipeline = try await Pipeline.open(
             stack,
             named: .work,
-            maxConcurrent: .max,
-            rateLimit: RateLimit(.max, per: .seconds(1)),
-            retry: RetryPolicy(maxAttempts: .max, base: Options.longest, cap: Options.longest),
-            timeout: Options.longest,
-            maxCrashes: .max
+            options: PipelineOptions(
+                maxConcurrent: .max,
+                rateLimit: RateLimit(.max, per: .seconds(1)),
+                retry: RetryPolicy(maxAttempts: .max, base: Options.longest, cap: Options.longest),
+                timeout: Options.longest,
+                maxCrashes: .max
+            )
         ) { (_: Attempt<Named>) in .done }
         try stack.pipelines.setMaxConcurrent(.max)
         try await stack.background { context in

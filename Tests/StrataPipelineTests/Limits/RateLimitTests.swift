@@ -9,9 +9,11 @@ import Testing
     private static func open(_ stack: ContextStack, _ name: PipelineName, _ limit: RateLimit, _ clock: VirtualClock)
         async throws -> (Pipeline, EventRecorder)
     {
-        let pipeline = try await Pipeline.open(stack, named: name, rateLimit: limit, isSuspended: true, clock: clock) {
-            (_: Attempt<Named>) in .done
-        }
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: name,
+            options: PipelineOptions(rateLimit: limit, isSuspended: true, clock: clock)
+        ) { (_: Attempt<Named>) in .done }
         return (pipeline, EventRecorder(pipeline))
     }
 
@@ -87,9 +89,7 @@ import Testing
                 stack,
                 named: name,
                 handles: { $0.hasPrefix(prefix) },
-                rateLimit: RateLimit(2, per: .seconds(20)),
-                isSuspended: true,
-                clock: clock,
+                options: PipelineOptions(rateLimit: RateLimit(2, per: .seconds(20)), isSuspended: true, clock: clock),
                 handler: Teller()
             )
         }

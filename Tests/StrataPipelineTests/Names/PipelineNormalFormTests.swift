@@ -47,7 +47,7 @@ struct PipelineNormalFormTests {
     func lanes() async throws {
         let stack = try await Self.stack()
         let meeting = Meeting(of: 2)
-        let pipeline = try await Pipeline.open(stack, named: .work, maxConcurrentPerLane: 1) {
+        let pipeline = try await Pipeline.open(stack, named: .work, options: PipelineOptions(maxConcurrentPerLane: 1)) {
             (attempt: Attempt<Named>) in
             if attempt.payload.name == "first" { await meeting.join() }
             return .done
@@ -80,7 +80,11 @@ struct PipelineNormalFormTests {
     func orderings(_ ordering: PipelineOrdering) async throws {
         let stack = try await Self.stack()
         let meeting = Meeting(of: 2)
-        let pipeline = try await Pipeline.open(stack, named: .work, ordering: ordering) { (_: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(ordering: ordering)
+        ) { (_: Attempt<Named>) in
             await meeting.join()
             return .done
         }
@@ -161,7 +165,7 @@ struct PipelineNormalFormTests {
             stack,
             named: "all",
             handles: { _ in true },
-            maxConcurrent: 1,
+            options: PipelineOptions(maxConcurrent: 1),
             handler: Handler(notes: notes)
         )
         try await stack.background { context in
@@ -199,7 +203,11 @@ struct PipelineNormalFormTests {
         let clock = VirtualClock()
         let stack = try await Self.stack()
         let notes = Notes()
-        let pipeline = try await Pipeline.open(stack, named: .work, clock: clock) { (attempt: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(clock: clock)
+        ) { (attempt: Attempt<Named>) in
             notes.add(attempt.payload.name)
             return .done
         }
@@ -277,11 +285,11 @@ struct PipelineNormalFormTests {
                 stack,
                 named: "all",
                 handles: { _ in true },
-                maxConcurrent: 3,
+                options: PipelineOptions(maxConcurrent: 3),
                 handler: Handler(notes: notes)
             )
         } else {
-            runner = try await Pipeline.open(stack, named: .work, maxConcurrentPerLane: 1) {
+            runner = try await Pipeline.open(stack, named: .work, options: PipelineOptions(maxConcurrentPerLane: 1)) {
                 (attempt: Attempt<Named>) in
                 notes.add(attempt.payload.name)
                 return .done

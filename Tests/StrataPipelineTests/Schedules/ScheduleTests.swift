@@ -186,7 +186,11 @@ import Testing
             models: Pipeline.models,
             stack: .rootOnly
         )
-        let other = try await Pipeline.open(second, named: "other", clock: first.clock) { (_: Attempt<Named>) in .done }
+        let other = try await Pipeline.open(
+            second,
+            named: "other",
+            options: PipelineOptions(clock: first.clock)
+        ) { (_: Attempt<Named>) in .done }
         try await Self.schedule(first, "tick", overlap: .queue, .every(.seconds(60)))
         for count in 1...5 {
             first.clock.advance(by: .seconds(60))
@@ -210,7 +214,11 @@ import Testing
             stack: .rootOnly
         )
         // The clock of this pipeline stands still, so no heartbeat causes a pass.
-        let other = try await Pipeline.open(second, named: "other", clock: VirtualClock()) { (_: Attempt<Named>) in
+        let other = try await Pipeline.open(
+            second,
+            named: "other",
+            options: PipelineOptions(clock: VirtualClock())
+        ) { (_: Attempt<Named>) in
             .done
         }
         let log = EventRecorder(other)

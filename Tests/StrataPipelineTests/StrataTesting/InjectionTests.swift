@@ -41,9 +41,7 @@ import Testing
             pipeline = try await Pipeline.open(
                 stack,
                 named: .work,
-                timeout: timeout,
-                maxCrashes: maxCrashes,
-                clock: clock
+                options: PipelineOptions(timeout: timeout, maxCrashes: maxCrashes, clock: clock)
             ) { [counted] (attempt: Attempt<Named>) in
                 counted.names.withLock { $0.append(attempt.payload.name) }
                 return .done { $0.enqueue(Named(name: "mark"), in: "marks") }

@@ -13,7 +13,7 @@ import Testing
         isSuspended: Bool = false,
         clock: VirtualClock = VirtualClock()
     ) async throws -> Pipeline {
-        try await Pipeline.open(stack, named: name, isSuspended: isSuspended, clock: clock) {
+        try await Pipeline.open(stack, named: name, options: PipelineOptions(isSuspended: isSuspended, clock: clock)) {
             (attempt: Attempt<Named>) in
             let text = attempt.payload.name
             switch text.first {

@@ -70,7 +70,11 @@ import Testing
     func drainedInside() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let own = Mutex<Pipeline?>(nil)
-        let pipeline = try await Pipeline.open(stack, named: .work, clock: VirtualClock()) { (_: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(clock: VirtualClock())
+        ) { (_: Attempt<Named>) in
             try await own.withLock { $0 }?.waitUntilIdle()
             return .done
         }
@@ -86,7 +90,11 @@ import Testing
     @Test("Waiting for another pipeline's operation or for a closed pipeline throws an error")
     func inVain() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
-        let pipeline = try await Pipeline.open(stack, named: .work, clock: VirtualClock()) { (_: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(clock: VirtualClock())
+        ) { (_: Attempt<Named>) in
             .done
         }
         let other = await #expect(throws: PipelineError.self) {
@@ -106,7 +114,11 @@ import Testing
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let clock = VirtualClock()
         let faults = FaultInjector()
-        let pipeline = try await Pipeline.open(stack, named: .work, clock: clock) { (attempt: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(clock: clock)
+        ) { (attempt: Attempt<Named>) in
             try faults.next()
             guard attempt.payload.name.count < 5 else { return .done }
             let next = Named(name: attempt.payload.name + "x")

@@ -83,19 +83,21 @@ final class PipelineHarness: Sendable {
         let pipeline = try await Pipeline.open(
             stack,
             named: .work,
-            ordering: ordering,
-            maxConcurrent: max,
-            maxConcurrentPerLane: maxPerLane,
-            retry: retry,
-            onFailure: onFailure,
-            timeout: timeout,
-            constraints: constraints,
             gate: gate,
-            retention: retention,
-            maxCrashes: maxCrashes,
-            isSuspended: true,
-            shutdownGrace: shutdownGrace,
-            clock: clock
+            options: PipelineOptions(
+                ordering: ordering,
+                maxConcurrent: max,
+                maxConcurrentPerLane: maxPerLane,
+                retry: retry,
+                onFailure: onFailure,
+                timeout: timeout,
+                constraints: constraints,
+                retention: retention,
+                maxCrashes: maxCrashes,
+                isSuspended: true,
+                shutdownGrace: shutdownGrace,
+                clock: clock
+            )
         ) { (attempt: Attempt<Named>) in try await handlers.run(attempt.payload.name) }
         // The first pass is a heartbeat. Without this wait, its order relative to the test's actions would be random.
         await pipeline.waitUntilProcessed()

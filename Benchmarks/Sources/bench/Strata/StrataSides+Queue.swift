@@ -137,7 +137,11 @@ extension StrataSides {
                     for number in 0...blocked { context.enqueue(Job(number: -number), in: .work, lane: "blocked") }
                     try context.commit()
                 }
-                let pipeline = try await Pipeline.open(stack, named: .work, ordering: .fifo) { (_: Attempt<Job>) in
+                let pipeline = try await Pipeline.open(
+                    stack,
+                    named: .work,
+                    options: PipelineOptions(ordering: .fifo)
+                ) { (_: Attempt<Job>) in
                     .fail("not today")
                 }
                 while try await stack.background({ try $0.count(QueuedOperation.where { $0.status == .failed }) }) == 0
@@ -169,10 +173,12 @@ extension StrataSides {
         let pipeline = try await Pipeline.open(
             stack,
             named: .work,
-            ordering: ordering,
-            maxConcurrent: handlers,
-            retention: .init(maximumCount: .max),
-            isSuspended: true
+            options: PipelineOptions(
+                ordering: ordering,
+                maxConcurrent: handlers,
+                retention: .init(maximumCount: .max),
+                isSuspended: true
+            )
         ) { (attempt: Attempt<Job>) in
             let place = check.withLock { check in
                 // What is started beyond is left to others.
@@ -205,7 +211,11 @@ extension StrataSides {
         let before = bench_heap_bytes()
         let watch = Stopwatch()
         let stack = try await queueStack(round)
-        let pipeline = try await Pipeline.open(stack, named: .work, isSuspended: true) { (_: Attempt<Job>) in .done }
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(isSuspended: true)
+        ) { (_: Attempt<Job>) in .done }
         let seconds = watch.seconds
         let bytes = bench_heap_bytes()
         await pipeline.close()

@@ -35,11 +35,13 @@ public struct ChatClient: Sendable {
         broker = try await TaskBroker.open(
             store.stack,
             handles: { $0.isChat },
-            maxConcurrent: 64,
-            retry: RetryPolicy(maxAttempts: nil, cap: .seconds(10)),
-            constraints: [connection.constraint],
-            // If the client is killed repeatedly, its operations are not the cause. So crashes must not stop them.
-            maxCrashes: .max,
+            options: PipelineOptions(
+                maxConcurrent: 64,
+                retry: RetryPolicy(maxAttempts: nil, cap: .seconds(10)),
+                constraints: [connection.constraint],
+                // If the client is killed repeatedly, its operations are not the cause. So crashes must not stop them.
+                maxCrashes: .max
+            ),
             handler: Courier(store: store, connection: connection)
         )
     }

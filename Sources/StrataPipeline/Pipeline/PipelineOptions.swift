@@ -1,0 +1,177 @@
+/// How a ``Pipeline`` or a ``TaskBroker`` runs its operations.
+///
+/// Name only the options that differ from the defaults:
+///
+/// ```swift
+/// let uploads = try await Pipeline.open(
+///     stack,
+///     named: .uploads,
+///     options: PipelineOptions(maxConcurrent: 4, timeout: .seconds(60))
+/// ) { (attempt: Attempt<Upload>) in … }
+/// ```
+///
+/// Opening a pipeline or broker checks the values, and throws ``PipelineError`` with `invalidArgument` if one of them
+/// is out of its bounds.
+public struct PipelineOptions: Sendable {
+    // MARK: Order and limits
+
+    /// The order in which the operations of one lane start; nil for `flat` in pipelines, and for `fifo` in brokers.
+    ///
+    /// If the pipeline had another ordering before, queued operations keep their former order as far as the new
+    /// ordering leaves it open.
+    public var ordering: PipelineOrdering?
+
+    /// The greatest number of handlers that run at once; nil for any number. For a broker, the limit counts all of its
+    /// queues together.
+    public var maxConcurrent: Int?
+
+    /// The greatest number of operations of one lane that run at once, in all processes together; nil for any number.
+    /// Each queue of a broker has its own lanes.
+    ///
+    /// Only for the ordering `flat`. When an operation of a full lane ends, the best waiting operation of this lane
+    /// starts.
+    public var maxConcurrentPerLane: Int?
+
+    /// How many attempts may start in an interval, in all processes that have a pipeline or broker of this name open;
+    /// nil for any number.
+    public var rateLimit: RateLimit?
+
+    // MARK: Failures
+
+    /// When an operation is tried again after its handler has thrown.
+    public var retry: RetryPolicy
+
+    /// What happens to operations that have failed permanently; nil for `blockLane` in serial orderings, and for
+    /// `setAside` in `flat`.
+    public var onFailure: FailurePolicy?
+
+    /// How long the handler of an attempt may take; nil for any time.
+    ///
+    /// After this time the attempt has failed: its task is cancelled, and a later outcome does not count. If the
+    /// handler returns `.done` with changes in time, the changes are committed however long the commit takes. A handler
+    /// that ignores its cancellation may run at the same time as the next attempt.
+    public var timeout: Duration?
+
+    /// How often a process may end while one operation runs alone in it, before this operation counts as failed. If
+    /// several operations were running, the end does not count for any of them, and each is then tried alone: see
+    /// ``QueuedOperation/suspicion``.
+    public var maxCrashes: Int
+
+    // MARK: Constraints
+
+    /// Sources of the constraints that handlers wait for by ``Outcome/wait(_:)``. If a constraint has no source, only
+    /// ``QueuedOperation/retry()`` ends the waiting.
+    public var constraints: [any ConstraintSource]
+
+    // MARK: Records
+
+    /// How long finished operations are kept. The longest retention of all pipelines and brokers that the store has
+    /// known applies, including closed ones.
+    public var retention: FinishedRetention
+
+    /// Whether each status change of an operation is recorded as an ``OperationTransition``.
+    public var recordsTransitions: Bool
+
+    // MARK: Start, end and time
+
+    /// Whether the pipeline or broker begins suspended, as after one call of ``OperationRunner/suspend()``.
+    public var isSuspended: Bool
+
+    /// How long handlers may continue when the service group of the pipeline or broker shuts down.
+    public var shutdownGrace: Duration
+
+    /// The source of time. The clock of the first pipeline or broker of a stack applies to all of them.
+    public var clock: any PipelineClock
+
+    /// Creates options. The defaults suit most pipelines.
+    public init(
+        ordering: PipelineOrdering? = nil,
+        maxConcurrent: Int? = 8,
+        maxConcurrentPerLane: Int? = nil,
+        rateLimit: RateLimit? = nil,
+        retry: RetryPolicy = .standard,
+        onFailure: FailurePolicy? = nil,
+        timeout: Duration? = nil,
+        constraints: [any ConstraintSource] = [],
+        retention: FinishedRetention = .standard,
+        maxCrashes: Int = 5,
+        recordsTransitions: Bool = false,
+        isSuspended: Bool = false,
+        shutdownGrace: Duration = .seconds(20),
+        clock: any PipelineClock = .system
+    ) {
+        self.ordering = ordering
+        self.maxConcurrent = maxConcurrent
+        self.maxConcurrentPerLane = maxConcurrentPerLane
+        self.rateLimit = rateLimit
+        self.retry = retry
+        self.onFailure = onFailure
+        self.timeout = timeout
+        self.constraints = constraints
+        self.retention = retention
+        self.maxCrashes = maxCrashes
+        self.recordsTransitions = recordsTransitions
+        self.isSuspended = isSuspended
+        self.shutdownGrace = shutdownGrace
+        self.clock = clock
+    }
+}
+
+extension PipelineOptions {
+    /// Rejects values with which no operation could run, and values that contradict the ordering.
+    ///
+    /// - Parameter ordering: the ordering that applies.
+    func check(_ ordering: PipelineOrdering) throws {
+        if let maxConcurrent { try Self.checkLimit(maxConcurrent) }
+        try Self.require(
+            timeout.map { $0 > .zero } ?? true,
+            "A timeout must be longer than zero, not \(timeout ?? .zero)."
+        )
+        try Self.require(retry.maxAttempts.map { $0 > 0 } ?? true, "The maximum number of attempts must be 1 or more.")
+        try Self.require(
+            retry.base >= .zero && retry.cap >= .zero,
+            "The pauses before retries must not be negative."
+        )
+        try Self.require(maxCrashes > 0, "The limit of crashes must be 1 or more, not \(maxCrashes).")
+        try Self.require(
+            retention.maximumAge >= .zero && retention.maximumCount >= 0,
+            "A retention of \(retention.maximumAge) and \(retention.maximumCount) operations is negative. To keep none, set both to zero."
+        )
+        try Self.require(
+            shutdownGrace >= .zero,
+            "A shutdown grace of \(shutdownGrace) is negative. To wait for no handler, set it to `.zero`."
+        )
+        try checkLaneLimit(ordering)
+    }
+
+    private static func require(_ condition: Bool, _ message: String) throws {
+        if !condition { throw PipelineError(.invalidArgument, message) }
+    }
+
+    private func checkLaneLimit(_ ordering: PipelineOrdering) throws {
+        guard let maxConcurrentPerLane else { return }
+        try Self.checkLimit(maxConcurrentPerLane)
+        guard ordering == .flat else {
+            throw PipelineError(
+                .invalidArgument,
+                "A lane limit is only for the ordering 'flat': 'fifo' and 'lifo' run one operation of a lane at once, "
+                    + "and 'commits' all operations of a commit."
+            )
+        }
+    }
+
+    static func checkLimit(_ limit: Int) throws {
+        guard limit > 0 else {
+            throw PipelineError(
+                .invalidArgument,
+                "The limit of operations that run at once must be 1 or more, not \(limit). To run none, suspend the "
+                    + "pipeline."
+            )
+        }
+    }
+
+    /// Whether a source reports that a constraint is satisfied.
+    func isSatisfied(_ constraint: Constraint) -> Bool {
+        constraints.first { $0.constraint == constraint }?.isSatisfied ?? false
+    }
+}
