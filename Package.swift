@@ -11,8 +11,14 @@ let package = Package(
         .library(name: "StrataCloud", targets: ["StrataCloud"]),
         .library(name: "StrataHTTP", targets: ["StrataHTTP"]),
         .library(name: "StrataTesting", targets: ["StrataTesting"]),
-        .executable(name: "history", targets: ["history"]),
-        .executable(name: "mirror", targets: ["mirror"]),
+    ],
+    // A package that uses only some of the products turns off the others, and the packages that they need.
+    traits: [
+        .trait(name: "Pipeline", description: "StrataPipeline: durable queues of operations."),
+        .trait(name: "Cloud", description: "StrataCloud: a tree of nodes, and its sync.", enabledTraits: ["Pipeline"]),
+        .trait(name: "HTTP", description: "StrataHTTP: S3 and WebDAV remotes.", enabledTraits: ["Cloud"]),
+        .trait(name: "Examples", description: "The programs in Examples, and the tests.", enabledTraits: ["HTTP"]),
+        .default(enabledTraits: ["Examples"]),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -54,7 +60,11 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["Pipeline"])
+                ),
             ]
         ),
         // Calls of Linux that its C library hides from Swift.
@@ -64,7 +74,7 @@ let package = Package(
             name: "StrataCloud",
             dependencies: [
                 "CStrataFiles", "CStrataNetlink", "StrataPipeline",
-                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Cloud"])),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ]
@@ -73,26 +83,38 @@ let package = Package(
             name: "StrataHTTP",
             dependencies: [
                 "Strata", "StrataCloud",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["HTTP"])),
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Cloud"])),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOFoundationCompat", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOFoundationCompat", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["HTTP"])),
             ]
         ),
         .target(name: "StrataTesting", dependencies: ["StrataPipeline"]),
         .target(
             name: "HistoryKit",
-            dependencies: ["ExampleFolders", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "ExampleFolders",
+                .product(
+                    name: "ArgumentParser",
+                    package: "swift-argument-parser",
+                    condition: .when(traits: ["Examples"])
+                ),
+            ],
             path: "Examples/history/HistoryKit"
         ),
         .executableTarget(
             name: "history",
             dependencies: [
-                "HistoryKit", "Strata", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "HistoryKit", "Strata",
+                .product(
+                    name: "ArgumentParser",
+                    package: "swift-argument-parser",
+                    condition: .when(traits: ["Examples"])
+                ),
             ],
             path: "Examples/history/history"
         ),
@@ -102,22 +124,40 @@ let package = Package(
             name: "ChatKit",
             dependencies: [
                 "ExampleFolders", "Strata", "StrataPipeline",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Crypto", package: "swift-crypto"),
+                .product(
+                    name: "ArgumentParser",
+                    package: "swift-argument-parser",
+                    condition: .when(traits: ["Examples"])
+                ),
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Cloud"])),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
             ],
             path: "Examples/chat/ChatKit"
         ),
         .executableTarget(
             name: "chat",
-            dependencies: ["ChatKit", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "ChatKit",
+                .product(
+                    name: "ArgumentParser",
+                    package: "swift-argument-parser",
+                    condition: .when(traits: ["Examples"])
+                ),
+            ],
             path: "Examples/chat/chat"
         ),
         .executableTarget(
             name: "chat-server",
-            dependencies: ["ChatKit", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "ChatKit",
+                .product(
+                    name: "ArgumentParser",
+                    package: "swift-argument-parser",
+                    condition: .when(traits: ["Examples"])
+                ),
+            ],
             path: "Examples/chat/chat-server"
         ),
         // Calls of the system that its C library does not have everywhere.
@@ -126,10 +166,18 @@ let package = Package(
             name: "MirrorKit",
             dependencies: [
                 "CMirrorFiles", "ExampleFolders", "Strata", "StrataCloud", "StrataHTTP", "StrataPipeline",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Crypto", package: "swift-crypto"),
+                .product(
+                    name: "ArgumentParser",
+                    package: "swift-argument-parser",
+                    condition: .when(traits: ["Examples"])
+                ),
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Cloud"])),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["Pipeline"])
+                ),
             ],
             path: "Examples/mirror/MirrorKit"
         ),
@@ -137,8 +185,16 @@ let package = Package(
             name: "mirror",
             dependencies: [
                 "MirrorKit",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(
+                    name: "ArgumentParser",
+                    package: "swift-argument-parser",
+                    condition: .when(traits: ["Examples"])
+                ),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["Pipeline"])
+                ),
             ],
             path: "Examples/mirror/mirror"
         ),
@@ -147,23 +203,31 @@ let package = Package(
             name: "ChatTests",
             dependencies: [
                 "ChatKit", "chat", "chat-server", "TestRepositories",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
             ]
         ),
         .testTarget(
             name: "MirrorTests",
             dependencies: [
                 "MirrorKit", "mirror", "StoreModels", "Strata", "StrataCloud", "TestRepositories",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Crypto", package: "swift-crypto"),
+                .product(
+                    name: "ArgumentParser",
+                    package: "swift-argument-parser",
+                    condition: .when(traits: ["Examples"])
+                ),
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Cloud"])),
             ]
         ),
         .testTarget(
             name: "HistoryKitTests",
             dependencies: [
                 "ExampleFolders", "HistoryKit", "TestRepositories",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(
+                    name: "ArgumentParser",
+                    package: "swift-argument-parser",
+                    condition: .when(traits: ["Examples"])
+                ),
             ]
         ),
         .testTarget(name: "HistoryTests", dependencies: ["history", "HistoryKit", "TestRepositories"]),
@@ -204,7 +268,11 @@ let package = Package(
                 "CKillSwitch", "Strata", "StrataPipeline", "StoreModels",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["Pipeline"])
+                ),
             ],
             path: "Tests/Helpers/StrataCrash"
         ),
@@ -219,8 +287,16 @@ let package = Package(
                 "Strata", "StrataPipeline", "StrataTesting", "StoreModels", "strata-crash",
                 .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["Pipeline"])
+                ),
+                .product(
+                    name: "ServiceLifecycleTestKit",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["Pipeline"])
+                ),
             ]
         ),
         // Works on a cache in a process of its own, which tests kill.
@@ -230,7 +306,8 @@ let package = Package(
         .target(
             name: "CloudScenarios",
             dependencies: [
-                "Strata", "StrataCloud", "StrataPipeline", .product(name: "Crypto", package: "swift-crypto"),
+                "Strata", "StrataCloud", "StrataPipeline",
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Cloud"])),
             ],
             path: "Tests/Fixtures/CloudScenarios"
         ),
@@ -247,7 +324,7 @@ let package = Package(
             dependencies: [
                 "CNetworkNamespace", "CStrataNetlink", "CloudScenarios", "Strata", "StrataCloud", "StrataPipeline",
                 "StrataTesting", "StoreModels", "strata-cache", "strata-cloud-crash",
-                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Cloud"])),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
@@ -256,10 +333,10 @@ let package = Package(
             name: "StrataHTTPTests",
             dependencies: [
                 "Strata", "StrataCloud", "StrataHTTP", "StrataPipeline", "TestRepositories", "mirror",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["HTTP"])),
             ],
             exclude: ["requirements.txt", "Servers/ceph.sh"]
         ),

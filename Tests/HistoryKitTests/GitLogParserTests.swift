@@ -58,11 +58,15 @@ import Testing
 
     /// The second of three records has one damaged field. With `.skip` the parser returns the other records, and one
     /// error names the position.
-    @Test("A damaged field is reported with its position, and the other records are parsed", arguments: [
-        (0, "rubbish", MalformedRecord.Reason.badChange), (1, "no hash", .badParents), (4, "yesterday", .badDate),
-        (4, "", .badDate), (4, "99999999999999", .badDate), (6, "\nx\t1\t", .badChange), (6, "\n1\t-2\t", .badChange),
-        (6, "\n99999999999999999999\t1\t", .badChange), (6, "\n+1\t1\t", .badChange), (6, "1", .badChange),
-    ])
+    @Test(
+        "A damaged field is reported with its position, and the other records are parsed",
+        arguments: [
+            (0, "rubbish", MalformedRecord.Reason.badChange), (1, "no hash", .badParents), (4, "yesterday", .badDate),
+            (4, "", .badDate), (4, "99999999999999", .badDate), (6, "\nx\t1\t", .badChange),
+            (6, "\n1\t-2\t", .badChange),
+            (6, "\n99999999999999999999\t1\t", .badChange), (6, "\n+1\t1\t", .badChange), (6, "1", .badChange),
+        ]
+    )
     func spoiltField(index: Int, value: String, reason: MalformedRecord.Reason) throws {
         var fields = SampleLog.fields
         fields[1][index] = value

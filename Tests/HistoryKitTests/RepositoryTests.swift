@@ -40,10 +40,13 @@ import Testing
         #expect(first.count == (format == "sha1" ? 40 : 64))
     }
 
-    @Test("File names with unusual characters are read", arguments: [
-        "line\nfeed", "\nfirst", "tab\tinside", "\tfirst", "\"quoted\"", "back\\slash", "🎉 {a => b}", " blank ",
-        "commit 0123456789012345678901234567890123456789", "1\t2\tname", "-", "é", "e\u{301}", "-\t-\t",
-    ])
+    @Test(
+        "File names with unusual characters are read",
+        arguments: [
+            "line\nfeed", "\nfirst", "tab\tinside", "\tfirst", "\"quoted\"", "back\\slash", "🎉 {a => b}", " blank ",
+            "commit 0123456789012345678901234567890123456789", "1\t2\tname", "-", "é", "e\u{301}", "-\t-\t",
+        ]
+    )
     func fileName(_ name: String) async throws {
         let repository = try TestRepository()
         try repository.write("1\n", to: name)

@@ -4,17 +4,23 @@ import Testing
 @testable import HistoryKit
 
 @Suite struct TerminalTests {
-    @Test("Numbers are grouped by thousands", arguments: [
-        (0, "0"), (7, "7"), (999, "999"), (1_000, "1,000"), (-1_234_567, "-1,234,567"),
-        (Int.min, "-9,223,372,036,854,775,808"),
-    ])
+    @Test(
+        "Numbers are grouped by thousands",
+        arguments: [
+            (0, "0"), (7, "7"), (999, "999"), (1_000, "1,000"), (-1_234_567, "-1,234,567"),
+            (Int.min, "-9,223,372,036,854,775,808"),
+        ]
+    )
     func numbers(number: Int, text: String) { #expect(Numbers.grouped(number) == text) }
 
-    @Test("Durations have one or two units", arguments: [
-        (0.0, "0 s"), (0.9, "0 s"), (59.0, "59 s"), (75.0, "1 min 15 s"), (3_600.0, "1 h"), (3_605.0, "1 h"),
-        (93_784.0, "1 d 2 h"),
-        (86_400.0 * 400, "1 y 35 d"), (Double.infinity, "?"), (Double.nan, "?"),
-    ])
+    @Test(
+        "Durations have one or two units",
+        arguments: [
+            (0.0, "0 s"), (0.9, "0 s"), (59.0, "59 s"), (75.0, "1 min 15 s"), (3_600.0, "1 h"), (3_605.0, "1 h"),
+            (93_784.0, "1 d 2 h"),
+            (86_400.0 * 400, "1 y 35 d"), (Double.infinity, "?"), (Double.nan, "?"),
+        ]
+    )
     func durations(seconds: Double, text: String) { #expect(Durations.text(seconds: seconds) == text) }
 
     @Test("The width of a text counts terminal columns")
@@ -30,11 +36,15 @@ import Testing
         #expect(TextWidth.printable("a\u{1B}[2J\n\u{202E}b") == "a\\u{1b}[2J\\n\\u{202e}b")
     }
 
-    @Test("A path that is too long loses its beginning", arguments: [
-        (49, "Sources/Strata/Context/ObjectContext+Saving.swift"), (48, "…/Strata/Context/ObjectContext+Saving.swift"),
-        (36, "…/Context/ObjectContext+Saving.swift"), (35, "…/ObjectContext+Saving.swift"),
-        (27, "…ObjectContext+Saving.swift"), (13, "…Saving.swift"), (1, "…"), (0, ""),
-    ])
+    @Test(
+        "A path that is too long loses its beginning",
+        arguments: [
+            (49, "Sources/Strata/Context/ObjectContext+Saving.swift"),
+            (48, "…/Strata/Context/ObjectContext+Saving.swift"),
+            (36, "…/Context/ObjectContext+Saving.swift"), (35, "…/ObjectContext+Saving.swift"),
+            (27, "…ObjectContext+Saving.swift"), (13, "…Saving.swift"), (1, "…"), (0, ""),
+        ]
+    )
     func paths(width: Int, text: String) {
         #expect(TextWidth.cutPath("Sources/Strata/Context/ObjectContext+Saving.swift", to: width) == text)
     }

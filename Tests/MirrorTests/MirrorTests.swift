@@ -168,7 +168,9 @@ import Testing
         try fixture.write("a/draft/new", "3")
         try fixture.settle()
         try fixture.expectSame()
-        #expect(try fixture.read("b/p/old") == "1" && fixture.read("b/final") == "2" && fixture.read("b/draft/new") == "3")
+        #expect(
+            try fixture.read("b/p/old") == "1" && fixture.read("b/final") == "2" && fixture.read("b/draft/new") == "3"
+        )
     }
 
     @Test("A local folder and a remote file with one name are both kept")
@@ -196,7 +198,9 @@ import Testing
         }
         try fixture.settle()
         try fixture.expectSame()
-        #expect(try fixture.read("b/one") == "two" && fixture.read("b/two") == "three" && fixture.read("b/three") == "one")
+        #expect(
+            try fixture.read("b/one") == "two" && fixture.read("b/two") == "three" && fixture.read("b/three") == "one"
+        )
     }
 
     @Test("Entries that are neither files nor folders are skipped and reported")

@@ -71,9 +71,12 @@ import Testing
         }
     }
 
-    @Test("Numbers of bytes are readable", arguments: [
-        (999, "999 B"), (1000, "1.0 kB"), (999_949, "999.9 kB"), (999_950, "1.0 MB"), (2_500_000_000, "2.5 GB"),
-    ])
+    @Test(
+        "Numbers of bytes are readable",
+        arguments: [
+            (999, "999 B"), (1000, "1.0 kB"), (999_949, "999.9 kB"), (999_950, "1.0 MB"), (2_500_000_000, "2.5 GB"),
+        ]
+    )
     func readableBytes(count: Int64, expected: String) { #expect(ProgressLine.bytes(count) == expected) }
 
     @Test("A terminal shows a bar that is redrawn, and messages above it")

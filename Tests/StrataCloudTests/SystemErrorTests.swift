@@ -4,11 +4,16 @@ import Testing
 @testable import StrataCloud
 
 @Suite struct SystemErrorTests {
-    @Test("Errors of the file system have codes", arguments: [
-        (ENOSPC, RemoteError.Code.outOfSpace), (EDQUOT, .outOfSpace), (EFBIG, .outOfSpace), (ENAMETOOLONG, .invalidKey),
-        (EACCES, .forbidden), (EROFS, .forbidden), (ENOENT, .notFound), (ENOTDIR, .parentMissing), (EISDIR, .occupied),
-        (ENOTEMPTY, .notEmpty), (EXDEV, .unsupported), (EIO, .unavailable), (EMFILE, .unavailable),
-    ])
+    @Test(
+        "Errors of the file system have codes",
+        arguments: [
+            (ENOSPC, RemoteError.Code.outOfSpace), (EDQUOT, .outOfSpace), (EFBIG, .outOfSpace),
+            (ENAMETOOLONG, .invalidKey),
+            (EACCES, .forbidden), (EROFS, .forbidden), (ENOENT, .notFound), (ENOTDIR, .parentMissing),
+            (EISDIR, .occupied),
+            (ENOTEMPTY, .notEmpty), (EXDEV, .unsupported), (EIO, .unavailable), (EMFILE, .unavailable),
+        ]
+    )
     func fileSystemErrors(system: CInt, code: RemoteError.Code) {
         let error = RemoteError(SystemError(code: system, call: "write"), key: RemoteKey(["a"]), remote: "file:///x/")
         #expect(error.code == code)

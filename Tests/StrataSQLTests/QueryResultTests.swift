@@ -116,7 +116,9 @@ struct QueryResultTests {
         #expect(try store.numbers(Author.sorted { $0.fee.descending }) == [3, 2, 1])
         #expect(try store.numbers(Author.sorted { $0.fee.descending.nilsFirst }) == [1, 3, 2])
         #expect(try store.rows(Author.sorted { $0.fee.ascending.nilsLast }, .last(1)).map(\.id.rawValue) == [1])
-        #expect(try store.rows(Author.sorted { $0.fee.ascending.nilsLast }.limit(2), .last(1)).map(\.id.rawValue) == [3])
+        #expect(
+            try store.rows(Author.sorted { $0.fee.ascending.nilsLast }.limit(2), .last(1)).map(\.id.rawValue) == [3]
+        )
     }
 
     @Test("Distinct values keep the order of their first occurrence, and the limit counts distinct values")

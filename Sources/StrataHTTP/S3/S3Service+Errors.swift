@@ -61,7 +61,7 @@ extension S3Service {
             let seconds = Int(now().timeIntervalSince(date))
             return
                 "This machine's clock is \(abs(seconds)) s \(seconds < 0 ? "behind" : "ahead of") the server's clock. "
-                    + "Set the right time."
+                + "Set the right time."
         case "NoSuchBucket": return "The bucket '\(location.bucket)' does not exist. Create it first."
         case "PermanentRedirect", "AuthorizationHeaderMalformed", "TemporaryRedirect":
             let region = answer["x-amz-bucket-region"].map { "the bucket is in \($0)" } ?? "check the bucket's region"

@@ -74,7 +74,7 @@ struct WebDAVService: Sendable {
         }
         return
             "It redirects to \(place), and redirects are not followed. If that is a login page, log in to the network "
-                + "first; otherwise set the URL to the collection's final URL."
+            + "first; otherwise set the URL to the collection's final URL."
     }
 
     /// Converts an unsuccessful answer into an error.

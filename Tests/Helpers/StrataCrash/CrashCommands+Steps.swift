@@ -20,7 +20,9 @@ extension CrashCommands {
     static func steps(_ path: String, killBefore call: Int) async throws {
         let url = URL(fileURLWithPath: path)
         let stack = try await ContextStack.open(.sqlite(url), models: [Mark.self] + Pipeline.models, stack: .rootOnly)
-        guard kill_before_call(call) != 0 else { throw StrataError(.invalidState, "SQLite's calls cannot be counted here.") }
+        guard kill_before_call(call) != 0 else {
+            throw StrataError(.invalidState, "SQLite's calls cannot be counted here.")
+        }
         for commit in 1...3 {
             try await stack.background { try queue(commit, in: $0) }
             acknowledge("queued \(commit)")

@@ -65,7 +65,8 @@ import Testing
 
     @Test(
         "An operation whose connection breaks repeatedly is retried until it succeeds",
-        arguments: ["PUT", "DELETE", "MKCOL", "HEAD"], [away, cut]
+        arguments: ["PUT", "DELETE", "MKCOL", "HEAD"],
+        [away, cut]
     )
     func brokenConnections(
         verb: String,
@@ -128,8 +129,7 @@ import Testing
     }
 
     @Test("A pause that a server asks for applies to all operations; an answer about a file uses an attempt")
-    func requestedPauses() async throws
-    {
+    func requestedPauses() async throws {
         let fixture = try await OutageFixture { $0.retry = RetryPolicy(maxAttempts: 3) }
         try await fixture.fill(40)
         let left = Mutex(1)
@@ -234,7 +234,11 @@ import Testing
         fixture.account.uploads.resume()
         try await fixture.pass(100)
         await fixture.account.close()
-        let again = try await OutageFixture(stack: fixture.harness.stack, clock: fixture.clock, remote: fixture.harness.remote)
+        let again = try await OutageFixture(
+            stack: fixture.harness.stack,
+            clock: fixture.clock,
+            remote: fixture.harness.remote
+        )
         again.account.uploads.resume()
         try await again.pass(10)
         #expect(try await again.operations().count == 20)

@@ -81,8 +81,7 @@ import Testing
     }
 
     @Test("Several processes use one folder, and a killed process does not disturb the others")
-    func severalProcesses() async throws
-    {
+    func severalProcesses() async throws {
         let fixture = CacheFixture()
         let workers = try (0..<3).map { try Worker(fixture.folder, seed: 100 + $0, steps: $0 == 0 ? 100_000 : 150) }
         await workers[0].wait(steps: 20)

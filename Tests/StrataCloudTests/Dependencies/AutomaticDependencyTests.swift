@@ -31,7 +31,9 @@ import Testing
 
     /// A harness whose remote already has some folders and files.
     private func harness(_ paths: [TreePath] = [], keepsRecords: Bool = false) async throws -> CloudHarness {
-        let harness = try await CloudHarness(StrictRemote(RemoteCapabilities(keepsRecords: keepsRecords, isLocal: true)))
+        let harness = try await CloudHarness(
+            StrictRemote(RemoteCapabilities(keepsRecords: keepsRecords, isLocal: true))
+        )
         try await harness.commit { cloud in
             for path in paths {
                 if path.name?.first?.isUppercase ?? false || path.names == ["foo"] || path.names == ["moo"] {

@@ -44,7 +44,8 @@ struct AccountFullDiskTests {
 
     @Test(
         "A download on a full disk continues after the bytes that have arrived, once there is space",
-        arguments: [false, true], [false, true]
+        arguments: [false, true],
+        [false, true]
     )
     func downloadContinues(isEncrypted: Bool, isCached: Bool)
         async throws
@@ -55,7 +56,10 @@ struct AccountFullDiskTests {
         let handler = TestHandler()
         let harness = try await CloudHarness(
             handler: handler,
-            options: CloudOptions(encryption: isEncrypted ? ContentEncryption(EncryptionFixture.account) : nil, cacheFolder: folder)
+            options: CloudOptions(
+                encryption: isEncrypted ? ContentEncryption(EncryptionFixture.account) : nil,
+                cacheFolder: folder
+            )
         )
         let node = try await harness.commit { cloud in
             let node = try cloud.createNode(at: "/film")
@@ -183,7 +187,9 @@ struct AccountFullDiskTests {
             await marks.waitUntilIdle()
             let marked = try await harness.read { try $0.nodesMarkedForDownload().map(\.id) }
             // A node without a mark has its file in the cache.
-            let all = try await harness.read { try $0.context.fetch(CloudNode.where { $0.isFolder == false }).map(\.id) }
+            let all = try await harness.read {
+                try $0.context.fetch(CloudNode.where { $0.isFolder == false }).map(\.id)
+            }
             #expect(all.count == 4)
             let kept = Set((try? await downloads.cache().nodes()) ?? [])
             for id in all where !marked.contains(id) { #expect(kept.contains(id.rawValue)) }

@@ -62,7 +62,13 @@ struct EncryptedAccountHarness {
         download: DownloadPolicy = .onDemand,
         handler: TestHandler = TestHandler()
     ) async throws -> EncryptedAccountHarness {
-        try await EncryptedAccountHarness(first.remote, encryption: encryption, handler: handler, download: download, isMaker: false)
+        try await EncryptedAccountHarness(
+            first.remote,
+            encryption: encryption,
+            handler: handler,
+            download: download,
+            isMaker: false
+        )
     }
 
     var remote: StrictRemote { harness.remote }

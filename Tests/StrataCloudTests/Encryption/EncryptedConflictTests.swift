@@ -160,7 +160,9 @@ import Testing
 
     @Test("Digests leave enough space for the application's part of the header")
     func headerSpace() throws {
-        var header = EncryptedHeader(application: ["a": String(repeating: "x", count: EncryptedHeader.maximumSize - 100)])
+        var header = EncryptedHeader(application: [
+            "a": String(repeating: "x", count: EncryptedHeader.maximumSize - 100)
+        ])
         let plain = try header.encoded()
         header.digests = [.data: String(repeating: "0", count: 32)]
         let withDigests = try header.encoded()

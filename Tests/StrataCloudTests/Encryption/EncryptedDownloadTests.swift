@@ -69,8 +69,12 @@ import Testing
         }
         let first = try await EncryptedAccountHarness(remote)
         #expect(try await first.fetch() == EncryptedAccountHarness.sections[.data])
-        let start = try EncryptedFile(remote.bytes("home/n"), node: ContentEncryption.binding, keys: EncryptionFixture.keys)
-            .encryptedRange(of: .data).lowerBound
+        let start = try EncryptedFile(
+            remote.bytes("home/n"),
+            node: ContentEncryption.binding,
+            keys: EncryptionFixture.keys
+        )
+        .encryptedRange(of: .data).lowerBound
         let step = Int64(65_536 + 28)
         #expect(first.verbs("GET") == (0..<3).map { "GET from \(start + Int64($0) * step)" })
         await first.close()
@@ -80,7 +84,9 @@ import Testing
     @Test("Cached content is decrypted, and downloaded once")
     func cachedOnce() async throws {
         let machine = try await EncryptedAccountHarness()
-        for _ in 0..<3 { #expect(try await machine.fetch(.thumbnail, cache: true) == EncryptedAccountHarness.sections[.thumbnail]) }
+        for _ in 0..<3 {
+            #expect(try await machine.fetch(.thumbnail, cache: true) == EncryptedAccountHarness.sections[.thumbnail])
+        }
         #expect(machine.verbs("GET").count == 1)
         machine.handler.set([.thumbnail: Data("later".utf8)], of: machine.node)
         try await machine.upload(.thumbnail)
@@ -108,7 +114,9 @@ import Testing
         let first = try await EncryptedAccountHarness()
         let second = isKnown ? first : try await EncryptedAccountHarness.other(of: first)
         // Another file of the same account, with sections of the same sizes.
-        let other = try await EncryptedAccountHarness(sections: EncryptedAccountHarness.sections.mapValues { Data($0.reversed()) })
+        let other = try await EncryptedAccountHarness(
+            sections: EncryptedAccountHarness.sections.mapValues { Data($0.reversed()) }
+        )
         let whole = first.remote.bytes("home/n")
         let file = try EncryptedFile(whole, node: ContentEncryption.binding, keys: EncryptionFixture.keys)
         var bytes = whole
@@ -212,7 +220,10 @@ import Testing
     func missingKey() async throws {
         let first = try await EncryptedAccountHarness()
         let keys = Mutex(AccountKeys(AccountKey()))
-        let second = try await EncryptedAccountHarness.other(of: first, encryption: ContentEncryption { keys.withLock { $0 } })
+        let second = try await EncryptedAccountHarness.other(
+            of: first,
+            encryption: ContentEncryption { keys.withLock { $0 } }
+        )
         second.handler.set([.thumbnail: Data([1])], of: second.node)
         try await second.upload(.thumbnail)
         let waiting = try await second.harness.read { try $0.context.fetch(QueuedOperation.all).map(\.constraint) }
@@ -252,7 +263,10 @@ import Testing
         let again = try await CloudHarness(
             first.remote,
             stack: second.harness.stack,
-            options: CloudOptions(encryption: ContentEncryption(EncryptionFixture.account), cacheFolder: second.scratch.folder)
+            options: CloudOptions(
+                encryption: ContentEncryption(EncryptionFixture.account),
+                cacheFolder: second.scratch.folder
+            )
         )
         let file = try await again.account.downloads.fetch(second.node, options: DownloadOptions(cache: true))
         #expect(try Data(contentsOf: file.file) == EncryptedAccountHarness.sections[.data])

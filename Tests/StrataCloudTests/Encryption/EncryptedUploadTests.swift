@@ -101,7 +101,9 @@ import Testing
             switch what {
             case "content":
                 handler.state.withLock { state in
-                    for node in state.sections.keys { state.sections[node]?[.data] = EncryptionFixture.bytes(300_000, 9) }
+                    for node in state.sections.keys {
+                        state.sections[node]?[.data] = EncryptionFixture.bytes(300_000, 9)
+                    }
                 }
             case "header": handler.state.withLock { $0.header = EncryptedHeader(application: ["kind": "film"]) }
             default: keys.withLock { $0 = next }
@@ -185,7 +187,11 @@ import Testing
     @Test("A node keeps its key, and each version has its own salt")
     func keyAndSalt() async throws {
         let machine = try await EncryptedAccountHarness()
-        let first = try EncryptedFile(machine.remote.bytes("home/n"), node: ContentEncryption.binding, keys: EncryptionFixture.keys)
+        let first = try EncryptedFile(
+            machine.remote.bytes("home/n"),
+            node: ContentEncryption.binding,
+            keys: EncryptionFixture.keys
+        )
         try await machine.upload(.data)
         let second = try EncryptedFile(
             machine.remote.bytes("home/n"),
@@ -219,7 +225,8 @@ import Testing
         try await second.harness.drain()
         switch resolution {
         case .mine: #expect(try second.opened(.data) == ours)
-        case .both: #expect(try EncryptionFixture.open(second.remote.bytes("home/n 2"), .data, EncryptionFixture.keys) == ours)
+        case .both:
+            #expect(try EncryptionFixture.open(second.remote.bytes("home/n 2"), .data, EncryptionFixture.keys) == ours)
         default: #expect(try await second.fetch() == theirs)
         }
         await first.close()
@@ -239,7 +246,8 @@ import Testing
         #expect(first.verbs("PUT").count == (copies ? 1 : 3))
         for path in ["home/copy", "home/moved"] {
             #expect(
-                try EncryptionFixture.open(first.remote.bytes(path), .data, EncryptionFixture.keys) == EncryptedAccountHarness.sections[.data]
+                try EncryptionFixture.open(first.remote.bytes(path), .data, EncryptionFixture.keys)
+                    == EncryptedAccountHarness.sections[.data]
             )
         }
         // This machine still knows the header of the file at its new path: each section costs one request.
@@ -283,7 +291,9 @@ import Testing
             try context.commit()
         }
         account.uploads.resume()
-        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 { await account.uploads.waitForPasses() }
+        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 {
+            await account.uploads.waitForPasses()
+        }
         await account.close()
         try await stack.close()
         return count.value.withLock { $0 }

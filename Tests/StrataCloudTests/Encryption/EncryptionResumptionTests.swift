@@ -6,9 +6,15 @@ import Testing
 @Suite struct EncryptionResumptionTests {
     private static let data = EncryptionFixture.bytes(50, 3)
 
-    private static func resumed(_ ticket: UploadState, data: EncryptionSource = .data(data)) throws -> ContentEncryptor {
+    private static func resumed(_ ticket: UploadState, data: EncryptionSource = .data(data)) throws -> ContentEncryptor
+    {
         let kept = try JSONDecoder().decode(UploadState.self, from: JSONEncoder().encode(ticket))
-        return try ContentEncryptor(resuming: kept, data: data, node: EncryptionFixture.node, keys: EncryptionFixture.keys)
+        return try ContentEncryptor(
+            resuming: kept,
+            data: data,
+            node: EncryptionFixture.node,
+            keys: EncryptionFixture.keys
+        )
     }
 
     @Test("Parts of any size that were encrypted at different times form one file")
@@ -58,7 +64,8 @@ import Testing
     @Test("An upload state is valid for its own node and account only")
     func stateIsBound() throws {
         let ticket = try EncryptionFixture.encryptor(data: 50).uploadState
-        for (node, keys) in [("alice/43", EncryptionFixture.keys), (EncryptionFixture.node, AccountKeys(AccountKey()))] {
+        for (node, keys) in [("alice/43", EncryptionFixture.keys), (EncryptionFixture.node, AccountKeys(AccountKey()))]
+        {
             #expect(throws: CloudError.self) {
                 try ContentEncryptor(resuming: ticket, data: .data(Self.data), node: node, keys: keys)
             }
@@ -81,8 +88,7 @@ import Testing
     }
 
     @Test("A truncated upload state is refused, also with a header longer than the first read")
-    func truncatedState() throws
-    {
+    func truncatedState() throws {
         for length in [0, 15_000] {
             let header = EncryptedHeader(application: ["t": String(repeating: "x", count: length)])
             let ticket = try ContentEncryptor(
@@ -194,7 +200,10 @@ import Testing
         #expect(new.dropFirst(212) == old.dropFirst(212))
         #expect(try EncryptionFixture.refusal(new) == .accountKeyUnknown)
         #expect(try EncryptionFixture.refusal(new, keys: AccountKeys(keys.current)) == nil)
-        #expect(try EncryptedFile(new, node: EncryptionFixture.node, keys: keys).contentKey.bytes == EncryptionFixture.key.bytes)
+        #expect(
+            try EncryptedFile(new, node: EncryptionFixture.node, keys: keys).contentKey.bytes
+                == EncryptionFixture.key.bytes
+        )
         #expect(try await body.part(200..<230).data() == new[200..<230])
         #expect(throws: CloudError.self) { try file.rewrapped(RemoteBody(old.dropLast()), with: keys) }
     }

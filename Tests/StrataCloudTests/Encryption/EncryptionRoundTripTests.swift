@@ -119,7 +119,10 @@ import Testing
         }
     }
 
-    @Test("Chunks of other sizes are refused", arguments: [0, 1, 8, 15, 17, 24, 65_537, 1 << 25, -16, Int.max, Int.min])
+    @Test(
+        "Chunks of other sizes are refused",
+        arguments: [0, 1, 8, 15, 17, 24, 65_537, 1 << 25, -16, Int.max, Int.min]
+    )
     func chunkSizes(size: Int) throws {
         #expect(throws: CloudError.self) {
             try ContentEncryptor(key: EncryptionFixture.key, node: "n", keys: EncryptionFixture.keys, chunkSize: size)

@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct EncryptionTamperingTests {
     private static let codes: Set<CloudError.Code> = [
-        .notEncrypted, .encryptionVersionUnknown, .accountKeyUnknown, .encryptionKeyRefused, .encryptedContentDamaged, .encryptedContentTruncated,
+        .notEncrypted, .encryptionVersionUnknown, .accountKeyUnknown, .encryptionKeyRefused, .encryptedContentDamaged,
+        .encryptedContentTruncated,
     ]
 
     @Test("Every changed byte is noticed")
@@ -178,13 +179,20 @@ import Testing
         arguments: ["", "\u{89}", "hello", String(repeating: "x", count: 400)]
     )
     func notEncrypted(text: String) throws {
-        #expect(try EncryptionFixture.refusal(Data(text.utf8)) == (text.isEmpty ? .encryptedContentTruncated : .notEncrypted))
+        #expect(
+            try EncryptionFixture.refusal(Data(text.utf8))
+                == (text.isEmpty ? .encryptedContentTruncated : .notEncrypted)
+        )
     }
 
     @Test("Impossible sizes are refused, even from an owner of the keys")
     func impossibleSizes() throws {
         for size in [UInt64(1) << 57, UInt64.max, UInt64(1) << 63] {
-            var preamble = EncryptedFilePreamble(exponent: 4, accountKey: EncryptionFixture.account.id, salt: Data(count: 32))
+            var preamble = EncryptedFilePreamble(
+                exponent: 4,
+                accountKey: EncryptionFixture.account.id,
+                salt: Data(count: 32)
+            )
             let keys = EncryptedFileKeys(EncryptionFixture.key, salt: preamble.salt, node: EncryptionFixture.node)
             let layout = EncryptedFileLayout(
                 chunkSize: 16,

@@ -30,8 +30,7 @@ import Testing
     }
 
     @Test("The size of the transfer replaces the stated size, and several uploads of a node count as one")
-    func actualSize() async throws
-    {
+    func actualSize() async throws {
         let harness = try await CloudHarness()
         let node = try await harness.commit { try $0.createNode(at: "/a", size: 5).id }
         harness.handler.set("0123456789", of: node)

@@ -36,7 +36,8 @@ import StrataTesting
             remote,
             options: CloudOptions(retry: RetryPolicy(base: .seconds(3600), cap: .seconds(7200)))
         )
-        try await harness.commit { cloud in for path in ["/f/x", "/f/y"] as [TreePath] { try cloud.createNode(at: path) }
+        try await harness.commit { cloud in
+            for path in ["/f/x", "/f/y"] as [TreePath] { try cloud.createNode(at: path) }
         }
         try await harness.drain()
         try await harness.commit { try $0.move($0.node(at: "/f"), to: "/g") }
@@ -320,7 +321,9 @@ import StrataTesting
         try await harness.account.pull()
         try await harness.drain()
         try await harness.account.pull()
-        #expect(harness.remote.tree == ["home/": "", "home/q/": "", "home/q/f/": "", "home/q/f/x": "content of /q/f/x"])
+        #expect(
+            harness.remote.tree == ["home/": "", "home/q/": "", "home/q/f/": "", "home/q/f/x": "content of /q/f/x"]
+        )
         #expect(try await harness.read { try $0.context.count(QueuedOperation.all) } == 0)
     }
 

@@ -42,7 +42,8 @@ import Testing
         harness.remote.rename("home/f/b", to: "home/b")
         harness.remote.carry("home/old", to: "home/moved")
         // If a folder is gone, the feed contains only the folder, not its contents.
-        harness.remote.state.withLock { state in state.entries = state.entries.filter { !$0.key.hasPrefix("home/gone") } }
+        harness.remote.state.withLock { state in state.entries = state.entries.filter { !$0.key.hasPrefix("home/gone") }
+        }
         #expect(try await harness.account.pull().deferred == 0)
         #expect(Set(requests(harness)) == ["FEED"])
         #expect(

@@ -136,7 +136,9 @@ import StrataTesting
         }
         for path in ["home/f/g/known", "home/f/g/edited", "home/f/g", "home/f"] { harness.remote.write(path, nil) }
         try await harness.account.pull()
-        #expect(harness.handler.pulled() == ["deleted /f/g/known", "restored /f", "restored /f/g", "restored /f/g/edited"])
+        #expect(
+            harness.handler.pulled() == ["deleted /f/g/known", "restored /f", "restored /f/g", "restored /f/g/edited"]
+        )
         try await harness.drain()
         #expect(
             harness.remote.tree == [
@@ -157,8 +159,7 @@ import StrataTesting
     }
 
     @Test("Nothing is uploaded to a remote that has lost everything, until the application decides")
-    func uploadsStop() async throws
-    {
+    func uploadsStop() async throws {
         let harness = try await harness(["/a", "/b"])
         await harness.account.close()
         let again = try await CloudHarness(harness.remote, stack: harness.stack)
@@ -255,7 +256,9 @@ import StrataTesting
 
     @Test("A suspended account that waits for its first pull uploads only after both have ended")
     func suspendedInitialPull() async throws {
-        let harness = try await CloudHarness(options: CloudOptions(pull: PullPolicy(interval: nil, waitsForInitialPull: true)))
+        let harness = try await CloudHarness(
+            options: CloudOptions(pull: PullPolicy(interval: nil, waitsForInitialPull: true))
+        )
         try await harness.commit { _ = try $0.createNode(at: "/n") }
         harness.account.uploads.resume()
         await harness.account.uploads.waitForPasses()

@@ -108,7 +108,8 @@ import Testing
 
     @Test(
         "An upload that waits for a decision continues if others have deleted the file",
-        arguments: [ConflictResolution.mine, .theirs, nil], [true, false]
+        arguments: [ConflictResolution.mine, .theirs, nil],
+        [true, false]
     )
     func heldAndDeleted(
         _ resolution: ConflictResolution?,
@@ -185,12 +186,15 @@ import Testing
         #expect(try await again.read { try $0.node(at: "/f/x").remote?.key.path } == "home/f/x")
     }
 
-    @Test("A taken name gets the next number", arguments: [
-        ("f25", ["f25"], "f25 2"), ("f25 2", ["f25 2"], "f25 3"), ("a 9.txt", ["a 9.txt", "a 10.txt"], "a 11.txt"),
-        ("report 2024.txt", ["report 2024.txt"], "report 2024 2.txt"), ("a 02", ["a 02"], "a 02 2"),
-        ("7", ["7"], "7 2"),
-        ("a 1", ["a 1"], "a 1 2"),
-    ])
+    @Test(
+        "A taken name gets the next number",
+        arguments: [
+            ("f25", ["f25"], "f25 2"), ("f25 2", ["f25 2"], "f25 3"), ("a 9.txt", ["a 9.txt", "a 10.txt"], "a 11.txt"),
+            ("report 2024.txt", ["report 2024.txt"], "report 2024 2.txt"), ("a 02", ["a 02"], "a 02 2"),
+            ("7", ["7"], "7 2"),
+            ("a 1", ["a 1"], "a 1 2"),
+        ]
+    )
     func takenName(_ name: String, _ taken: [String], _ free: String) async throws {
         let harness = try await CloudHarness()
         let found = try await harness.commit { cloud in

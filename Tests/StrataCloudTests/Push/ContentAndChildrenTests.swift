@@ -158,10 +158,13 @@ import Testing
         try await settle(first, second)
     }
 
-    @Test("An interrupted conversion continues", arguments: [
+    @Test(
+        "An interrupted conversion continues",
+        arguments: [
             "MOVE home/n%payload", "COPY home/n%payload", "PUT home/n%payload", "DELETE home/n", "MKCOL home/n",
         ],
-        [true, false])
+        [true, false]
+    )
     func interruptedConversion(_ request: String, isCarriedOut: Bool) async throws {
         for kind in FolderSidecarTests.kinds {
             let isReady = Mutex(false)
@@ -541,10 +544,13 @@ import Testing
         #expect(try await fetch(first) == "theirs")
     }
 
-    @Test("A file that is deleted during its conversion is gone", arguments: [
-        (FolderSidecarTests.kinds[0], "MKCOL home/n"), (FolderSidecarTests.kinds[3], "MKCOL home/n"),
-        (FolderSidecarTests.kinds[3], "DELETE home/n"), (FolderSidecarTests.kinds[4], "DELETE home/n"),
-    ])
+    @Test(
+        "A file that is deleted during its conversion is gone",
+        arguments: [
+            (FolderSidecarTests.kinds[0], "MKCOL home/n"), (FolderSidecarTests.kinds[3], "MKCOL home/n"),
+            (FolderSidecarTests.kinds[3], "DELETE home/n"), (FolderSidecarTests.kinds[4], "DELETE home/n"),
+        ]
+    )
     func deletedDuringConversion(_ kind: RemoteCapabilities, last: String) async throws {
         let isReady = Mutex(false)
         let first = try await maker(kind) { request, _ in

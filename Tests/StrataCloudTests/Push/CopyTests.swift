@@ -19,7 +19,8 @@ import Testing
 
     @Test(
         "A copy has the content that was not uploaded before its source was deleted",
-        arguments: [true, false], [true, false]
+        arguments: [true, false],
+        [true, false]
     )
     func unsentContent(
         _ isFolder: Bool,
@@ -108,7 +109,8 @@ import Testing
         harness.handler.set("second", of: node)
         try await harness.commit { cloud in _ = try cloud.upload(cloud.node(at: "/a")) }
         harness.account.uploads.resume()
-        while try await harness.read({ try $0.operations(for: $0.node(at: "/a")).first?.failures.list.isEmpty ?? true }) {
+        while try await harness.read({ try $0.operations(for: $0.node(at: "/a")).first?.failures.list.isEmpty ?? true })
+        {
             try await Task.sleep(for: .milliseconds(1))
         }
         harness.account.uploads.suspend()

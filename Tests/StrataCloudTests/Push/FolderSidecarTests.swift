@@ -54,7 +54,8 @@ import Testing
         return second
     }
 
-    private func fetch(_ harness: CloudHarness, _ section: ContentSections, _ path: TreePath = "/f") async throws -> String
+    private func fetch(_ harness: CloudHarness, _ section: ContentSections, _ path: TreePath = "/f") async throws
+        -> String
     {
         let id = try await harness.read { try $0.node(at: path).id }
         let file = try await harness.account.downloads.fetch(id, section)
@@ -127,7 +128,11 @@ import Testing
         try await expectSettled(first, second)
     }
 
-    @Test("An interrupted move continues", arguments: ["home/g", "home/g%metadata", "home/g%thumbnail"], [true, false])
+    @Test(
+        "An interrupted move continues",
+        arguments: ["home/g", "home/g%metadata", "home/g%thumbnail"],
+        [true, false]
+    )
     func interruptedMove(_ place: String, isCarriedOut: Bool) async throws {
         let once = Once()
         let first = try await maker { request, _ in
@@ -186,7 +191,8 @@ import Testing
 
     @Test(
         "An interrupted delete continues",
-        arguments: ["home/f", "home/f%metadata", "home/f%thumbnail"], [true, false]
+        arguments: ["home/f", "home/f%metadata", "home/f%thumbnail"],
+        [true, false]
     )
     func interruptedDelete(_ place: String, isCarriedOut: Bool) async throws {
         let once = Once()
@@ -290,8 +296,7 @@ import Testing
     private static let encryption = ContentEncryption(EncryptionFixture.account)
 
     @Test("In an encrypted account, the metadata lies beside the folder, and only owners of the key can read it")
-    func encrypted() async throws
-    {
+    func encrypted() async throws {
         let first = try await harness(StrictRemote(), encryption: Self.encryption)
         try await first.commit { cloud in _ = try cloud.upload(cloud.createFolder(at: "/f"), .metadata) }
         try await first.drain()

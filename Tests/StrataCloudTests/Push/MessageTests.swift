@@ -313,7 +313,9 @@ import Testing
         try await harness.drain()
         #expect(Set(harness.remote.tree.keys) == ["home/", "home/a", "home/b"])
         #expect(inbox(bob) == [])
-        let left = try await harness.read { try $0.context.fetch(QueuedOperation.all).map(\.failures.list.last?.message) }
+        let left = try await harness.read {
+            try $0.context.fetch(QueuedOperation.all).map(\.failures.list.last?.message)
+        }
         #expect(left.count == 1)
         #expect(left.first??.hasPrefix("inboxRefused") == true)
     }
@@ -367,7 +369,10 @@ import Testing
                 _ = try cloud.send("x", content: cloud.context.insert(Note(text: "")).id, to: [])
             }
         }
-        let sealed = try await CloudHarness(id: "sealed", options: CloudOptions(encryption: ContentEncryption(AccountKey())))
+        let sealed = try await CloudHarness(
+            id: "sealed",
+            options: CloudOptions(encryption: ContentEncryption(AccountKey()))
+        )
         await #expect(throws: CloudError.self) {
             try await sealed.commit { _ = try $0.send($0.createNode(at: "/a"), to: ["bob"]) }
         }

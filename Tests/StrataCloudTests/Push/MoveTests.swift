@@ -11,8 +11,7 @@ import Testing
     ]
 
     @Test("A folder is not moved into a folder that still lies inside it at the remote", arguments: abilities)
-    func intoOwnDescendant(_ abilities: RemoteCapabilities) async throws
-    {
+    func intoOwnDescendant(_ abilities: RemoteCapabilities) async throws {
         let harness = try await CloudHarness(
             StrictRemote(abilities),
             options: CloudOptions(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)))
@@ -65,7 +64,8 @@ import Testing
 
     @Test(
         "A remote edit in a folder during its move does not become the known version",
-        arguments: [true, false], [true, false]
+        arguments: [true, false],
+        [true, false]
     )
     func writtenDuringMove(
         _ copies: Bool,
@@ -163,9 +163,8 @@ import Testing
         arguments: abilities
     )
     func refusedFolderMove(
-            _ abilities: RemoteCapabilities
-        ) async throws
-    {
+        _ abilities: RemoteCapabilities
+    ) async throws {
         let harness = try await CloudHarness(Self.choosy(abilities))
         try await harness.fill(["/a/x"], folders: ["/b"])
         try await harness.commit { try $0.move($0.node(at: "/b"), to: "/bad") }

@@ -64,7 +64,9 @@ import Testing
         try await make(harness, "12345678901234567890")
         try await harness.drain()
         #expect(
-            verbs(harness) == ["BEGIN", "PART 1", "PART 2", "PART 3", "PART 3", "PART 3", "PART 3", "PART 4", "COMPLETE"]
+            verbs(harness) == [
+                "BEGIN", "PART 1", "PART 2", "PART 3", "PART 3", "PART 3", "PART 3", "PART 4", "COMPLETE",
+            ]
         )
         #expect(harness.remote.tree["home/n"] == "12345678901234567890")
     }
@@ -306,8 +308,7 @@ import Testing
     }
 
     @Test("An upload that is queued and skipped while another one is being abandoned leaves nothing")
-    func skippedDuringCleanup() async throws
-    {
+    func skippedDuringCleanup() async throws {
         let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
         let gate = Gate()
         let harness = try await harness { request, _ in

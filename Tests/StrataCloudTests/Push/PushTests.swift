@@ -182,8 +182,7 @@ import Testing
         "A file that a server has stored incompletely is uploaded again, and is no new file",
         arguments: [true, false]
     )
-    func truncatedByServer(isNew: Bool) async throws
-    {
+    func truncatedByServer(isNew: Bool) async throws {
         let cuts = Mutex(isNew ? 1 : 0)
         let harness = try await CloudHarness(
             StrictRemote { request, _ in
@@ -249,8 +248,7 @@ import Testing
         "Files that others write in a folder during its file-by-file move are moved too",
         arguments: ["COPY home/b/x", "DELETE home/a/x"]
     )
-    func editDuringFolderMove(moment: String) async throws
-    {
+    func editDuringFolderMove(moment: String) async throws {
         let remote = Mutex<StrictRemote?>(nil)
         let times = Mutex(2)
         let abilities = RemoteCapabilities(hasFolders: false, copies: true, moves: false, isLocal: true)

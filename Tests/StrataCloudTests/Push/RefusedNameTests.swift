@@ -16,7 +16,9 @@ import Testing
             try cloud.createNode(at: "/good")
         }
         try await harness.drain()
-        #expect(try await harness.stack.background { try $0.count(QueuedOperation.where { $0.status == .failed }) } == 1)
+        #expect(
+            try await harness.stack.background { try $0.count(QueuedOperation.where { $0.status == .failed }) } == 1
+        )
         try await harness.commit { try $0.delete($0.node(at: "/bad")) }
         try await harness.drain()
         #expect(try await harness.queued() == [])
@@ -65,8 +67,7 @@ import Testing
     ]
 
     @Test("A node with a refused name is uploaded after it got another name", arguments: abilities)
-    func newNameAccepted(_ abilities: RemoteCapabilities) async throws
-    {
+    func newNameAccepted(_ abilities: RemoteCapabilities) async throws {
         let remote = Self.remote(abilities)
         let harness = try await CloudHarness(remote)
         try await harness.commit { cloud in
@@ -76,7 +77,9 @@ import Testing
             try cloud.copy(original, to: "/badCopy")
         }
         try await harness.drain()
-        #expect(try await harness.stack.background { try $0.count(QueuedOperation.where { $0.status == .failed }) } == 3)
+        #expect(
+            try await harness.stack.background { try $0.count(QueuedOperation.where { $0.status == .failed }) } == 3
+        )
         try await harness.commit { cloud in
             try cloud.rename(cloud.node(at: "/bad"), to: "good")
             try cloud.rename(cloud.node(at: "/badFolder"), to: "goodFolder")

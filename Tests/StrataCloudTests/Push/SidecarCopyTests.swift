@@ -61,7 +61,8 @@ import Testing
 
     @Test(
         "An interrupted copy continues",
-        arguments: ["home/b", "home/b%metadata", "home/b%thumbnail", "home/g%metadata"], [true, false]
+        arguments: ["home/b", "home/b%metadata", "home/b%thumbnail", "home/g%metadata"],
+        [true, false]
     )
     func interruptedCopy(_ place: String, isCarriedOut: Bool) async throws {
         let once = Once()

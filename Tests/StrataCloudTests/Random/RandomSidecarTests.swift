@@ -81,7 +81,9 @@ import Testing
             if tree[node] == nil && tree[node + "/"] == nil { wrong.append("\(path) lies beside nothing") }
         }
         wrong += try await harness.queued().map { "left: \($0)" }
-        if try await harness.read({ try !$0.conflicts().isEmpty }) { wrong.append("a conflict without another machine") }
+        if try await harness.read({ try !$0.conflicts().isEmpty }) {
+            wrong.append("a conflict without another machine")
+        }
         // The check of a known file fails while its request fails, so the pull is repeated.
         var summary: PullSummary?
         for _ in 0..<1000 where summary == nil { summary = try? await harness.account.pull() }

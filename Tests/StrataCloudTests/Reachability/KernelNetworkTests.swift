@@ -21,8 +21,7 @@
             """
 
         @Test("A remote becomes reachable with a route, and unreachable when a route, link or address is removed")
-        func routesAndLinks() async throws
-        {
+        func routesAndLinks() async throws {
             try await NetworkNamespace.run { namespace in
                 let network = try KernelNetwork()
                 let anywhere = StatusWaiter(NetworkTarget(host: "example.com"), in: network)

@@ -129,12 +129,15 @@ import Testing
         #expect(Self.status(state, "192.0.2.5") == .reachable(.loopback))
     }
 
-    @Test("Prefixes are compared bit by bit", arguments: [
-        ("10.0.0.1", "10.0.0.0", 8, true), ("11.0.0.1", "10.0.0.0", 8, false), ("10.127.0.1", "10.0.0.0", 9, true),
-        ("10.128.0.1", "10.0.0.0", 9, false), ("2001:db8::1", "2001:db8::", 32, true),
-        ("2001:db9::1", "2001:db8::", 31, true),
-        ("1.2.3.4", "1.2.3.4", 32, true), ("1.2.3.5", "1.2.3.4", 32, false),
-    ])
+    @Test(
+        "Prefixes are compared bit by bit",
+        arguments: [
+            ("10.0.0.1", "10.0.0.0", 8, true), ("11.0.0.1", "10.0.0.0", 8, false), ("10.127.0.1", "10.0.0.0", 9, true),
+            ("10.128.0.1", "10.0.0.0", 9, false), ("2001:db8::1", "2001:db8::", 32, true),
+            ("2001:db9::1", "2001:db8::", 31, true),
+            ("1.2.3.4", "1.2.3.4", 32, true), ("1.2.3.5", "1.2.3.4", 32, false),
+        ]
+    )
     func prefixes(text: String, prefix: String, bits: Int, matches: Bool) throws {
         #expect(try Self.address(text).matches(Self.address(prefix).bytes, bits: bits) == matches)
     }

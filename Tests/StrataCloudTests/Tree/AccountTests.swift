@@ -191,7 +191,9 @@ import Testing
         let files = Downloads.files(in: folder)
         try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
         try Data(repeating: 7, count: 4096).write(to: files.appending(path: "index.sqlite"))
-        await Self.expect(.pendingUploads) { try await CloudAccount.remove(harness.stack, id: "alice", cacheFolder: folder) }
+        await Self.expect(.pendingUploads) {
+            try await CloudAccount.remove(harness.stack, id: "alice", cacheFolder: folder)
+        }
         await Self.expect(.cacheDamaged) {
             try await CloudAccount.remove(harness.stack, id: "alice", discardsUnsent: true, cacheFolder: folder)
         }

@@ -12,13 +12,16 @@ import Testing
         #expect(try TreePath(parsing: "/\u{301}x").names == ["\u{301}x"])
     }
 
-    @Test("Names survive escaping", arguments: [
-        ("a", "a"), (".", "%2E"), ("..", "%2E."), ("...", "..."), (".hidden", ".hidden"), ("a/b", "a%2Fb"),
-        ("50%", "50%25"),
-        ("a\\b", "a%5Cb"), ("line\nbreak", "line%0Abreak"), ("\u{7f}", "%7F"), ("\u{85}", "%C2%85"), ("é ü", "é ü"),
-        ("%41", "%2541"),
-        ("%metadata", "%25metadata"), ("\u{0}", "%00"),
-    ])
+    @Test(
+        "Names survive escaping",
+        arguments: [
+            ("a", "a"), (".", "%2E"), ("..", "%2E."), ("...", "..."), (".hidden", ".hidden"), ("a/b", "a%2Fb"),
+            ("50%", "50%25"),
+            ("a\\b", "a%5Cb"), ("line\nbreak", "line%0Abreak"), ("\u{7f}", "%7F"), ("\u{85}", "%C2%85"), ("é ü", "é ü"),
+            ("%41", "%2541"),
+            ("%metadata", "%25metadata"), ("\u{0}", "%00"),
+        ]
+    )
     func escapedNames(name: String, segment: String) throws {
         let key = RemoteKey(["top", name])
         #expect(key.segments == ["top", segment])

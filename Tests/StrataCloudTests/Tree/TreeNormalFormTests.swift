@@ -43,8 +43,7 @@ import Testing
     }
 
     @Test("A file renamed to the other form is renamed at the remote, and other machines receive the rename")
-    func renamedForm() async throws
-    {
+    func renamedForm() async throws {
         let (place, remote) = try Self.folder()
         defer { try? FileManager.default.removeItem(at: place) }
         func open(_ id: String) async throws -> (stack: ContextStack, account: CloudAccount) {

@@ -19,11 +19,14 @@ import Testing
         #expect("\(path)" == "/a/b/c")
     }
 
-    @Test("Paths are parsed and written", arguments: [
-        ("/a/b", Trunk.home, ["a", "b"]), ("/", .home, []), ("", .home, []), ("a", .home, ["a"]),
-        ("inbox:/x", .inbox, ["x"]), ("inbox:", .inbox, []), ("/50%25 off/a%2Fb", .home, ["50% off", "a/b"]),
-        ("/a:b", .home, ["a:b"]),
-    ])
+    @Test(
+        "Paths are parsed and written",
+        arguments: [
+            ("/a/b", Trunk.home, ["a", "b"]), ("/", .home, []), ("", .home, []), ("a", .home, ["a"]),
+            ("inbox:/x", .inbox, ["x"]), ("inbox:", .inbox, []), ("/50%25 off/a%2Fb", .home, ["50% off", "a/b"]),
+            ("/a:b", .home, ["a:b"]),
+        ]
+    )
     func pathRoundTrip(text: String, trunk: Trunk, names: [String]) throws {
         let path = try TreePath(parsing: text)
         #expect(path == TreePath(names, in: trunk))

@@ -119,8 +119,7 @@ import Testing
     }
 
     @Test("An unreachable remote, refused credentials and suspension are external reasons")
-    func externalReasons() async throws
-    {
+    func externalReasons() async throws {
         for (code, word) in [(RemoteError.Code.unreachable, "network"), (.unauthorized, "credentials")] {
             let (harness, scratch) = try await harness { request, _ in
                 request.verb == "PUT" ? .before(RemoteError(code, "No.")) : nil

@@ -102,8 +102,7 @@ import Testing
     }
 
     @Test("Names that are too long or empty are refused", arguments: RemoteCase.all)
-    func invalidNames(kind: RemoteCase) async throws
-    {
+    func invalidNames(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         let long = RemoteKey([String(repeating: "x", count: 1100)])
         let failure = await code { try await remote.put("a", at: long) }

@@ -9,12 +9,15 @@ import Testing
         try S3Service(location, credentials: RemoteCase.credentials, connections: connections, now: { Date() })
     }
 
-    @Test("URLs have the bucket at the requested position", arguments: [
-        (S3Location.Addressing.path, "http://server:9000", "http://server:9000/bucket/top/a%20b%2Bc%252F"),
-        (.virtualHost, "http://server:9000", "http://bucket.server:9000/top/a%20b%2Bc%252F"),
-        (.path, "https://server:443/gateway/", "https://server/gateway/bucket/top/a%20b%2Bc%252F"),
-        (.virtualHost, "https://server", "https://bucket.server/top/a%20b%2Bc%252F"),
-    ])
+    @Test(
+        "URLs have the bucket at the requested position",
+        arguments: [
+            (S3Location.Addressing.path, "http://server:9000", "http://server:9000/bucket/top/a%20b%2Bc%252F"),
+            (.virtualHost, "http://server:9000", "http://bucket.server:9000/top/a%20b%2Bc%252F"),
+            (.path, "https://server:443/gateway/", "https://server/gateway/bucket/top/a%20b%2Bc%252F"),
+            (.virtualHost, "https://server", "https://bucket.server/top/a%20b%2Bc%252F"),
+        ]
+    )
     func bucketInURL(addressing: S3Location.Addressing, endpoint: String, url: String)
         throws
     {

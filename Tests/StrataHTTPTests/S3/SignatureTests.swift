@@ -28,14 +28,17 @@ import Testing
     }
 
     // From the "AWS Signature Version 4 test suite" (aws-sig-v4-test-suite): get-vanilla, get-vanilla-query-order-key-case, post-vanilla.
-    @Test("Signatures match those of the AWS test suite", arguments: [
+    @Test(
+        "Signatures match those of the AWS test suite",
+        arguments: [
             ("GET", [], "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"),
             (
                 "GET", [("Param2", "value2"), ("Param1", "value1")],
                 "b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500"
             ),
             ("POST", [], "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b"),
-        ] as [(String, [(String, String)], String)])
+        ] as [(String, [(String, String)], String)]
+    )
     func testSuite(method: String, query: [(String, String)], expected: String) {
         let signature = signature(
             method,
@@ -52,7 +55,9 @@ import Testing
 
     // From the S3 API Reference, "Signature Calculations for the Authorization Header: Transferring Payload in a Single
     // Chunk": its four examples.
-    @Test("Signatures match those of the S3 reference", arguments: [
+    @Test(
+        "Signatures match those of the S3 reference",
+        arguments: [
             (
                 "GET", "/test.txt", [], [("Range", "bytes=0-9")], nil,
                 "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41"
@@ -71,7 +76,8 @@ import Testing
                 "GET", "/", [("max-keys", "2"), ("prefix", "J")], [], nil,
                 "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"
             ),
-        ] as [(String, String, [(String, String)], [(String, String)], String?, String)])
+        ] as [(String, String, [(String, String)], [(String, String)], String?, String)]
+    )
     func reference(
         method: String,
         path: String,

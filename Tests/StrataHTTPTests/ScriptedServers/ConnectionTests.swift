@@ -199,10 +199,13 @@ import Testing
         #expect(server.requests.count == 2)
     }
 
-    @Test("An invalid URL of a server is a configuration error, and its text contains no credentials", arguments: [
-        "ftp://server/", "server", "http://", "file:///tmp", "http://user:secret@server/", "https://server/?a=b",
-        "http://server/#x",
-    ])
+    @Test(
+        "An invalid URL of a server is a configuration error, and its text contains no credentials",
+        arguments: [
+            "ftp://server/", "server", "http://", "file:///tmp", "http://user:secret@server/", "https://server/?a=b",
+            "http://server/#x",
+        ]
+    )
     func invalidURL(text: String) async throws {
         let url = try #require(URL(string: text))
         let error = await failure { try WebDAVRemote(url) }

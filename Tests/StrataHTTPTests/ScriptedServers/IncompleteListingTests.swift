@@ -21,12 +21,15 @@ import Testing
 
     private static let folder = response("/dav/a/", "<D:resourcetype><D:collection/></D:resourcetype>")
 
-    @Test("A listing states whether all of its entries could be read", arguments: [
+    @Test(
+        "A listing states whether all of its entries could be read",
+        arguments: [
             ("/dav/a/x%", false), ("/dav/a/x%zz", false), ("/dav/a/caf%E9.txt", false), ("/dav/a/x%2Fy", false),
             ("/dav/b/x", false), ("/dav/A/x", false), ("/other/a/x", false), ("", false),
             ("https://elsewhere.example/dav/a/x", true), ("/dav/a/x", true), ("/dav/a/x/y", true),
             ("/dav/a/%25probe-1", true),
-        ])
+        ]
+    )
     func completeness(href: String, isComplete: Bool) async throws {
         let body = Self.multistatus([Self.folder, Self.response("/dav/a/known"), Self.response(href)])
         let server = try await ScriptedServer { _ in ScriptedServer.Step.answer(207, [:], body) }
@@ -107,12 +110,15 @@ import Testing
         }
     }
 
-    @Test("A truncated listing of S3 is an error", arguments: [
+    @Test(
+        "A truncated listing of S3 is an error",
+        arguments: [
             ("<IsTruncated>false</IsTruncated>", "a/x", true), ("", "a/x", false),
             ("<IsTruncated>false</IsTruncated>", "a/%zz", false), ("<IsTruncated>false</IsTruncated>", "a/%FF", false),
             ("<IsTruncated>false</IsTruncated>", "b/x", false), ("<IsTruncated>false</IsTruncated>", "a/", true),
             ("<IsTruncated>true</IsTruncated>", "a/x", nil),
-        ] as [(String, String, Bool?)])
+        ] as [(String, String, Bool?)]
+    )
     func truncatedS3Listing(end: String, name: String, isComplete: Bool?) async throws {
         let body = """
             <ListBucketResult><EncodingType>url</EncodingType>\(end)<Contents><Key>a/known</Key><ETag>"1"</ETag>\

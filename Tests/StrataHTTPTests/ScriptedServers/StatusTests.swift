@@ -19,18 +19,21 @@ import Testing
         }
     }
 
-    @Test("The answers of S3 have different errors", arguments: [
-        Row(400, .refused), Row(401, .unauthorized), Row(403, .forbidden), Row(403, "AccessDenied", .forbidden),
-        Row(403, "SignatureDoesNotMatch", .unauthorized), Row(403, "InvalidAccessKeyId", .unauthorized),
-        Row(400, "ExpiredToken", .unauthorized), Row(403, "RequestTimeTooSkewed", .misconfigured),
-        Row(404, "NoSuchKey", .notFound), Row(404, "NoSuchBucket", .misconfigured),
-        Row(404, "NoSuchUpload", .uploadGone),
-        Row(409, "ConditionalRequestConflict", .conditionFailed), Row(412, "PreconditionFailed", .conditionFailed),
-        Row(412, .conditionFailed), Row(413, .outOfSpace), Row(429, .throttled), Row(500, .unavailable),
-        Row(500, "InternalError", .unavailable), Row(501, "NotImplemented", .unsupported), Row(503, .unavailable),
-        Row(503, "SlowDown", .throttled), Row(507, .outOfSpace), Row(400, "EntityTooLarge", .outOfSpace),
-        Row(301, "PermanentRedirect", .misconfigured), Row(400, "KeyTooLongError", .invalidKey), Row(418, .refused),
-    ])
+    @Test(
+        "The answers of S3 have different errors",
+        arguments: [
+            Row(400, .refused), Row(401, .unauthorized), Row(403, .forbidden), Row(403, "AccessDenied", .forbidden),
+            Row(403, "SignatureDoesNotMatch", .unauthorized), Row(403, "InvalidAccessKeyId", .unauthorized),
+            Row(400, "ExpiredToken", .unauthorized), Row(403, "RequestTimeTooSkewed", .misconfigured),
+            Row(404, "NoSuchKey", .notFound), Row(404, "NoSuchBucket", .misconfigured),
+            Row(404, "NoSuchUpload", .uploadGone),
+            Row(409, "ConditionalRequestConflict", .conditionFailed), Row(412, "PreconditionFailed", .conditionFailed),
+            Row(412, .conditionFailed), Row(413, .outOfSpace), Row(429, .throttled), Row(500, .unavailable),
+            Row(500, "InternalError", .unavailable), Row(501, "NotImplemented", .unsupported), Row(503, .unavailable),
+            Row(503, "SlowDown", .throttled), Row(507, .outOfSpace), Row(400, "EntityTooLarge", .outOfSpace),
+            Row(301, "PermanentRedirect", .misconfigured), Row(400, "KeyTooLongError", .invalidKey), Row(418, .refused),
+        ]
+    )
     func s3Answers(row: Row) async throws {
         let server = try await ScriptedServer { _ in
             row.error.map { ScriptedServer.Step.error(row.status, $0) } ?? ScriptedServer.Step.answer(row.status)
@@ -42,11 +45,14 @@ import Testing
         if let code = row.error { #expect(error.message.contains(code)) }
     }
 
-    @Test("The answers of WebDAV have different errors", arguments: [
-        Row(401, .unauthorized), Row(412, .conditionFailed), Row(423, .unavailable), Row(507, .outOfSpace),
-        Row(429, .throttled),
-        Row(502, .unavailable), Row(400, .refused), Row(413, .outOfSpace),
-    ])
+    @Test(
+        "The answers of WebDAV have different errors",
+        arguments: [
+            Row(401, .unauthorized), Row(412, .conditionFailed), Row(423, .unavailable), Row(507, .outOfSpace),
+            Row(429, .throttled),
+            Row(502, .unavailable), Row(400, .refused), Row(413, .outOfSpace),
+        ]
+    )
     func webDAVAnswers(row: Row) async throws {
         let server = try await ScriptedServer { request in
             ScriptedServer.Step.answer(request.method == "PUT" ? row.status : 404)
@@ -57,11 +63,14 @@ import Testing
         #expect(!"\(error) \(error.underlying.debugDescription)".contains(ScriptedRemote.secret))
     }
 
-    @Test("The pause that a server asks for is respected", arguments: [
+    @Test(
+        "The pause that a server asks for is respected",
+        arguments: [
             ("7", Duration.seconds(7)), ("0", .zero), ("Sun, 06 Nov 1994 08:50:37 GMT", .seconds(60)),
             ("Sunday, 06-Nov-94 08:50:37 GMT", .seconds(60)), ("Sun Nov  6 08:50:37 1994", .seconds(60)),
             ("Sun, 06 Nov 1994 08:49:00 GMT", .zero), ("soon", nil), ("-5", nil),
-        ] as [(String, Duration?)])
+        ] as [(String, Duration?)]
+    )
     func requestedPause(text: String, wait: Duration?) async throws {
         let server = try await ScriptedServer { _ in
             ScriptedServer.Step.answer(503, ["Retry-After": text, "Date": "Sun, 06 Nov 1994 08:49:37 GMT"])

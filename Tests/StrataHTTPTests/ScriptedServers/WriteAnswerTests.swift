@@ -36,7 +36,8 @@ import Testing
 
     @Test(
         "A write that the server has not stored is not done",
-        arguments: lies.indices, [[.eTag], [.time]] as [ScriptedCollection.Facts]
+        arguments: lies.indices,
+        [[.eTag], [.time]] as [ScriptedCollection.Facts]
     )
     func notStored(index: Int, facts: ScriptedCollection.Facts) async throws {
         let (collection, lie) = (ScriptedCollection(facts), Self.lies[index])
@@ -80,8 +81,7 @@ import Testing
     }
 
     @Test("Folders, moves, copies and deletes are checked too", arguments: lies.indices)
-    func otherWrites(index: Int) async throws
-    {
+    func otherWrites(index: Int) async throws {
         let lie = Self.lies[index]
         // Servers answer such requests with these status codes.
         guard ![201, 204].contains(lie.status) else { return }

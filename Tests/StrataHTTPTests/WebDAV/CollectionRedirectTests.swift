@@ -9,7 +9,8 @@ import Testing
 
     @Test(
         "A redirect to the same path with a slash means a folder",
-        arguments: [301, 302, 307, 308], ["", "http://127.0.0.1", "https://elsewhere.example:8443"]
+        arguments: [301, 302, 307, 308],
+        ["", "http://127.0.0.1", "https://elsewhere.example:8443"]
     )
     func redirectWithSlash(status: Int, host: String) async throws {
         let server = try await ScriptedServer { request in
@@ -41,11 +42,14 @@ import Testing
         #expect(Set(sent.map(\.uri)) == ["/a/"])
     }
 
-    @Test("Any other redirect reports its target", arguments: [
-        ("/elsewhere/", "It redirects to /elsewhere/"),
-        ("https://login.example/?next=secret", "It redirects to https://login.example/"),
-        ("https://new.example/dav/a", "set the URL to https://new.example/dav/."), ("", "Check the URL"),
-    ])
+    @Test(
+        "Any other redirect reports its target",
+        arguments: [
+            ("/elsewhere/", "It redirects to /elsewhere/"),
+            ("https://login.example/?next=secret", "It redirects to https://login.example/"),
+            ("https://new.example/dav/a", "set the URL to https://new.example/dav/."), ("", "Check the URL"),
+        ]
+    )
     func otherRedirects(location: String, words: String) async throws {
         let server = try await ScriptedServer { _ in
             ScriptedServer.Step.answer(302, location.isEmpty ? [:] : ["Location": location])

@@ -37,7 +37,8 @@ import Testing
 
     @Test(
         "The source of an upload can be read from the same server",
-        arguments: [RemoteCase.lighttpd, .ministack], [1, 4]
+        arguments: [RemoteCase.lighttpd, .ministack],
+        [1, 4]
     )
     func readDuringUpload(kind: RemoteCase, connections: Int) async throws {
         let remote = try await kind.make(options: HTTPOptions(maximumConnections: connections))

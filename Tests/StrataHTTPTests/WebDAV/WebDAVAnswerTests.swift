@@ -11,9 +11,12 @@ import Testing
         """
     }
 
-    @Test("References are understood in all forms", arguments: [
-        "/dav/files", "http://127.0.0.1/dav/files", "https://elsewhere.example:8443/dav/files", "/d%61v/files",
-    ])
+    @Test(
+        "References are understood in all forms",
+        arguments: [
+            "/dav/files", "http://127.0.0.1/dav/files", "https://elsewhere.example:8443/dav/files", "/d%61v/files",
+        ]
+    )
     func references(base: String) async throws {
         let body =
             "<?xml version=\"1.0\"?><D:multistatus xmlns:D=\"DAV:\">"
@@ -102,8 +105,7 @@ import Testing
         "A folder that contains an unreadable name is not empty",
         arguments: ["/dav/a/caf%E9.txt", "/dav/a/x%2Fy", "/dav/a/%01"]
     )
-    func unreadableName(href: String) async throws
-    {
+    func unreadableName(href: String) async throws {
         let body = Self.multistatus(Self.folder, Self.response(href, "<D:resourcetype/>"))
         let server = try await ScriptedServer { request in
             request.method == "PROPFIND" ? ScriptedServer.Step.answer(207, [:], body) : ScriptedServer.Step.answer(204)

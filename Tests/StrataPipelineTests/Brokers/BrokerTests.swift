@@ -87,7 +87,9 @@ import Testing
         let broker = try await Self.open(stack, "chat", "chat.", speaker, max: 1)
         try await Self.queue(["poison", "behind"], in: "chat.a", stack)
         try await Self.queue(["one", "two"], in: "chat.b", stack)
-        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 2 { await broker.waitUntilProcessed() }
+        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 2 {
+            await broker.waitUntilProcessed()
+        }
         #expect(speaker.said(in: "chat.a").isEmpty)
         #expect(speaker.said(in: "chat.b") == ["one", "two"])
         try await stack.background { context in
@@ -96,7 +98,9 @@ import Testing
             head.skip()
             try context.commit()
         }
-        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 { await broker.waitUntilProcessed() }
+        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 {
+            await broker.waitUntilProcessed()
+        }
         #expect(speaker.said(in: "chat.a") == ["behind"])
         try await stack.close()
     }
@@ -109,7 +113,9 @@ import Testing
         }
         let speaker = Speaker()
         let broker = try await Self.open(stack, "chat", "chat.", speaker, max: 1)
-        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 { await broker.waitUntilProcessed() }
+        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 {
+            await broker.waitUntilProcessed()
+        }
         let order = speaker.said.withLock { $0 }
         let wanted = (0..<4).flatMap { number in ["a", "b", "c"].map { "chat.\($0): \(number)" } }
         #expect(order == wanted)
@@ -193,7 +199,9 @@ import Testing
             try context.commit()
         }
         await broker.waitUntilProcessed()
-        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 { await broker.waitUntilProcessed() }
+        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 {
+            await broker.waitUntilProcessed()
+        }
         clock.advance(by: .seconds(11))
         await broker.waitUntilProcessed()
         #expect(try await stack.background { try $0.count(PipelineRecord.all) } == 0)
@@ -251,7 +259,9 @@ import Testing
         let stack = try await Self.stack()
         let broker = try await Self.open(stack, "chat", "chat.", Speaker())
         try await Self.queue(["hello"], in: "chat.a", stack)
-        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 { await broker.waitUntilProcessed() }
+        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 {
+            await broker.waitUntilProcessed()
+        }
         await broker.close()
         let clock = VirtualClock()
         let pipeline = try await Pipeline.open(

@@ -6,7 +6,9 @@ import Testing
 @Suite("Policies for operations whose prerequisite has failed", .timeLimit(.minutes(1)))
 struct DependencyPolicyTests {
     /// A harness in which `A` has failed and `B` depends on `A`.
-    private static func failed(_ policy: DependencyPolicy, onFailure: FailurePolicy = .setAside) async throws -> PipelineHarness {
+    private static func failed(_ policy: DependencyPolicy, onFailure: FailurePolicy = .setAside) async throws
+        -> PipelineHarness
+    {
         let harness = try await PipelineHarness.open(onFailure: onFailure)
         try await harness.commit(["A", "B←A"])
         try await change(harness, "B", "A", policy)
@@ -16,7 +18,12 @@ struct DependencyPolicyTests {
         return harness
     }
 
-    private static func change(_ harness: PipelineHarness, _ dependant: String, _ other: String, _ policy: DependencyPolicy)
+    private static func change(
+        _ harness: PipelineHarness,
+        _ dependant: String,
+        _ other: String,
+        _ policy: DependencyPolicy
+    )
         async throws
     {
         let prerequisite = harness.id(other)

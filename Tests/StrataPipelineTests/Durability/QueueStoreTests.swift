@@ -17,7 +17,9 @@ import Testing
         await harness.pipeline.close()
         let error = await #expect(throws: PipelineError.self) { try await harness.pipeline.adoptOrphanedOperations() }
         #expect(error?.code == .closed && error?.message.contains("'work'") == true)
-        #expect(try await harness.stack.background { try $0.count(QueuedOperation.where { $0.pipeline == "gone" }) } == 1)
+        #expect(
+            try await harness.stack.background { try $0.count(QueuedOperation.where { $0.pipeline == "gone" }) } == 1
+        )
         try await harness.close()
     }
 

@@ -8,7 +8,9 @@ import Testing
 @Suite("Retention of finished operations", .timeLimit(.minutes(1))) struct RetentionTests {
     @Test("Finished operations are deleted when they are too old or too many")
     func pruning() async throws {
-        let harness = try await PipelineHarness.open(retention: FinishedRetention(maximumAge: .seconds(100), maximumCount: 2))
+        let harness = try await PipelineHarness.open(
+            retention: FinishedRetention(maximumAge: .seconds(100), maximumCount: 2)
+        )
         try await harness.commit(["A", "B", "C"])
         harness.pipeline.resume()
         for name in ["A", "B", "C"] {

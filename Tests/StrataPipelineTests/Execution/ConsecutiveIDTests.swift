@@ -36,7 +36,9 @@ struct ConsecutiveIDTests {
     }
 
     /// Claims this number of operations of a pipeline.
-    private static func claim(_ count: Int, of pipeline: PipelineName, _ harness: PipelineHarness) throws -> [ClaimedOperation] {
+    private static func claim(_ count: Int, of pipeline: PipelineName, _ harness: PipelineHarness) throws
+        -> [ClaimedOperation]
+    {
         var claims: [ClaimedOperation] = []
         try harness.stack.transact(author: "test") { transaction in
             let repository = repository(transaction, harness)
@@ -66,7 +68,9 @@ struct ConsecutiveIDTests {
     @Test("Claims follow priorities and stop at the limit, whatever the order of ids")
     func priorities() async throws {
         let harness = try await Self.harness()
-        for (name, priority) in [("E", 3), ("C", 2), ("D", 1)] { try await harness.edit(name) { $0.priority = priority } }
+        for (name, priority) in [("E", 3), ("C", 2), ("D", 1)] {
+            try await harness.edit(name) { $0.priority = priority }
+        }
         let first = try Self.claim(4, of: .work, harness)
         #expect(first.map { harness.name(of: $0.claim.operation) } == ["E", "C", "D", "A"])
         #expect(try Self.claim(4, of: .work, harness).map { harness.name(of: $0.claim.operation) } == ["B", "F"])
@@ -158,7 +162,11 @@ struct ConsecutiveIDTests {
         try harness.stack.transact(author: "test") { transaction in
             let repository = Self.repository(transaction, harness)
             let worker = try repository.register(.own)
-            #expect(try repository.claim(1, of: .work, by: worker).claims.map { harness.name(of: $0.claim.operation) } == ["A"])
+            #expect(
+                try repository.claim(1, of: .work, by: worker).claims.map { harness.name(of: $0.claim.operation) } == [
+                    "A"
+                ]
+            )
             try repository.startPause(of: held, until: now.addingTimeInterval(60))
             let others = try repository.claim(9, of: .work, by: worker).claims
             #expect(others.map { harness.name(of: $0.claim.operation) } == ["B", "D", "E", "F"])

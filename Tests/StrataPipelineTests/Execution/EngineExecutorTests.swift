@@ -234,7 +234,9 @@ import Testing
         for round in 0..<300 {
             let meeting = Meeting(of: count)
             await withTaskGroup { group in
-                for _ in 0..<50 { group.addTask(executorPreference: executor) { executor.requestPass(isPatient: true) {} } }
+                for _ in 0..<50 {
+                    group.addTask(executorPreference: executor) { executor.requestPass(isPatient: true) {} }
+                }
                 await group.waitForAll()
                 for _ in 0..<count {
                     group.addTask(executorPreference: executor) {

@@ -51,7 +51,9 @@ private struct Chore: OperationPayload {
     }
 
     /// Ends the process of a harness, and opens the remaining store in another harness.
-    private static func dead(_ former: PipelineHarness, _ folder: ScratchFolder, maxCrashes: Int = 5) async throws -> PipelineHarness {
+    private static func dead(_ former: PipelineHarness, _ folder: ScratchFolder, maxCrashes: Int = 5) async throws
+        -> PipelineHarness
+    {
         // The worker sends no more heartbeats.
         former.pipeline.handle.engine.abandon()
         let harness = try await PipelineHarness.open(

@@ -8,7 +8,12 @@ import Testing
 @Suite("Deadlines of attempts", .timeLimit(.minutes(1))) struct DeadlineTests {
     @Test("A handler that never returns fails at its deadline, and its later result does not count")
     func deadline() async throws {
-        let harness = try await PipelineHarness.open(ordering: .fifo, retry: .never, onFailure: .setAside, timeout: .seconds(60))
+        let harness = try await PipelineHarness.open(
+            ordering: .fifo,
+            retry: .never,
+            onFailure: .setAside,
+            timeout: .seconds(60)
+        )
         try await harness.commit(["A", "B"])
         try await harness.play([.resume("A"), .pass(.seconds(59))])
         harness.clock.advance(by: .seconds(2))

@@ -22,7 +22,9 @@ import Testing
         try await harness.edit("B") { try $0.hold("embargo", until: later) }
         try await harness.play([.resume("A", "C", "D")])
         #expect(try await Self.waitReasons(harness, "A") == [])
-        #expect(try await Self.waitReasons(harness, "B") == [.hold("embargo", until: later), .dependency(harness.id("A"))])
+        #expect(
+            try await Self.waitReasons(harness, "B") == [.hold("embargo", until: later), .dependency(harness.id("A"))]
+        )
         try await harness.end("C", .success(.wait(.network)))
         try await harness.end("D", .success(.fail("no such thing")))
         #expect(try await Self.waitReasons(harness, "C") == [.constraint(.network)])
@@ -52,7 +54,9 @@ import Testing
         try await harness.close()
     }
 
-    @Test("Neither operations that were set aside nor those of the head's own commit count as waiting in a blocked lane")
+    @Test(
+        "Neither operations that were set aside nor those of the head's own commit count as waiting in a blocked lane"
+    )
     func waiting() async throws {
         for ordering in [PipelineOrdering.fifo, .commits] {
             let harness = try await PipelineHarness.open(ordering: ordering, onFailure: .setAside)
@@ -86,7 +90,9 @@ import Testing
         #expect(lanes.map(\.lane) == ["a", "b"])
         #expect(lanes.map(\.waitReasons) == [[.failed("poison")], [.dependency(harness.id("a1"))]])
         let queued = try await harness.row("b1")?.enqueuedAt
-        #expect(lanes.map(\.lastAttempt) == [harness.clock.now, nil] && lanes.map(\.since) == [harness.clock.now, queued])
+        #expect(
+            lanes.map(\.lastAttempt) == [harness.clock.now, nil] && lanes.map(\.since) == [harness.clock.now, queued]
+        )
         #expect(lanes.map(\.waiting) == [0, 1] && queued != nil)
         try await harness.end("c1")
         try await harness.end("d1")

@@ -81,7 +81,8 @@ struct PipelineNameTests {
             try context.find(ids[0])?.skip()
             try context.commit()
         }
-        let pipeline = try await Pipeline.open(stack, named: .work, previousNames: [""]) { (_: Attempt<Named>) in .done }
+        let pipeline = try await Pipeline.open(stack, named: .work, previousNames: [""]) { (_: Attempt<Named>) in .done
+        }
         try await pipeline.waitUntilIdle()
         let results = try await stack.background {
             try $0.rows(FinishedOperation.all.sorted { $0.id.ascending }).map(\.result)

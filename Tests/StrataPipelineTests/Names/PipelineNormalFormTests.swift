@@ -68,7 +68,8 @@ struct PipelineNormalFormTests {
         let harness = try await PipelineHarness.open(maxPerLane: 1)
         try await harness.commit(["A", "B", "C"]) { $0 == "C" ? Self.decomposed : Self.composed }
         try await harness.play([.resume("A", "C")])
-        let waitReasons = try await harness.stack.background { [ids = ["A", "B", "C"].map { harness.id($0) }] context in
+        let waitReasons = try await harness.stack.background {
+            [ids = ["A", "B", "C"].map { harness.id($0) }] context in
             try ids.map { try context.find($0)?.waitReasons() }
         }
         #expect(waitReasons == [[], [.fullLane(limit: 1)], []])

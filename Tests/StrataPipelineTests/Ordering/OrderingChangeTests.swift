@@ -134,7 +134,8 @@ struct OrderingChangeTests {
         try await first.close()
         let stack = try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
         let (begun, begin) = AsyncStream.makeStream(of: String.self)
-        let pipeline = try await Pipeline.open(stack, named: "new", previousNames: [.work]) { (attempt: Attempt<Named>) in
+        let pipeline = try await Pipeline.open(stack, named: "new", previousNames: [.work]) {
+            (attempt: Attempt<Named>) in
             begin.yield("begins \(attempt.payload.name)")
             await Task.yield()
             begin.yield("ends \(attempt.payload.name)")

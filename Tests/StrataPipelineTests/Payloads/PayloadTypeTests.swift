@@ -419,7 +419,9 @@ import Testing
         broker.resume()
         try await broker.waitUntilIdle()
         let texts = notes.texts
-        #expect(texts.filter { $0.hasPrefix("chat.a") } == ["chat.a: notify 1", "chat.a: upload 2", "chat.a: notify 3"])
+        #expect(
+            texts.filter { $0.hasPrefix("chat.a") } == ["chat.a: notify 1", "chat.a: upload 2", "chat.a: notify 3"]
+        )
         #expect(texts.filter { $0.hasPrefix("chat.b") } == ["chat.b: notify 1"])
         #expect(try await stack.background { try $0.count(QueuedOperation.where { $0.status == .failed }) } == 1)
         try await stack.close()

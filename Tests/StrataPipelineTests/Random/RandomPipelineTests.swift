@@ -68,7 +68,9 @@ import Testing
     }
 
     /// Plays a history and drains it. Returns the first difference.
-    private static func play(_ rules: PipelineHistory.Rules, next: (PipelineHistory) -> PipelineHistory.Action?) async -> String? {
+    private static func play(_ rules: PipelineHistory.Rules, next: (PipelineHistory) -> PipelineHistory.Action?) async
+        -> String?
+    {
         do {
             var history = try await PipelineHistory(rules)
             while let action = next(history) {

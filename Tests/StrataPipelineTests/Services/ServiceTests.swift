@@ -113,7 +113,9 @@ import Testing
         #expect(try metrics.expectTimer("strata.operation.wait", dimensions).values.count == 3)
         #expect(try metrics.expectGauge("strata.operations.running", dimensions).lastValue == 0)
         let started = records.entries.filter { $0.message == "an operation has started" }
-        #expect(started.map { $0.metadata["strata.operation"] } == ["A", "B", "C"].map { "\(harness.id($0).rawValue)" })
+        #expect(
+            started.map { $0.metadata["strata.operation"] } == ["A", "B", "C"].map { "\(harness.id($0).rawValue)" }
+        )
         #expect(started.allSatisfy { $0.metadata["strata.pipeline"] == "work" && $0.metadata["strata.attempt"] == "1" })
         let failed = try #require(records.entries.first { $0.message == "an operation has failed" })
         #expect(failed.level == .warning)

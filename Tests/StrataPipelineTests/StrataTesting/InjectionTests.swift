@@ -109,7 +109,9 @@ import Testing
     func crashAfter() async throws {
         let harness = try await Counted()
         let log = EventRecorder(harness.pipeline)
-        let (first, second) = (harness.pipeline.inject(.crashAfterHandler), harness.pipeline.inject(.crashBeforeHandler))
+        let (first, second) = (
+            harness.pipeline.inject(.crashAfterHandler), harness.pipeline.inject(.crashBeforeHandler)
+        )
         let id = try await harness.queue("a")[0]
         try await log.waitForEnd(of: id, count: 3)
         #expect(harness.calls == ["a", "a"] && log.started.count == 3 && log.finished == [id])

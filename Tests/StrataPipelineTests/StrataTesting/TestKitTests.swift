@@ -109,7 +109,9 @@ import Testing
         try await stack.close()
     }
 
-    @Test("`waitUntilIdle()` waits for operations queued on the way but not for held ones; `perform` returns the outcome")
+    @Test(
+        "`waitUntilIdle()` waits for operations queued on the way but not for held ones; `perform` returns the outcome"
+    )
     func waitUntilIdle() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let clock = VirtualClock()

@@ -156,12 +156,19 @@ final class PipelineHarness: Sendable {
     /// claimed alone.
     ///
     /// - Returns: the names of the claimed operations.
-    func crashElsewhere(claiming limit: Int, _ rules: OperationRepository.Rules = OperationRepository.Rules()) throws -> [String?] {
+    func crashElsewhere(claiming limit: Int, _ rules: OperationRepository.Rules = OperationRepository.Rules()) throws
+        -> [String?]
+    {
         var names: [String?] = []
         try stack.transact(author: "test") { transaction in
             let repository = OperationRepository(transaction: transaction, now: clock.now) { _ in rules }
             let worker = try repository.register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
-            var claims = try repository.claim(1, of: .work, OperationRepository.Selection(isSuspected: true), by: worker).claims
+            var claims = try repository.claim(
+                1,
+                of: .work,
+                OperationRepository.Selection(isSuspected: true),
+                by: worker
+            ).claims
             if claims.isEmpty { claims = try repository.claim(limit, of: .work, by: worker).claims }
             names = claims.map { name(of: $0.claim.operation) }
             try repository.reclaim(from: worker)

@@ -39,7 +39,10 @@ struct TimestampBehaviourTests {
         }
     }
 
-    @Test("One save sets the same time everywhere, whatever the context published before it", arguments: StoreKind.allCases)
+    @Test(
+        "One save sets the same time everywhere, whatever the context published before it",
+        arguments: StoreKind.allCases
+    )
     func oneTime(_ kind: StoreKind) async throws {
         try await withStack(kind) { stack in
             try await stack.background { context in

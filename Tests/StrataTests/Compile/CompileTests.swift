@@ -77,7 +77,10 @@ struct CompileTests {
     @Test(
         "The compiler names wrong sorts and wrong scopes",
         arguments: [
-            ("Predicate-Sort-by-to-many.swift", "'RelationshipExpression<Author, Article>' conform to 'SortExpression'"),
+            (
+                "Predicate-Sort-by-to-many.swift",
+                "'RelationshipExpression<Author, Article>' conform to 'SortExpression'"
+            ),
             ("Predicate-Sort-by-a-condition.swift", "'Condition<Article>' conform to 'SortExpression'"),
             ("Predicate-Scope-with-arguments.swift", "cannot refer to static method 'viewed(atLeast:)'"),
         ]

@@ -34,7 +34,9 @@ struct ImportKeyTests {
         ImportKey(Shop.self, by: "name"), ImportKey(Ware.self, by: "name"), ImportKey(Badge.self, by: "name"),
     ]
 
-    private func open() async throws -> ContextStack { try await JSONLinesFixture.open([Shop.self, Ware.self, Badge.self]) }
+    private func open() async throws -> ContextStack {
+        try await JSONLinesFixture.open([Shop.self, Ware.self, Badge.self])
+    }
 
     private enum Kept: ContextStateKey { typealias Value = Ware }
 

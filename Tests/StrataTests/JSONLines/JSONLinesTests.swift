@@ -33,7 +33,8 @@ struct JSONLinesTests {
     func files() async throws {
         let folder = try ScratchFolder()
         let (one, two) = (
-            try await JSONLinesFixture.open(), try await JSONLinesFixture.open([Label.self, Playlist.self, Song.self, Jacket.self])
+            try await JSONLinesFixture.open(),
+            try await JSONLinesFixture.open([Label.self, Playlist.self, Song.self, Jacket.self])
         )
         try await JSONLinesFixture.fill(one)
         let file = folder.file("lines.jsonl")

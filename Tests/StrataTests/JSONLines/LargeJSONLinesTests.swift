@@ -10,8 +10,16 @@ struct LargeJSONLinesTests {
     func large() async throws {
         let folder = try ScratchFolder()
         let (one, two) = (
-            try await ContextStack.open(.sqlite(folder.file("one.sqlite")), models: JSONLinesFixture.models, stack: .rootOnly),
-            try await ContextStack.open(.sqlite(folder.file("two.sqlite")), models: JSONLinesFixture.models, stack: .rootOnly)
+            try await ContextStack.open(
+                .sqlite(folder.file("one.sqlite")),
+                models: JSONLinesFixture.models,
+                stack: .rootOnly
+            ),
+            try await ContextStack.open(
+                .sqlite(folder.file("two.sqlite")),
+                models: JSONLinesFixture.models,
+                stack: .rootOnly
+            )
         )
         try await one.background { context in
             let padding = String(repeating: "x", count: 1500)

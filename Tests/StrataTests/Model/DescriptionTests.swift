@@ -41,7 +41,9 @@ import Testing
             exhibit.room = hall
             try context.commit()
             let text = "\(exhibit)"
-            #expect(text.hasPrefix("Exhibit \(exhibit.id.rawValue) (title: \"\(String(repeating: "x", count: 60))…\", "))
+            #expect(
+                text.hasPrefix("Exhibit \(exhibit.id.rawValue) (title: \"\(String(repeating: "x", count: 60))…\", ")
+            )
             #expect(text.contains("weight: 1.5, made: 2001-01-01 00:00:00 +0000, photo: 3 bytes"), "\(text)")
             #expect(text.hasSuffix("room: Hall \(hall.id.rawValue))") && "\(hall)" == "Hall \(hall.id.rawValue)")
             #expect("\(Card(description: "x"))" == #"Card (description: "x")"#)

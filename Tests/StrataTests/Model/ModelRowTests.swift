@@ -115,7 +115,8 @@ struct ModelRowTests {
         try await stack.background { context in
             let error = #expect(throws: StrataError.self) { try context.rows(Article.all) }
             #expect(
-                error?.code == .undecodable && error?.message.contains("'x' for Article.status is not of type Status") == true
+                error?.code == .undecodable
+                    && error?.message.contains("'x' for Article.status is not of type Status") == true
             )
             #expect(error?.details.map(\.description) == ["Article \(number).status cannot be 'x'"])
             let value = #expect(throws: StrataError.self) { try context.column(Article.all, \.status) }

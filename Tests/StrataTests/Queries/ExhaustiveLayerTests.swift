@@ -26,7 +26,12 @@ import Testing
         var row = below
         for column in columns { row.setPlace(value, column - 2) }
         let set = columns.reduce(into: ColumnSet()) { $0.insert($1) }
-        return Change(kind: .update, columns: set, row: row, base: Base(original: below, storeOriginal: below, sequence: 1))
+        return Change(
+            kind: .update,
+            columns: set,
+            row: row,
+            base: Base(original: below, storeOriginal: below, sequence: 1)
+        )
     }
 
     @Test("Two successive changes combine into one with the same effect, for all kinds and columns")

@@ -112,7 +112,9 @@ struct PrefetchTests {
     func nested() async throws {
         try await filled().background { context in
             var counter = try Counter(context)
-            let authors = try context.fetch(Author.including { $0.articles.including { $0.citations } }.including { $0.articles })
+            let authors = try context.fetch(
+                Author.including { $0.articles.including { $0.citations } }.including { $0.articles }
+            )
             #expect(counter.take() == 3)
             _ = counter.take()
             for author in authors {

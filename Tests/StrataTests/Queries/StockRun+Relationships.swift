@@ -141,7 +141,9 @@ extension StockRun {
     /// The positions after all others on both sides. Both positions of a member that was added twice count.
     private func end(of pair: StockStateModel.Pair, _ level: Int) -> StockStateModel.Places {
         let others = stateModel.view(level).additions.filter { $0.key.join == pair.join && $0.key != pair }
-        func last(_ place: KeyPath<StockStateModel.Places, Double>, _ end: KeyPath<StockStateModel.Pair, Int64>) -> Double {
+        func last(_ place: KeyPath<StockStateModel.Places, Double>, _ end: KeyPath<StockStateModel.Pair, Int64>)
+            -> Double
+        {
             others.filter { $0.key[keyPath: end] == pair[keyPath: end] }
                 .flatMap { $0.value.map { $0.places[keyPath: place] } }.max() ?? 0
         }

@@ -60,8 +60,7 @@ import Testing
     }
 
     @Test("A commit of a context over the committed state runs the bodies that it has saved before")
-    func savedBeforeCommit() async throws
-    {
+    func savedBeforeCommit() async throws {
         let (stack, log) = try await open()
         let handle = try stack.create(.private, named: "over", reads: .committed)
         try await handle.perform { context in

@@ -186,7 +186,10 @@ import Testing
         #expect(try await fixture.save(.network).code == .deleteDenied, "a save sees the parent's row")
         #expect(try await fixture.commit(.network) == .success)
         #expect(try counts(fixture)[0] == 0)
-        #expect(try await fixture.commit(.main) == SaveOutcome(code: .missingReference, places: ["\(denying.rawValue).owner"]))
+        #expect(
+            try await fixture.commit(.main)
+                == SaveOutcome(code: .missingReference, places: ["\(denying.rawValue).owner"])
+        )
         try await fixture.close()
     }
 

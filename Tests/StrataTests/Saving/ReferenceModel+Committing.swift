@@ -43,7 +43,8 @@ extension ReferenceModel {
                     continue
                 }
                 for (column, edit) in edits {
-                    let isConflict = theirs[column] != edit.storeOriginal ?? edit.original && theirs[column] != edit.value
+                    let isConflict =
+                        theirs[column] != edit.storeOriginal ?? edit.original && theirs[column] != edit.value
                     if isConflict && policy == .error { conflicts.insert(place(number, column)) }
                     if isConflict && policy == .theirs { continue }
                     outcome[number]?[column] = edit.value
@@ -162,17 +163,22 @@ extension ReferenceModel {
             switch (net, entry.change) {
             case (_, .insert(let values)): net = .insert(values)
             case (nil, .update(let edits, let row)): net = .update(edits, row: row, restores: entry.restores)
-            case (nil, .delete(let original, let storeOriginal)): net = .delete(original: original, storeOriginal: storeOriginal)
+            case (nil, .delete(let original, let storeOriginal)):
+                net = .delete(original: original, storeOriginal: storeOriginal)
             case (.insert(let values), .update(let edits, _)):
                 var values = values
                 for (column, edit) in edits { values[column] = edit.value }
                 net = .insert(values)
             case (.insert, .delete): net = .cancelledInsert
             case (.update(let old, _, let restores), .update(let new, let row)):
-                let merged = old.merging(new) { Edit(value: $1.value, original: $0.original, storeOriginal: $0.storeOriginal) }
+                let merged = old.merging(new) {
+                    Edit(value: $1.value, original: $0.original, storeOriginal: $0.storeOriginal)
+                }
                 net = .update(merged, row: row, restores: restores || entry.restores)
             case (.update(let old, _, _), .delete(var original, var storeOriginal)):
-                for (column, edit) in old { (original[column], storeOriginal[column]) = (edit.original, edit.storeOriginal) }
+                for (column, edit) in old {
+                    (original[column], storeOriginal[column]) = (edit.original, edit.storeOriginal)
+                }
                 net = .delete(original: original, storeOriginal: storeOriginal)
             case (.delete, _), (.cancelledInsert, _): continue
             }
@@ -189,7 +195,9 @@ extension ReferenceModel {
             case .insert: break
             case .update(let edits, let row):
                 entry.change = .update(
-                    edits.mapValues { Edit(value: $0.value, original: $0.original, storeOriginal: $0.storeOriginal ?? $0.original) },
+                    edits.mapValues {
+                        Edit(value: $0.value, original: $0.original, storeOriginal: $0.storeOriginal ?? $0.original)
+                    },
                     row: row
                 )
             case .delete(let original, let storeOriginal):
@@ -289,7 +297,9 @@ extension ReferenceModel {
                             false
                         }
                     }
-                    guard isDropped, let original = entries.lazy.compactMap({ $0.original[column] }).first else { continue }
+                    guard isDropped, let original = entries.lazy.compactMap({ $0.original[column] }).first else {
+                        continue
+                    }
                     for index in rest.indices {
                         guard case .update(let edits, var row) = rest[index].change else { continue }
                         row[column] = original

@@ -33,7 +33,9 @@ extension ReferenceModel {
                 result.append(entry)
                 return
             }
-            let edits = older.merging(newer) { Edit(value: $1.value, original: $0.original, storeOriginal: $0.storeOriginal) }
+            let edits = older.merging(newer) {
+                Edit(value: $1.value, original: $0.original, storeOriginal: $0.storeOriginal)
+            }
             result[result.count - 1].change = .update(edits, row: row)
             result[result.count - 1].restores = last.restores || entry.restores
         }
@@ -58,17 +60,22 @@ extension ReferenceModel {
             case .update(let edits, let row) where endsDeleted:
                 // A delete with .mine counts as having seen the values beneath these edits too.
                 guard policy == .mine, let below = shown else { break }
-                let original = edits.map { ($0, Edit(value: $1.value, original: below[$0], storeOriginal: $1.storeOriginal)) }
+                let original = edits.map {
+                    ($0, Edit(value: $1.value, original: below[$0], storeOriginal: $1.storeOriginal))
+                }
                 entry.change = .update(Dictionary(uniqueKeysWithValues: original), row: row)
             case .update(var edits, let row):
                 if isBroughtBack {
                     // The row beneath is not known, and it was not known when these edits were made.
                     entry.restores = true
                     // Edits of one side are one decision.
-                    if let last = result.last, last.provenance == entry.provenance, case .update(let older, _) = last.change
+                    if let last = result.last, last.provenance == entry.provenance,
+                        case .update(let older, _) = last.change
                     {
                         result.removeLast()
-                        edits = older.merging(edits) { Edit(value: $1.value, original: $0.original, storeOriginal: $0.storeOriginal) }
+                        edits = older.merging(edits) {
+                            Edit(value: $1.value, original: $0.original, storeOriginal: $0.storeOriginal)
+                        }
                         entry.change = .update(edits, row: row)
                     }
                     break

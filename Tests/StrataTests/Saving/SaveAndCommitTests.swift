@@ -222,7 +222,9 @@ import Testing
         #expect(try await fixture.save("deep") == .success)
         try await fixture.edit(id, in: .main, a: 4)
         #expect(try await fixture.save(.network, .theirs) == .success)
-        for name in [ContextName.main, .network, "deep"] { #expect(try await fixture.values(id, in: name) == [4, 0, 0]) }
+        for name in [ContextName.main, .network, "deep"] {
+            #expect(try await fixture.values(id, in: name) == [4, 0, 0])
+        }
         try await fixture.close()
     }
 

@@ -35,7 +35,9 @@ struct SaveOutcome: Sendable, Equatable, CustomStringConvertible {
         self.error = error
     }
 
-    static func == (left: SaveOutcome, right: SaveOutcome) -> Bool { left.code == right.code && left.places == right.places }
+    static func == (left: SaveOutcome, right: SaveOutcome) -> Bool {
+        left.code == right.code && left.places == right.places
+    }
 
     var description: String {
         code.map { "\($0) \(places.sorted())" } ?? "success"

@@ -131,7 +131,9 @@ extension SavingHistory {
             var held = context.state[Held.self] ?? [:]
             let live = held.mapValues { cell -> [Int]? in cell.isDeleted ? nil : [cell.a, cell.b, cell.c] }
             var rows: [Int64: [Int]] = [:]
-            for cell in try context.rows(Cell.all) { rows[names.rows[cell.id.rawValue] ?? 0] = [cell.a, cell.b, cell.c] }
+            for cell in try context.rows(Cell.all) {
+                rows[names.rows[cell.id.rawValue] ?? 0] = [cell.a, cell.b, cell.c]
+            }
             for cell in try context.fetch(Cell.all) {
                 if let row = names.rows[cell.id.rawValue], row % 20 == 0 { held[row] = cell }
             }

@@ -101,7 +101,9 @@ import Testing
         let fixture = try await SavingFixture()
         let ids = try await articles(fixture, "a", "b")
         try await fixture.stack.on(.network) { context in for id in ids { try context.find(id)?.slug = "c" } }
-        #expect(try await fixture.commit(.network) == SaveOutcome(code: .notUnique, places: ["\(ids[1].rawValue).slug"]))
+        #expect(
+            try await fixture.commit(.network) == SaveOutcome(code: .notUnique, places: ["\(ids[1].rawValue).slug"])
+        )
         #expect(try await slugs(fixture, in: .root) == ["a", "b"])
         try await fixture.close()
     }
@@ -232,7 +234,9 @@ import Testing
     }
 
     /// A writer with the spouses `a` and `b` in the store, and a third spouse that is not a member yet.
-    private func family(_ fixture: SavingFixture) async throws -> (writer: ObjectID<Writer>, spouses: [ObjectID<Spouse>]) {
+    private func family(_ fixture: SavingFixture) async throws -> (
+        writer: ObjectID<Writer>, spouses: [ObjectID<Spouse>]
+    ) {
         try await fixture.stack.on(.root) { context in
             let writer = context.insert(Writer(name: "w"))
             let spouses = ["a", "b", "c"].map { context.insert(Spouse(name: $0)) }
@@ -242,7 +246,9 @@ import Testing
         }
     }
 
-    private func names(_ fixture: SavingFixture, _ writer: ObjectID<Writer>, in name: ContextName) async throws -> [String]? {
+    private func names(_ fixture: SavingFixture, _ writer: ObjectID<Writer>, in name: ContextName) async throws
+        -> [String]?
+    {
         try await fixture.stack.on(name) { try $0.find(writer)?.spouses.fetch().map(\.name) }
     }
 

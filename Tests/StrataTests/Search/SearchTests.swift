@@ -307,7 +307,8 @@ import Testing
         #expect(excerpt([], 3).highlighted("[", "]") == "«stop word1 word2…")
         #expect(excerpt([(0, 1, 1), (0, 20, 1)], 4).highlighted("[", "]") == "«stop [word1] word2 word3…")
         #expect(
-            excerpt([(0, 1, 1), (0, 21, 1), (1, 23, 1)], 5).highlighted("[", "]") == "…stop [word21] word22 [word23] word24…"
+            excerpt([(0, 1, 1), (0, 21, 1), (1, 23, 1)], 5).highlighted("[", "]")
+                == "…stop [word21] word22 [word23] word24…"
         )
         #expect(excerpt([(0, 39, 1)], 3).highlighted("[", "]") == "…word37 word38 [word39]»")
         #expect(excerpt([(0, 39, 2), (0, -1, 1)], 50).matches.isEmpty)

@@ -60,8 +60,7 @@ import Testing
     private enum Held: ContextStateKey { typealias Value = ObjectCursor<Account> }
 
     @Test("Pages that a cursor or pinned context kept in the journal are copied once it is gone")
-    func afterLongReads() async throws
-    {
+    func afterLongReads() async throws {
         for isPinned in [true, false] {
             let folder = try ScratchFolder()
             let url = folder.file("held.sqlite")

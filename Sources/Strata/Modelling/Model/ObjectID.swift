@@ -69,7 +69,7 @@ extension ObjectID: Codable {
                 in: container,
                 debugDescription:
                     "'\(text)' is not an id of \(Object._$schema.name); an id looks like "
-                        + "\(Object._$schema.name)-42-9f3c"
+                    + "\(Object._$schema.name)-42-9f3c"
             )
         }
         self = id

@@ -203,7 +203,7 @@ final class BatchJob {
                             column: info.columns[reference.column].name,
                             message:
                                 "refers to \(destination.name) \(try row.read(Int64.self, at: 1)), which does not "
-                                    + "exist",
+                                + "exist",
                             mine: row.value(at: 1)
                         )
                     )

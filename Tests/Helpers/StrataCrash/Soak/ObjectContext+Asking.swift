@@ -60,7 +60,9 @@ extension ObjectContext {
         var faults: [String] = []
         let found = try ids(Soak.Shelf.where { $0.items.any { $0.value > bound } })
         let none = try ids(Soak.Tag.where { $0.items.none { $0.value > bound } })
-        let sorted = try fetch(Item.where { $0.shelf.title.hasPrefix("shelf") && $0.value > bound }.including { $0.shelf })
+        let sorted = try fetch(
+            Item.where { $0.shelf.title.hasPrefix("shelf") && $0.value > bound }.including { $0.shelf }
+        )
         var (wanted, wantedNone): ([ObjectID<Soak.Shelf>], [ObjectID<Soak.Tag>]) = ([], [])
         for shelf in try fetch(Soak.Shelf.all) where try shelf.items.fetch().contains(where: { $0.value > bound }) {
             wanted.append(shelf.id)
