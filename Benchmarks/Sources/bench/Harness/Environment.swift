@@ -10,14 +10,17 @@ enum Environment {
         uname(&system)
         let release = withUnsafeBytes(of: system.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
         let machine = withUnsafeBytes(of: system.machine) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-        let cores = ProcessInfo.processInfo.activeProcessorCount
         return """
-            SQLite \(String(cString: sqlite3_libversion())), thread-safe mode \(sqlite3_threadsafe()), \
+            SQLite \(sqliteVersion), thread-safe mode \(sqlite3_threadsafe()), \
             memory statistics \(keepsMemoryStatistics ? "on" : "off")
             Linux \(release) \(machine), \(cores) cores, files on \(fileSystem(of: folder)), load \(load)
             WAL, cache_size -64000, synchronous NORMAL unless the row says FULL; medians, rounds in the order A B B A
             """
     }
+
+    static var sqliteVersion: String { String(cString: sqlite3_libversion()) }
+
+    static var cores: Int { ProcessInfo.processInfo.activeProcessorCount }
 
     /// Whether SQLite counts its allocations, which costs each of them a mutex. One setting for the whole process.
     static var keepsMemoryStatistics: Bool {

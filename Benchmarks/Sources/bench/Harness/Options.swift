@@ -4,9 +4,22 @@ import Foundation
 struct Options {
     private static let usage = "Scripts/bench --help lists the options."
 
+    /// What a run is for, with the option that asks for it.
+    enum Purpose: String {
+        case report
+        case selfCheck = "--self-check"
+        case keep = "--keep"
+        case check = "--check"
+    }
+
+    var purpose = Purpose.report
     var json: URL?
     var filter = ""
-    var isSelfCheck = false
+    /// The file of the kept ratios.
+    var ratios = URL(filePath: "Benchmarks/ratios.json")
+    /// By how much a row may be worse than kept, as a part of the kept ratio. Documentation/Performance.md gives the
+    /// reason for the default.
+    var tolerance = 0.25
     var folder = FileManager.default.temporaryDirectory
     var sizes = Sizes.full
 
@@ -22,7 +35,18 @@ struct Options {
             case "--json": json = URL(filePath: try value(of: option))
             case "--filter": filter = try value(of: option).lowercased()
             case "--quick": sizes = .quick
-            case "--self-check": isSelfCheck = true
+            case "--self-check", "--keep", "--check":
+                guard purpose == .report, let chosen = Purpose(rawValue: option) else {
+                    throw BenchError("only one of --self-check, --keep and --check is possible")
+                }
+                purpose = chosen
+            case "--ratios": ratios = URL(filePath: try value(of: option))
+            case "--tolerance":
+                let text = try value(of: option)
+                guard let percent = Double(text), percent >= 0, percent.isFinite else {
+                    throw BenchError("--tolerance: '\(text)' is not a percentage such as 25")
+                }
+                tolerance = percent / 100
             case "--folder": folder = URL(filePath: try value(of: option))
             case "--rounds":
                 let text = try value(of: option)
@@ -33,4 +57,7 @@ struct Options {
         }
         sizes.rounds = rounds ?? sizes.rounds
     }
+
+    /// Whether the run includes the row or peer of that name.
+    func selects(_ name: String) -> Bool { filter.isEmpty || name.lowercased().contains(filter) }
 }

@@ -12,6 +12,8 @@ struct Round: Sendable {
 
 /// How much work each row does.
 struct Sizes: Sendable {
+    /// "full" or "quick".
+    var name = "full"
     var rounds = 8
     var inserted = 100_000
     var fetched = 200_000
@@ -56,6 +58,7 @@ struct Sizes: Sendable {
 
     /// Proves that everything works; the figures mean little.
     static let quick = Sizes(
+        name: "quick",
         rounds: 2,
         inserted: 5_000,
         fetched: 10_000,

@@ -7,10 +7,18 @@ struct Runner {
     let folder: URL
 
     /// Measures a row for one subject: A B, B A, A B… and nothing is dropped.
-    func measure(_ row: Row, _ name: String, target: Double?, subject: Side) async throws -> Outcome {
+    ///
+    /// - Parameter rounds: how often each side does the work; nil for the rounds of the sizes.
+    func measure(
+        _ row: Row,
+        _ name: String,
+        target: Double?,
+        subject: Side,
+        rounds: Int? = nil
+    ) async throws -> Outcome {
         var subjects: [Double] = []
         var references: [Double] = []
-        for round in 0..<sizes.rounds {
+        for round in 0..<(rounds ?? sizes.rounds) {
             let isReferenceFirst = round.isMultiple(of: 2)
             var samples: [Bool: Sample] = [:]
             for isReference in [isReferenceFirst, !isReferenceFirst] {
