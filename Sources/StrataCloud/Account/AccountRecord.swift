@@ -14,8 +14,9 @@ public final class AccountRecord {
     public internal(set) var keepsRecords: Bool
     /// Whether the content of files is encrypted.
     public internal(set) var isSealed: Bool = false
-    /// The position in the remote's change feed from which the next pull continues. The value is nil without a feed.
-    var feedPosition: FeedPosition?
+    /// Unused. Earlier versions could pull from a feed of changes. The column stays, because a migration drops a column
+    /// only if the application declares it.
+    var feedPosition: String?
     /// Whether a removal of the account has begun. The value stays true if the removal was interrupted.
     var isBeingRemoved: Bool = false
     /// The date of the setup.

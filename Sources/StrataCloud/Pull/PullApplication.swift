@@ -8,22 +8,12 @@ final class PullApplication {
     private let known: LastSyncedTree
     private let tree: RemoteTree
     private(set) var summary = PullSummary()
-    /// The objects that the next pull must check again.
-    private(set) var left = PullRest()
 
     init(_ cloud: CloudContext, handler: any CloudHandler, known: LastSyncedTree, tree: RemoteTree) {
         (self.cloud, self.handler, self.known, self.tree) = (cloud, handler, known, tree)
     }
 
     func apply(_ step: PullPlan.Step) throws {
-        let deferred = summary.deferred
-        try perform(step)
-        guard summary.deferred > deferred else { return }
-        left.keys.formUnion(step.keys(known, tree))
-        if let row = step.row { left.rows.insert(row) }
-    }
-
-    private func perform(_ step: PullPlan.Step) throws {
         switch step {
         case .add(let object): try add(object)
         case .update(let number, let object): try update(number, object)

@@ -75,11 +75,7 @@ extension Pusher {
             tags = [:]
         }
         if isFolder { try await recognise(tags, of: work.node, at: destination, &carried) }
-        // A feed reports earlier changes by other machines inside the folder under the old keys, which are not known
-        // any more.
-        var isDoubtful = false
-        if isFolder, source != destination { isDoubtful = try await remote.capabilities().hasChangeFeed }
-        return .done { [isDoubtful, sidecars, carried, tags] context in
+        return .done { [sidecars, carried, tags] context in
             let cloud = CloudContext(context, info)
             guard let remote = try cloud.remote(work.node), let name = work.name,
                 let parent = try work.parent.flatMap({ try cloud.remote($0) }), !parent.isWithin(work.node)
@@ -87,7 +83,6 @@ extension Pusher {
             (remote.parent, remote.segment, remote.isListed) = (parent, RemoteKey.escape(name), false)
             try remote.record(tags, at: destination, carried)
             for (mark, object) in sidecars { remote.setETag(object.eTag, ofMark: mark.string) }
-            if isDoubtful { try cloud.lookAgain(at: Set(remote.subtree().dropFirst().map { try $0.key })) }
         }
     }
 

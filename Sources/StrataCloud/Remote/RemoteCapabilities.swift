@@ -32,8 +32,6 @@ public struct RemoteCapabilities: Hashable, Sendable {
     public var minimumPartSize: Int64?
     /// The maximum number of parts of an upload; nil for no limit.
     public var maximumPartCount: Int?
-    /// Whether the remote supports ``Remote/changes(since:)``.
-    public var hasChangeFeed: Bool
     /// Whether the remote can always be reached from this machine: a folder, or a server on loopback.
     public var isLocal: Bool
 
@@ -52,7 +50,6 @@ public struct RemoteCapabilities: Hashable, Sendable {
         keepsRecords: Bool = false,
         minimumPartSize: Int64? = nil,
         maximumPartCount: Int? = nil,
-        hasChangeFeed: Bool = false,
         isLocal: Bool = false
     ) {
         self.checksAbsence = checksAbsence
@@ -68,7 +65,6 @@ public struct RemoteCapabilities: Hashable, Sendable {
         self.keepsRecords = keepsRecords
         self.minimumPartSize = minimumPartSize
         self.maximumPartCount = maximumPartCount
-        self.hasChangeFeed = hasChangeFeed
         self.isLocal = isLocal
     }
 }
