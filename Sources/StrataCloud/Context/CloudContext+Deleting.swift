@@ -63,13 +63,14 @@ extension CloudContext {
 
     /// Whether an operation only uploads a node that is being deleted.
     ///
-    /// A folder's record is still needed if a queued operation moves a node into the folder or out of it.
+    /// A folder is still created if a queued operation moves a node into the folder or out of it.
     private func isNeedless(_ operation: QueuedOperation, _ node: CloudNode) throws -> Bool {
         let (resource, move) = (CloudResource.node(node.id).text, ResourceAccess.Role.move.rawValue)
         switch try operation.payload(as: CloudWork.self).kind {
         case .content, .copy: return true
         case .move, .delete, .message: return false
-        case .record: return try !context.exists(ResourceAccess.where { $0.resource == resource && $0.role == move })
+        case .createFolder:
+            return try !context.exists(ResourceAccess.where { $0.resource == resource && $0.role == move })
         }
     }
 }

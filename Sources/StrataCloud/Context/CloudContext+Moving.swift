@@ -122,11 +122,10 @@ extension CloudContext {
             isSourceUnsent: unsent.isEmpty ? nil : true
         )
         let making: Set<CloudResource> = [.node(copy.id), .place(copy.place, in: folder.id)]
-        let hasRecord = copy.isFolder || info.keepsRecords
         queue(
             work,
-            reads: above.union([.node(node.id), .content(node.id)]).union(hasRecord ? [.node(copy.id)] : []),
-            writes: hasRecord ? [.content(copy.id)] : making.union([.content(copy.id)])
+            reads: above.union([.node(node.id), .content(node.id)]).union(copy.isFolder ? [.node(copy.id)] : []),
+            writes: copy.isFolder ? [.content(copy.id)] : making.union([.content(copy.id)])
         )
     }
 

@@ -10,7 +10,7 @@ extension CloudContext {
     func requeueUpload(_ node: CloudNode, _ sections: ContentSections) throws {
         guard let parent = node.parent, node.trunk != .detached else { return }
         queue(
-            node.isFolder ? .record(of: node, in: parent) : .content(of: node, in: parent, sections),
+            node.isFolder ? .createFolder(of: node, in: parent) : .content(of: node, in: parent, sections),
             reads: Set(node.ancestors.map { .node($0.id) }),
             writes: [.node(node.id), .place(node.place, in: parent.id)],
             before: .node(node.id)

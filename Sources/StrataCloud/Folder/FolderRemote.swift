@@ -66,7 +66,7 @@ public final class FolderRemote: Remote {
         }
     }
 
-    /// All capabilities except marks and records.
+    /// All capabilities except marks.
     public func capabilities() -> RemoteCapabilities {
         RemoteCapabilities(listsRecursively: true, minimumPartSize: 1, isLocal: true)
     }

@@ -7,8 +7,8 @@ struct CloudWork: OperationPayload {
     static let operationType = "strata.cloud"
 
     enum Kind: String, Codable, Sendable {
-        /// Creates a folder, or sends the record of a file.
-        case record
+        /// Creates a folder, or makes a folder from a file.
+        case createFolder = "record"
         /// Uploads sections of the content.
         case content
         case move
@@ -20,7 +20,7 @@ struct CloudWork: OperationPayload {
         var role: ResourceAccess.Role {
             switch self {
             case .content, .copy: .upload
-            case .record: .record
+            case .createFolder: .folder
             case .move: .move
             case .message: .message
             case .delete: .other
@@ -63,10 +63,10 @@ struct CloudWork: OperationPayload {
 }
 
 extension CloudWork {
-    /// Creates a folder, or sends the record of a file.
-    static func record(of node: CloudNode, in parent: CloudNode) -> CloudWork {
+    /// Creates a folder, or makes a folder from a file.
+    static func createFolder(of node: CloudNode, in parent: CloudNode) -> CloudWork {
         CloudWork(
-            kind: .record,
+            kind: .createFolder,
             node: node.id.rawValue,
             isFolder: node.isFolder,
             parent: parent.id.rawValue,

@@ -1,40 +1,27 @@
-import Foundation
 import Strata
 import StrataPipeline
 
 extension Pusher {
-    /// Creates a folder, or sends the record of a file to a remote that keeps records.
-    func sendRecord(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
+    /// Creates a folder, or makes a folder from a file.
+    func createFolder(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
         let (work, info) = (attempt.payload, info)
         let target = try await target(of: work)
         guard let key = try await key(of: target, work) else { return createAtCurrentPlace(work) }
         if target.isTaken { return try await renameAwayFromConflict(attempt, key) }
-        if work.isFolder ?? false {
-            if target.remote.map({ !$0.isFolder }) ?? false,
-                let outcome = try await makeFolder(for: attempt, target, key)
-            {
-                return outcome
-            }
-            // An existing folder is used as this folder, because that loses no data.
-            if !target.isThere {
-                try await recordIntent(work)
-                do { try await remote.createFolder(key) } catch let error as RemoteError where error.code == .occupied {
-                    return try await renameAwayFromConflict(attempt, key)
-                }
-            }
-            return .done { context in
-                try CloudContext(context, info).remoteForSending(work).isCertain = true
+        if target.remote.map({ !$0.isFolder }) ?? false,
+            let outcome = try await makeFolder(for: attempt, target, key)
+        {
+            return outcome
+        }
+        // An existing folder is used as this folder, because that loses no data.
+        if !target.isThere {
+            try await recordIntent(work)
+            do { try await remote.createFolder(key) } catch let error as RemoteError where error.code == .occupied {
+                return try await renameAwayFromConflict(attempt, key)
             }
         }
-        guard info.keepsRecords, let node = target.node else { return .skip }
-        let body = RemoteBody(try Record(node).data)
-        let eTag = target.remote?.recordETag.map { ETag(stored: $0) }
-        let object = try await remote.put(body, at: key.sidecar(Sidecar.record), if: eTag.map { .matches($0) } ?? .none)
-        return .done { [covered = target.covered] context in
-            let cloud = CloudContext(context, info)
-            let remote = try cloud.remoteForSending(work)
-            (remote.recordETag, remote.isCertain) = (object.eTag?.stored, true)
-            try cloud.skip(covered)
+        return .done { context in
+            try CloudContext(context, info).remoteForSending(work).isCertain = true
         }
     }
 
@@ -163,21 +150,5 @@ extension CloudContext {
     fileprivate func forgetUncertain(_ number: Int64) throws {
         guard let remote = try remote(number), !remote.isCertain else { return }
         for row in try remote.subtree().reversed() { context.delete(row) }
-    }
-}
-
-/// The record of a node, for remotes that keep records.
-private struct Record: Codable {
-    var shares: ShareList
-    var pointer: Int64?
-
-    init(_ node: CloudNode.Row) { (shares, pointer) = (node.shares, node.pointer?.rawValue) }
-
-    var data: Data {
-        get throws {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = .sortedKeys
-            return try encoder.encode(self)
-        }
     }
 }

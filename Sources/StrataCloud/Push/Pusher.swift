@@ -71,7 +71,7 @@ final class Pusher: Sendable {
         let epoch = epoch.withLock { $0 }
         do {
             return switch attempt.payload.kind {
-            case .record: try await whileThere(attempt) { try await sendRecord(attempt) }
+            case .createFolder: try await whileThere(attempt) { try await createFolder(attempt) }
             case .content: try await whileThere(attempt) { try await sendContent(attempt) }
             case .move: try await whileThere(attempt) { try await move(attempt) }
             case .copy: try await whileThere(attempt) { try await copy(attempt) }
@@ -336,19 +336,15 @@ extension CloudContext {
         for node: CloudNode,
         coveredBy work: CloudWork
     ) throws -> [(id: ObjectID<QueuedOperation>, sections: ContentSections)] {
-        guard work.kind == .content || work.kind == .record else { return [] }
+        guard work.kind == .content else { return [] }
         return try operations(for: node).compactMap { operation in
             let other = try operation.payload(as: CloudWork.self)
-            // An operation that converts a file to a folder does more than one that sends the record of a file.
-            guard other.kind == work.kind, other.kind != .record || other.isFolder == work.isFolder,
-                operation.status != .active
-            else { return nil }
-            let sections = other.sections ?? []
-            if work.kind == .content {
-                guard other.coalescesUploads ?? false else { return nil }
-                // An encrypted file is always uploaded as a whole.
-                guard info.isEncrypted || sections.isSubset(of: work.sections ?? []) else { return nil }
+            guard other.kind == .content, other.coalescesUploads ?? false, operation.status != .active else {
+                return nil
             }
+            let sections = other.sections ?? []
+            // An encrypted file is always uploaded as a whole.
+            guard info.isEncrypted || sections.isSubset(of: work.sections ?? []) else { return nil }
             return (operation.id, sections)
         }
     }

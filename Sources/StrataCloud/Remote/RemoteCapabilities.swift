@@ -24,8 +24,6 @@ public struct RemoteCapabilities: Hashable, Sendable {
     public var isCaseSensitive: Bool
     /// Whether the remote stores the marks of bodies.
     public var keepsMarks: Bool
-    /// Whether the remote stores records of nodes: permissions and share lists beside the content.
-    public var keepsRecords: Bool
     /// The minimum size of the parts of an upload in bytes, except for the last part.
     ///
     /// The value is nil if the remote does not support uploads in parts.
@@ -47,7 +45,6 @@ public struct RemoteCapabilities: Hashable, Sendable {
         listsRecursively: Bool = false,
         isCaseSensitive: Bool = true,
         keepsMarks: Bool = false,
-        keepsRecords: Bool = false,
         minimumPartSize: Int64? = nil,
         maximumPartCount: Int? = nil,
         isLocal: Bool = false
@@ -62,7 +59,6 @@ public struct RemoteCapabilities: Hashable, Sendable {
         self.listsRecursively = listsRecursively
         self.isCaseSensitive = isCaseSensitive
         self.keepsMarks = keepsMarks
-        self.keepsRecords = keepsRecords
         self.minimumPartSize = minimumPartSize
         self.maximumPartCount = maximumPartCount
         self.isLocal = isLocal

@@ -29,8 +29,8 @@ public final class RemoteNode: Model {
     public internal(set) var metadataETag: String?
     /// The version of the thumbnail.
     public internal(set) var thumbnailETag: String?
-    /// The version of the record, for remotes that keep records.
-    public internal(set) var recordETag: String?
+    /// Unused. The column stays, because a migration drops a column only if the application declares it.
+    var recordETag: String?
     /// Whether the remote is known to have the node. If false, an upload was about to send it.
     var isCertain: Bool = true
     /// Whether a listing of the remote has shown the node since this machine last sent it. Until then, a listing
