@@ -30,7 +30,11 @@ extension CloudContext {
         }
         guard node.trunk != .detached, let parent = node.parent else { return nil }
         return queue(
-            .content(of: node, in: parent, sections, coalescesUploads: coalescesUploads, size: size),
+            .content(
+                node.id.rawValue,
+                CloudWork.Place(of: node, in: parent),
+                CloudWork.Upload(sections: sections, coalescesUploads: coalescesUploads, size: size)
+            ),
             reads: Set(([node] + node.ancestors).map { .node($0.id) }),
             writes: [.content(node.id)],
             priority: priority

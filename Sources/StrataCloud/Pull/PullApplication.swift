@@ -142,8 +142,10 @@ final class PullApplication {
         let name = try cloud.freeName(for: node.name, in: parent.id, besides: [], isForNow: true)
         for operation in operations {
             var work = try operation.payload(as: CloudWork.self)
-            guard work.name.hasSameBytes(as: node.name), work.parent == parent.id.rawValue else { continue }
-            work.name = name
+            guard let old = work.place, old.name.hasSameBytes(as: node.name), old.parent == parent.id.rawValue else {
+                continue
+            }
+            work.place?.name = name
             try operation.setPayload(work)
             let place = CloudResource.place(cloud.info.rule.normalized(name), in: parent.id)
             cloud.declare(operation, reads: [], writes: [place], work)

@@ -219,8 +219,13 @@ import Testing
         // Another machine has deleted the folder at the remote while an upload into it is queued.
         try await harness.commit { cloud in
             let folder = try cloud.node(at: "/F")
-            let work = CloudWork.createFolder(of: folder, in: try #require(folder.parent))
-            cloud.queue(work, reads: [], writes: [.node(folder.id)], before: .node(folder.id))
+            let place = CloudWork.Place(of: folder, in: try #require(folder.parent))
+            cloud.queue(
+                .createFolder(folder.id.rawValue, place),
+                reads: [],
+                writes: [.node(folder.id)],
+                before: .node(folder.id)
+            )
         }
         let found = try await dependencies(harness, [])
         #expect(found == [1: [2]])
