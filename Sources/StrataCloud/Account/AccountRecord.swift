@@ -10,12 +10,13 @@ public final class AccountRecord {
     public internal(set) var remote: String
     /// Whether names that differ only in case are different names.
     public internal(set) var isCaseSensitive: Bool
-    /// Whether records of files are uploaded.
-    public internal(set) var keepsRecords: Bool
+    /// Unused. The column stays, because a migration drops a column only if the application declares it.
+    var keepsRecords: Bool = false
     /// Whether the content of files is encrypted.
     public internal(set) var isSealed: Bool = false
-    /// The position in the remote's change feed from which the next pull continues. The value is nil without a feed.
-    var feedPosition: FeedPosition?
+    /// Unused. Earlier versions could pull from a feed of changes. The column stays, because a migration drops a column
+    /// only if the application declares it.
+    var feedPosition: String?
     /// Whether a removal of the account has begun. The value stays true if the removal was interrupted.
     var isBeingRemoved: Bool = false
     /// The date of the setup.

@@ -20,7 +20,7 @@ struct AccountSetup {
         let capabilities = (try? await remote.capabilities()) ?? RemoteCapabilities()
         let rule = names ?? NameRule(isCaseSensitive: capabilities.isCaseSensitive)
         do {
-            return try await make(rule, capabilities)
+            return try await make(rule)
         } catch let error as StrataError where error.code == .notUnique {
             // Another process has created the account meanwhile.
             guard let info = try await find() else { throw error }
@@ -56,7 +56,7 @@ struct AccountSetup {
         }
     }
 
-    private func make(_ rule: NameRule, _ capabilities: RemoteCapabilities) async throws -> AccountInfo {
+    private func make(_ rule: NameRule) async throws -> AccountInfo {
         let (account, name, isEncrypted) = (account, remote.name, isEncrypted)
         return try await stack.overStore { context in
             var numbers: [Trunk: Int64] = [:]
@@ -81,7 +81,6 @@ struct AccountSetup {
                     account: account,
                     remote: name,
                     isCaseSensitive: rule.isCaseSensitive,
-                    keepsRecords: capabilities.keepsRecords,
                     isSealed: isEncrypted,
                     home: numbers[.home] ?? 0,
                     prefs: numbers[.prefs] ?? 0,

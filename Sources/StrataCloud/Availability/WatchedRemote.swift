@@ -81,10 +81,6 @@ struct WatchedRemote: Remote {
         try await watch { try await remote.list(folder, isRecursive: isRecursive, after: next) }
     }
 
-    func changes(since cursor: String?) async throws -> RemoteChanges {
-        try await watch { try await remote.changes(since: cursor) }
-    }
-
     // MARK: Writing
 
     func put(_ body: RemoteBody, at key: RemoteKey, if condition: RemoteCondition) async throws -> RemoteObject {

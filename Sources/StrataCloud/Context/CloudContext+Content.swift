@@ -30,7 +30,11 @@ extension CloudContext {
         }
         guard node.trunk != .detached, let parent = node.parent else { return nil }
         return queue(
-            .content(of: node, in: parent, sections, coalescesUploads: coalescesUploads, size: size),
+            .content(
+                node.id.rawValue,
+                CloudWork.Place(of: node, in: parent),
+                CloudWork.Upload(sections: sections, coalescesUploads: coalescesUploads, size: size)
+            ),
             reads: Set(([node] + node.ancestors).map { .node($0.id) }),
             writes: [.content(node.id)],
             priority: priority
@@ -39,26 +43,23 @@ extension CloudContext {
 
     /// Sets the access rights of a node, and of all nodes below it if `isRecursive` is true.
     ///
-    /// On remotes that do not keep records, the change stays on this machine.
+    /// The access rights stay on this machine, because remotes do not store them.
     ///
     /// - Complexity: O(nodes below) with `isRecursive`.
     public func setShares(_ shares: ShareList, of node: CloudNode, isRecursive: Bool = false) throws {
         try check(node)
         node.shares = shares
-        try uploadRecord(of: node)
         guard isRecursive else { return }
         try walk(node) { child, _ in
             child.shares = shares
-            try uploadRecord(of: child)
             return .proceed
         }
     }
 
-    /// Makes a node point at another node, or at none.
+    /// Makes a node point at another node, or at none. The pointer stays on this machine.
     public func setPointer(of node: CloudNode, to target: CloudNode?) throws {
         try check(node)
         node.pointer = target
-        try uploadRecord(of: node)
     }
 
     /// Links a node to an object of the application. The node then represents this object.
@@ -95,15 +96,6 @@ extension CloudContext {
     public func node<Object: Model>(for object: ObjectID<Object>) throws -> CloudNode? {
         let (text, account) = (object.description, account)
         return try context.first(CloudNode.where { $0.account == account && $0.link == text })
-    }
-
-    private func uploadRecord(of node: CloudNode) throws {
-        guard info.keepsRecords, node.trunk != .detached, let parent = node.parent else { return }
-        queue(
-            .record(of: node, in: parent),
-            reads: Set(([node] + node.ancestors).map { .node($0.id) }),
-            writes: [.record(node.id)]
-        )
     }
 
     // MARK: Operations by hand

@@ -115,17 +115,17 @@ extension CloudContext {
         priority: Int = 0
     ) throws {
         guard node.trunk != .detached, let parent = node.parent else { return }
+        let place = CloudWork.Place(of: node, in: parent)
         let making: Set<CloudResource> = [.node(node.id), .place(node.place, in: parent.id)]
         let above = Set(node.ancestors.map { CloudResource.node($0.id) })
-        let hasRecord = node.isFolder || info.keepsRecords
-        if hasRecord {
-            queue(.record(of: node, in: parent), reads: above, writes: making, priority: priority)
+        if node.isFolder {
+            queue(.createFolder(node.id.rawValue, place), reads: above, writes: making, priority: priority)
         }
         guard !sections.isEmpty else { return }
         queue(
-            .content(of: node, in: parent, sections, size: size),
-            reads: hasRecord ? above.union([.node(node.id)]) : above,
-            writes: hasRecord ? [.content(node.id)] : making.union([.content(node.id)]),
+            .content(node.id.rawValue, place, CloudWork.Upload(sections: sections, size: size)),
+            reads: node.isFolder ? above.union([.node(node.id)]) : above,
+            writes: node.isFolder ? [.content(node.id)] : making.union([.content(node.id)]),
             priority: priority
         )
     }
@@ -220,7 +220,7 @@ extension CloudContext {
         node.isFolder = true
         guard node.trunk != .detached, let parent = node.parent else { return }
         queue(
-            .record(of: node, in: parent),
+            .createFolder(node.id.rawValue, CloudWork.Place(of: node, in: parent)),
             reads: Set(node.ancestors.map { .node($0.id) }),
             writes: [.node(node.id), .content(node.id), .place(node.place, in: parent.id)],
             priority: priority

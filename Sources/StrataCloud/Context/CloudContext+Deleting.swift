@@ -55,7 +55,7 @@ extension CloudContext {
         }
         if isUnknown { return }
         queue(
-            CloudWork(kind: .delete, node: node.id.rawValue),
+            .delete(node.id.rawValue),
             reads: Set(above.map { .node($0.id) }),
             writes: [.node(node.id), .content(node.id), place]
         )
@@ -63,13 +63,14 @@ extension CloudContext {
 
     /// Whether an operation only uploads a node that is being deleted.
     ///
-    /// A folder's record is still needed if a queued operation moves a node into the folder or out of it.
+    /// A folder is still created if a queued operation moves a node into the folder or out of it.
     private func isNeedless(_ operation: QueuedOperation, _ node: CloudNode) throws -> Bool {
         let (resource, move) = (CloudResource.node(node.id).text, ResourceAccess.Role.move.rawValue)
-        switch try operation.payload(as: CloudWork.self).kind {
+        switch try operation.payload(as: CloudWork.self) {
         case .content, .copy: return true
         case .move, .delete, .message: return false
-        case .record: return try !context.exists(ResourceAccess.where { $0.resource == resource && $0.role == move })
+        case .createFolder:
+            return try !context.exists(ResourceAccess.where { $0.resource == resource && $0.role == move })
         }
     }
 }

@@ -66,12 +66,9 @@ extension CloudContext {
     ) -> [QueuedOperation] {
         var seen: Set<UTF8Text> = []
         return recipients.filter { seen.insert(UTF8Text($0)).inserted }.map { recipient in
-            let work = CloudWork(
-                kind: .message,
-                node: node.id.rawValue,
-                name: name,
-                sourceLink: link,
-                recipient: recipient
+            let work = CloudWork.message(
+                node.id.rawValue,
+                CloudWork.Message(recipient: recipient, name: name, sourceLink: link)
             )
             let above = Set(node.ancestors.map { CloudResource.node($0.id) })
             // The content of a holder comes from this machine, so the message is sent even while the account's own

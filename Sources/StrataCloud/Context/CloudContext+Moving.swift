@@ -56,7 +56,7 @@ extension CloudContext {
             return try moveDetached(node, wasDetached, from: place, above)
         }
         queue(
-            .move(of: node, in: folder),
+            .move(node.id.rawValue, CloudWork.Place(of: node, in: folder)),
             reads: Set((above + node.ancestors).map { .node($0.id) }),
             writes: [place, .place(node.place, in: folder.id), .node(node.id)]
         )
@@ -109,24 +109,22 @@ extension CloudContext {
         let above = Set((node.ancestors + copy.ancestors).map { CloudResource.node($0.id) })
         let unsent = try operations(for: node).map { try $0.payload(as: CloudWork.self) }
             .filter { [.content, .copy].contains($0.kind) }
-        let work = CloudWork(
-            kind: .copy,
-            node: copy.id.rawValue,
-            isFolder: copy.isFolder,
-            parent: folder.id.rawValue,
-            name: copy.name,
-            sections: sections,
-            source: node.id.rawValue,
-            // The source may be a copy that is not uploaded yet.
-            sourceLink: node.link ?? unsent.lazy.compactMap(\.sourceLink).first,
-            isSourceUnsent: unsent.isEmpty ? nil : true
+        let work = CloudWork.copy(
+            copy.id.rawValue,
+            CloudWork.Place(of: copy, in: folder),
+            CloudWork.Copy(
+                source: node.id.rawValue,
+                sections: sections,
+                // The source may be a copy that is not uploaded yet.
+                sourceLink: node.link ?? unsent.lazy.compactMap(\.sourceLink).first,
+                isSourceUnsent: unsent.isEmpty ? nil : true
+            )
         )
         let making: Set<CloudResource> = [.node(copy.id), .place(copy.place, in: folder.id)]
-        let hasRecord = copy.isFolder || info.keepsRecords
         queue(
             work,
-            reads: above.union([.node(node.id), .content(node.id)]).union(hasRecord ? [.node(copy.id)] : []),
-            writes: hasRecord ? [.content(copy.id)] : making.union([.content(copy.id)])
+            reads: above.union([.node(node.id), .content(node.id)]).union(copy.isFolder ? [.node(copy.id)] : []),
+            writes: copy.isFolder ? [.content(copy.id)] : making.union([.content(copy.id)])
         )
     }
 
@@ -134,8 +132,7 @@ extension CloudContext {
     private func sections(of node: CloudNode) throws -> ContentSections {
         let known = node.remote?.snapshot.sections(isEncrypted: info.isEncrypted) ?? []
         return try operations(for: node).reduce(into: known) { sections, operation in
-            let work = try operation.payload(as: CloudWork.self)
-            if work.kind == .content || work.kind == .copy { sections.formUnion(work.sections ?? .data) }
+            sections.formUnion(try operation.payload(as: CloudWork.self).sections ?? [])
         }
     }
 
@@ -192,7 +189,7 @@ extension CloudContext {
             remote.parent?.node !== parent || !remote.segment.hasSameBytes(as: RemoteKey.escape(node.name))
         {
             queue(
-                .move(of: node, in: parent),
+                .move(node.id.rawValue, CloudWork.Place(of: node, in: parent)),
                 reads: Set(node.ancestors.map { .node($0.id) }),
                 writes: [.place(node.place, in: parent.id), .node(node.id)]
             )

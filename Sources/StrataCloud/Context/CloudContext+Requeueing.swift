@@ -9,15 +9,17 @@ extension CloudContext {
     /// - Parameter sections: the sections to upload. Those of a folder are uploaded after the folder exists.
     func requeueUpload(_ node: CloudNode, _ sections: ContentSections) throws {
         guard let parent = node.parent, node.trunk != .detached else { return }
+        let place = CloudWork.Place(of: node, in: parent)
+        let upload = CloudWork.content(node.id.rawValue, place, CloudWork.Upload(sections: sections))
         queue(
-            node.isFolder ? .record(of: node, in: parent) : .content(of: node, in: parent, sections),
+            node.isFolder ? .createFolder(node.id.rawValue, place) : upload,
             reads: Set(node.ancestors.map { .node($0.id) }),
             writes: [.node(node.id), .place(node.place, in: parent.id)],
             before: .node(node.id)
         )
         guard node.isFolder, !sections.isEmpty else { return }
         queue(
-            .content(of: node, in: parent, sections),
+            upload,
             reads: Set(([node] + node.ancestors).map { .node($0.id) }),
             writes: [.content(node.id)]
         )

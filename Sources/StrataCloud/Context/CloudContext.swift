@@ -47,7 +47,6 @@ extension ObjectContext {
 struct AccountInfo: Sendable {
     let account: String
     let rule: NameRule
-    let keepsRecords: Bool
     /// Whether the content of files is encrypted.
     let isEncrypted: Bool
     let pipeline: PipelineName
@@ -58,7 +57,6 @@ struct AccountInfo: Sendable {
     init(_ record: AccountRecord) {
         account = record.account
         rule = NameRule(isCaseSensitive: record.isCaseSensitive)
-        keepsRecords = record.keepsRecords
         isEncrypted = record.isSealed
         pipeline = Self.pipeline(of: record.account)
         let id = record.id.counterpart(CloudNode.self)

@@ -66,7 +66,7 @@ public final class FolderRemote: Remote {
         }
     }
 
-    /// All capabilities except marks, records and a change feed.
+    /// All capabilities except marks.
     public func capabilities() -> RemoteCapabilities {
         RemoteCapabilities(listsRecursively: true, minimumPartSize: 1, isLocal: true)
     }

@@ -16,9 +16,6 @@ public struct CloudResource: Hashable, Sendable {
     /// The content of a node. Uploads write it; copies read it.
     public static func content(_ id: ObjectID<CloudNode>) -> CloudResource { CloudResource(text: "#\(id.rawValue)") }
 
-    /// The record of a node: permissions and share list.
-    static func record(_ id: ObjectID<CloudNode>) -> CloudResource { CloudResource(text: "%\(id.rawValue)") }
-
     /// A place in a folder, whether it is occupied or not. Operations that fill or free the place write it.
     static func place(_ place: String, in folder: ObjectID<CloudNode>) -> CloudResource {
         CloudResource(text: "\(folder.rawValue)/\(place)")

@@ -2,25 +2,161 @@ import Strata
 import StrataPipeline
 
 /// The payload of an operation at the remote. It contains neither content nor paths: the operation looks them up when
-/// it runs.
-struct CloudWork: OperationPayload {
+/// it runs. The first value of each case is the number of the node's id, which is also the number of its remote state.
+enum CloudWork: OperationPayload, Hashable {
+    /// Creates a folder, or makes a folder from a file.
+    case createFolder(Int64, Place)
+    /// Uploads sections of the content of a file or folder.
+    case content(Int64, Place, Upload)
+    /// Moves a node to a place.
+    case move(Int64, Place)
+    /// Copies the content of another node.
+    case copy(Int64, Place, Copy)
+    /// Deletes a node that was deleted here.
+    case delete(Int64)
+    /// Puts a copy of a file into the inbox of another account.
+    case message(Int64, Message)
+
     static let operationType = "strata.cloud"
 
+    /// The place of a node in the tree.
+    struct Place: Codable, Hashable, Sendable {
+        /// The number of the folder's id.
+        var parent: Int64
+        var name: String
+        /// Whether the node is a folder.
+        var isFolder: Bool
+
+        private enum CodingKeys: String, CodingKey { case parent, name, isFolder }
+    }
+
+    struct Upload: Codable, Hashable, Sendable {
+        var sections: ContentSections
+        /// Whether a later upload of the same sections replaces this one.
+        var coalescesUploads = true
+        /// The number of bytes to upload, if the application has given it. Only progress uses it.
+        var size: Int64?
+
+        /// The keys in stored payloads, which must not change.
+        private enum CodingKeys: String, CodingKey {
+            case sections
+            case coalescesUploads = "isLatestEnough"
+            case size
+        }
+    }
+
+    struct Copy: Codable, Hashable, Sendable {
+        /// The number of the source's id.
+        var source: Int64
+        /// The sections to upload from this machine if the source never arrives at the remote.
+        var sections: ContentSections
+        /// The link of the source, in case the source never arrives at the remote.
+        var sourceLink: String?
+        /// Whether the source had content that was not uploaded when the copy was queued; nil for false. If the source
+        /// is deleted before that upload, this machine sends the copy.
+        var isSourceUnsent: Bool?
+
+        private enum CodingKeys: String, CodingKey { case source, sections, sourceLink, isSourceUnsent }
+    }
+
+    struct Message: Codable, Hashable, Sendable {
+        /// The id of the recipient's account.
+        var recipient: String
+        /// The name in the inbox.
+        var name: String
+        /// The link of the object to send.
+        var sourceLink: String?
+    }
+}
+
+extension CloudWork.Place {
+    /// The current place of a node.
+    init(of node: CloudNode, in parent: CloudNode) {
+        self.init(parent: parent.id.rawValue, name: node.name, isFolder: node.isFolder)
+    }
+
+    /// Earlier versions have stored uploads without `isFolder`.
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        parent = try values.decode(Int64.self, forKey: .parent)
+        name = try values.decode(String.self, forKey: .name)
+        isFolder = try values.decodeIfPresent(Bool.self, forKey: .isFolder) ?? false
+    }
+}
+
+extension CloudWork.Copy {
+    /// Earlier versions have stored copies without `sections`.
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        source = try values.decode(Int64.self, forKey: .source)
+        sections = try values.decodeIfPresent(ContentSections.self, forKey: .sections) ?? .data
+        sourceLink = try values.decodeIfPresent(String.self, forKey: .sourceLink)
+        isSourceUnsent = try values.decodeIfPresent(Bool.self, forKey: .isSourceUnsent)
+    }
+}
+
+extension CloudWork {
+    /// The number of the node's id.
+    var node: Int64 {
+        switch self {
+        case .createFolder(let node, _), .content(let node, _, _), .move(let node, _), .copy(let node, _, _),
+            .delete(let node), .message(let node, _):
+            node
+        }
+    }
+
+    /// The place where the node is created, moved to or expected; nil for deletes and messages, which ignore a new
+    /// value.
+    var place: Place? {
+        get {
+            switch self {
+            case .createFolder(_, let place), .content(_, let place, _), .move(_, let place), .copy(_, let place, _):
+                place
+            case .delete, .message: nil
+            }
+        }
+        set {
+            guard let newValue else { return }
+            switch self {
+            case .createFolder(let node, _): self = .createFolder(node, newValue)
+            case .content(let node, _, let upload): self = .content(node, newValue, upload)
+            case .move(let node, _): self = .move(node, newValue)
+            case .copy(let node, _, let copy): self = .copy(node, newValue, copy)
+            case .delete, .message: break
+            }
+        }
+    }
+
+    /// Whether the node is a folder, as far as the operation knows.
+    var isFolder: Bool { place?.isFolder ?? false }
+
+    /// The sections to upload; nil for operations that upload no content.
+    var sections: ContentSections? {
+        switch self {
+        case .content(_, _, let upload): upload.sections
+        case .copy(_, _, let copy): copy.sections
+        case .createFolder, .move, .delete, .message: nil
+        }
+    }
+
+    /// The link of the object that provides the content instead of the node's own object.
+    var sourceLink: String? {
+        switch self {
+        case .copy(_, _, let copy): copy.sourceLink
+        case .message(_, let message): message.sourceLink
+        case .createFolder, .content, .move, .delete: nil
+        }
+    }
+
+    /// The kind of an operation. The raw values are stored and must not change.
     enum Kind: String, Codable, Sendable {
-        /// Creates a folder, or sends the record of a file.
-        case record
-        /// Uploads sections of the content.
-        case content
-        case move
-        case copy
-        case delete
-        /// Puts a copy of a file into the inbox of another account.
-        case message
+        case createFolder = "record"
+        case content, move, copy, delete, message
 
         var role: ResourceAccess.Role {
             switch self {
             case .content, .copy: .upload
-            case .record: .record
+            case .createFolder: .folder
             case .move: .move
             case .message: .message
             case .delete: .other
@@ -28,80 +164,45 @@ struct CloudWork: OperationPayload {
         }
     }
 
-    var kind: Kind
-    /// The number of the node's id, which is also the number of its remote state.
-    var node: Int64
-    /// Whether the node is a folder. Set for creates, copies and moves.
-    var isFolder: Bool?
-    /// The destination folder and the name there. Set for creates, moves and copies. For messages, the name is the name
-    /// in the inbox.
-    var parent: Int64?
-    var name: String?
-    /// The sections to upload.
-    var sections: ContentSections?
-    /// Whether a later upload of the same sections replaces this one.
-    var coalescesUploads: Bool?
-    /// The number of bytes to upload, if the application has given it. Only progress uses it.
-    var size: Int64?
-    /// For copies: the source node.
-    var source: Int64?
-    /// For copies: the link of the source, in case the source never arrives at the remote. For messages: the object to
-    /// send.
-    var sourceLink: String?
-    /// For copies: whether the source had content that was not uploaded when the copy was queued. If the source is
-    /// deleted before that upload, this machine sends the copy.
-    var isSourceUnsent: Bool?
-    /// For messages: the id of the recipient's account.
-    var recipient: String?
-
-    /// The keys in stored payloads, which must not change.
-    private enum CodingKeys: String, CodingKey {
-        case kind, node, isFolder, parent, name, sections
-        case coalescesUploads = "isLatestEnough"
-        case size, source, sourceLink, isSourceUnsent, recipient
+    var kind: Kind {
+        switch self {
+        case .createFolder: .createFolder
+        case .content: .content
+        case .move: .move
+        case .copy: .copy
+        case .delete: .delete
+        case .message: .message
+        }
     }
 }
 
+/// The values of all structures are stored side by side in one JSON object.
 extension CloudWork {
-    /// Creates a folder, or sends the record of a file.
-    static func record(of node: CloudNode, in parent: CloudNode) -> CloudWork {
-        CloudWork(
-            kind: .record,
-            node: node.id.rawValue,
-            isFolder: node.isFolder,
-            parent: parent.id.rawValue,
-            name: node.name
-        )
+    private enum CodingKeys: String, CodingKey { case kind, node }
+
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        let (kind, node) = try (values.decode(Kind.self, forKey: .kind), values.decode(Int64.self, forKey: .node))
+        switch kind {
+        case .createFolder: self = try .createFolder(node, Place(from: decoder))
+        case .content: self = try .content(node, Place(from: decoder), Upload(from: decoder))
+        case .move: self = try .move(node, Place(from: decoder))
+        case .copy: self = try .copy(node, Place(from: decoder), Copy(from: decoder))
+        case .delete: self = .delete(node)
+        case .message: self = try .message(node, Message(from: decoder))
+        }
     }
 
-    /// Moves a node to its current place.
-    static func move(of node: CloudNode, in parent: CloudNode) -> CloudWork {
-        CloudWork(
-            kind: .move,
-            node: node.id.rawValue,
-            isFolder: node.isFolder,
-            parent: parent.id.rawValue,
-            name: node.name
-        )
-    }
-
-    /// Uploads sections of the content of a file or folder.
-    static func content(
-        of node: CloudNode,
-        in parent: CloudNode,
-        _ sections: ContentSections,
-        coalescesUploads: Bool = true,
-        size: Int64? = nil
-    ) -> CloudWork {
-        CloudWork(
-            kind: .content,
-            node: node.id.rawValue,
-            isFolder: node.isFolder,
-            parent: parent.id.rawValue,
-            name: node.name,
-            sections: sections,
-            coalescesUploads: coalescesUploads,
-            size: size
-        )
+    func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(kind, forKey: .kind)
+        try values.encode(node, forKey: .node)
+        try place?.encode(to: encoder)
+        switch self {
+        case .content(_, _, let upload): try upload.encode(to: encoder)
+        case .copy(_, _, let copy): try copy.encode(to: encoder)
+        case .message(_, let message): try message.encode(to: encoder)
+        case .createFolder, .move, .delete: break
+        }
     }
 }

@@ -20,8 +20,8 @@ final class ResourceAccess {
         case other = 0
         /// The operation uploads content that is not needed after the node is deleted.
         case upload = 1
-        /// The operation creates the node, so that other nodes can be placed in it.
-        case record = 2
+        /// The operation creates a folder, so that other nodes can be placed in it.
+        case folder = 2
         case move = 3
         /// The operation sends a copy to other accounts, if possible. After it has failed, no operation waits for it.
         case message = 4

@@ -71,10 +71,11 @@ extension ProgressBacklog.Reading {
         operations.append(row.id.rawValue)
         share.operations += 1
         if row.status == .failed { share.failed += 1 }
-        let work = try CloudWork.decoded(row.payload, version: row.payloadVersion)
-        guard work.kind == .content, row.id.rawValue >= newest else { return }
+        guard case .content(_, _, let upload) = try CloudWork.decoded(row.payload, version: row.payloadVersion),
+            row.id.rawValue >= newest
+        else { return }
         newest = row.id.rawValue
-        (share.isQueued, share.queuedSize) = (true, work.size)
+        (share.isQueued, share.queuedSize) = (true, upload.size)
     }
 
     /// Adds a mark. Marked sections that will not be downloaded do not count as left.

@@ -8,22 +8,12 @@ final class PullApplication {
     private let known: LastSyncedTree
     private let tree: RemoteTree
     private(set) var summary = PullSummary()
-    /// The objects that the next pull must check again.
-    private(set) var left = PullRest()
 
     init(_ cloud: CloudContext, handler: any CloudHandler, known: LastSyncedTree, tree: RemoteTree) {
         (self.cloud, self.handler, self.known, self.tree) = (cloud, handler, known, tree)
     }
 
     func apply(_ step: PullPlan.Step) throws {
-        let deferred = summary.deferred
-        try perform(step)
-        guard summary.deferred > deferred else { return }
-        left.keys.formUnion(step.keys(known, tree))
-        if let row = step.row { left.rows.insert(row) }
-    }
-
-    private func perform(_ step: PullPlan.Step) throws {
         switch step {
         case .add(let object): try add(object)
         case .update(let number, let object): try update(number, object)
@@ -152,8 +142,10 @@ final class PullApplication {
         let name = try cloud.freeName(for: node.name, in: parent.id, besides: [], isForNow: true)
         for operation in operations {
             var work = try operation.payload(as: CloudWork.self)
-            guard work.name.hasSameBytes(as: node.name), work.parent == parent.id.rawValue else { continue }
-            work.name = name
+            guard let old = work.place, old.name.hasSameBytes(as: node.name), old.parent == parent.id.rawValue else {
+                continue
+            }
+            work.place?.name = name
             try operation.setPayload(work)
             let place = CloudResource.place(cloud.info.rule.normalized(name), in: parent.id)
             cloud.declare(operation, reads: [], writes: [place], work)

@@ -13,14 +13,11 @@ extension PullPlan {
         _ tree: inout RemoteTree,
         limit: RemovalLimit?
     ) async throws {
-        // A feed reports each removal explicitly. A listing only lacks the object.
-        if tree.isWhole {
-            let absences = try await absences(by: check, limit)
-            steps = steps.compactMap { confirmed($0, absences, check) }
-            var refreshed: [Step] = []
-            for step in steps { if let step = try await self.refreshed(step, check, &tree) { refreshed.append(step) } }
-            steps = refreshed
-        }
+        let absences = try await absences(by: check, limit)
+        steps = steps.compactMap { confirmed($0, absences) }
+        var refreshed: [Step] = []
+        for step in steps { if let step = try await self.refreshed(step, check, &tree) { refreshed.append(step) } }
+        steps = refreshed
         try checkRemovals(check.known, limit, check.remote)
     }
 
@@ -41,7 +38,7 @@ extension PullPlan {
         }
     }
 
-    private mutating func confirmed(_ step: Step, _ absences: [Int64: Absence], _ check: AbsenceCheck) -> Step? {
+    private mutating func confirmed(_ step: Step, _ absences: [Int64: Absence]) -> Step? {
         switch step {
         case .remove(let number):
             switch absences[number] {
@@ -53,7 +50,6 @@ extension PullPlan {
                 return nil
             case .back:
                 deferred += 1
-                if let key = check.known.key(of: number) { left.insert(key) }
                 return nil
             }
         case .move(let number, let object):

@@ -22,12 +22,6 @@ struct PullPlan: Sendable {
     }
 
     var steps: [Step] = []
-    /// Whether a step deletes the row of an object that still exists at the remote, so that a later pull finds the
-    /// object as new.
-    var forgets: Bool { steps.contains { if case .forget = $0 { true } else { false } } }
-    /// The keys of existing objects that this machine is sending or deleting. Their state is uncertain until that work
-    /// ends.
-    var left: Set<RemoteKey>
     /// The number of objects that the remote has but does not list.
     var unlisted = 0
     /// The number of steps left to the next pull, because the remote changed while it was read.
@@ -58,18 +52,6 @@ struct PullPlan: Sendable {
         let (files, folders) = (Set(converted.map(\.number)), Set(converted.map(\.folder.location)))
         missing.removeAll { files.contains($0.id.rawValue) }
         added.removeAll { folders.contains($0.location) }
-        left = tree.objects.reduce(into: []) { left, object in
-            guard let row = known[object] else { return }
-            // An object that is about to be deleted from here needs no further look as long as it has the known
-            // version.
-            let isLeft =
-                if row.isCertain {
-                    row.node == nil
-                        && (row.isFolder != object.isFolder
-                            || Self.isChanged(row, object, tree.sidecars(of: object)))
-                } else { true }
-            if isLeft { left.formUnion(tree.keys(of: object.key, row)) }
-        }
         // A missing object whose key is now occupied counts as deleted, not as moved. Its possible new place may be
         // inside the object that now has its old key.
         let places = Set(added.map(\.key))
@@ -86,7 +68,7 @@ struct PullPlan: Sendable {
             }
             if Self.isChanged(row, object, tree.sidecars(of: object)) {
                 steps.append(.update(row.id.rawValue, object))
-            } else if !row.isListed, tree.shows(object) {
+            } else if !row.isListed {
                 steps.append(.list(row.id.rawValue))
             }
         }
@@ -153,64 +135,5 @@ struct PullPlan: Sendable {
             if let places = new[version], places.count == 1 { moves[places[0]] = numbers[0] }
         }
         return moves
-    }
-}
-
-/// The work that a pull has left to the next one.
-struct PullRest: Sendable {
-    var keys: Set<RemoteKey> = []
-    /// Objects that may have other keys at the end of the pull, because the pull has moved a folder above them.
-    var rows: Set<Int64> = []
-
-    mutating func add(_ other: PullRest) {
-        keys.formUnion(other.keys)
-        rows.formUnion(other.rows)
-    }
-}
-
-extension PullPlan.Step {
-    /// The known object of the step; nil for a new one.
-    var row: Int64? {
-        switch self {
-        case .add: nil
-        case .update(let number, _), .move(let number, _), .convert(let number, _): number
-        case .forget(let number), .remove(let number), .restore(let number), .list(let number): number
-        }
-    }
-
-    /// The keys that the next pull must check if the step cannot be applied.
-    func keys(_ known: LastSyncedTree, _ tree: RemoteTree) -> Set<RemoteKey> {
-        func keys(of number: Int64) -> Set<RemoteKey> {
-            known.key(of: number).map { tree.keys(of: $0, known.rows[number]) } ?? []
-        }
-        switch self {
-        case .add(let object): return tree.keys(of: object.key, nil).union(tree.folders(above: object.key))
-        case .update(let number, let object), .convert(let number, let object):
-            return tree.keys(of: object.key, known.rows[number])
-        case .move(let number, let object):
-            return tree.keys(of: object.key, nil).union(tree.folders(above: object.key)).union(keys(of: number))
-        case .forget(let number), .remove(let number), .restore(let number), .list(let number): return keys(of: number)
-        }
-    }
-}
-
-extension RemoteTree {
-    /// The keys of an object and of its existing or known sidecars.
-    fileprivate func keys(of key: RemoteKey, _ row: RemoteNode.Row?) -> Set<RemoteKey> {
-        var keys: Set = [key]
-        for mark in Sidecar.all.subtracting([Sidecar.record])
-        where sidecars[key]?[UTF8Text(mark)] != nil || row?.eTag(ofMark: mark) != nil { keys.insert(key.sidecar(mark)) }
-        return keys
-    }
-
-    /// The folders above an object. Their rows may be deleted in the meantime.
-    fileprivate func folders(above key: RemoteKey) -> Set<RemoteKey> {
-        var keys: Set<RemoteKey> = []
-        var next = key.parent
-        while let folder = next, folder.segments.count > 1 {
-            keys.insert(folder)
-            next = folder.parent
-        }
-        return keys
     }
 }

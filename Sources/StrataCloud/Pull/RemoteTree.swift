@@ -12,11 +12,6 @@ struct RemoteTree: Sendable {
     private(set) var unreadable: Set<RemoteKey> = []
     /// The folders whose content was found completely.
     private(set) var complete: Set<RemoteKey> = []
-    /// The keys that the remote has reported just now; nil if it has reported all of them.
-    private var shown: Set<RemoteKey>?
-    /// Whether the tree was read from listings, or from a feed that reports all objects. Then only the absence of an
-    /// object indicates its removal.
-    var isWhole: Bool { shown == nil }
 
     /// Lists a remote folder by folder.
     ///
@@ -37,22 +32,6 @@ struct RemoteTree: Sendable {
         return tree
     }
 
-    /// Creates a tree from all objects of the remote.
-    ///
-    /// - Parameter shown: the keys that the remote has reported just now; nil for all of them.
-    init(_ all: [RemoteKey: RemoteObject], shown: Set<RemoteKey>? = nil) {
-        self.shown = shown
-        var readable: [RemoteKey: Bool] = [:]
-        for (key, object) in all where key.segments.count > 1 && Self.trunks.contains(key.segments[0]) {
-            // Folders with invalid names are skipped, as in listings.
-            if key.parent?.isReadableFolder(&readable) ?? false { add(object) }
-        }
-        addFoldersOfContent()
-        objects.sort { $0.key.segments.count < $1.key.segments.count }
-        complete = Set(objects.lazy.filter(\.isFolder).map(\.key))
-        for trunk in Self.trunks { complete.insert(RemoteKey([trunk])) }
-    }
-
     private init() {}
 
     /// Adds the folders of which only the content exists. Another machine is converting a file to a folder and has
@@ -69,19 +48,14 @@ struct RemoteTree: Sendable {
         }
     }
 
-    /// Whether the remote has reported an object just now. Otherwise the object is only known from before.
-    func shows(_ object: RemoteObject) -> Bool { shown?.contains(object.key) ?? true }
-
     /// The content of a file, or of a folder that has content.
     func content(of object: RemoteObject) -> RemoteObject? {
         object.isFolder ? sidecars[object.key]?[UTF8Text(Sidecar.content)] : object
     }
 
-    private static let trunks = Set(Trunk.allCases.filter { $0 != .detached }.map(\.rawValue))
-
     /// Checks that a trunk with known objects still exists. A folder that is not mounted must not look like a folder
     /// that another machine has emptied.
-    func checkNotVanished(_ trunk: Trunk, _ remote: any Remote) async throws {
+    private func checkNotVanished(_ trunk: Trunk, _ remote: any Remote) async throws {
         let key = RemoteKey([trunk.rawValue])
         if objects.contains(where: { $0.key.isWithin(key) }) { return }
         if try await remote.head(key) != nil { return }
@@ -133,17 +107,6 @@ struct RemoteTree: Sendable {
 }
 
 extension RemoteKey {
-    /// Whether all segments below the trunk are valid folder names.
-    ///
-    /// - Parameter known: a cache of results.
-    fileprivate func isReadableFolder(_ known: inout [RemoteKey: Bool]) -> Bool {
-        guard segments.count > 1, let parent else { return true }
-        if let isReadable = known[self] { return isReadable }
-        let isReadable = name.map { $0.mark == nil } ?? false && parent.isReadableFolder(&known)
-        known[self] = isReadable
-        return isReadable
-    }
-
     /// The key of the object that this sidecar belongs to.
     fileprivate var withoutMark: RemoteKey? {
         guard let last, let mark = name?.mark else { return nil }

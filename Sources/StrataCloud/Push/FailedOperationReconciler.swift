@@ -101,12 +101,12 @@ final class FailedOperationReconciler: Sendable {
                 var retried: [Int64: Location] = [:]
                 for operation in try cloud.failed(due) {
                     let work = try operation.payload(as: CloudWork.self)
-                    guard let folder = work.parent, let name = work.name, work.kind != .message else { continue }
+                    guard let intended = work.place else { continue }
                     let place = try cloud.location(of: work.node)
                     let number = operation.id.rawValue
-                    guard place != .there(folder: folder, name: UTF8Text(name)), place != tried[number] else {
-                        continue
-                    }
+                    guard place != .there(folder: intended.parent, name: UTF8Text(intended.name)),
+                        place != tried[number]
+                    else { continue }
                     operation.retry()
                     retried[number] = place
                 }

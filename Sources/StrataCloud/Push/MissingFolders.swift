@@ -50,9 +50,9 @@ extension Pusher {
         let info = info
         let folder = try await stack.overStore { context in
             let cloud = CloudContext(context, info)
-            let parent =
-                try work.kind == .move ? work.parent.flatMap { try cloud.remote($0) } : cloud.remote(work.node)?.parent
-            return try (parent ?? work.parent.flatMap { try cloud.remote($0) })?.key
+            let intended = try work.place.flatMap { try cloud.remote($0.parent) }
+            let parent = try work.kind == .move ? intended : cloud.remote(work.node)?.parent
+            return try (parent ?? intended)?.key
         }
         guard let folder, let trunk = folder.segments.first, try await remote.head(RemoteKey(escaped: [trunk])) != nil
         else { return false }

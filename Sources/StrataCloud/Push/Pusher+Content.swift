@@ -37,7 +37,7 @@ extension Pusher {
         if target.isTaken { return try await renameAwayFromConflict(attempt, key) }
         if node.isFolder, let outcome = try await makeFolder(for: attempt, target, key) { return outcome }
         // The kind is fixed now, when the place of the content is chosen. The node may become a folder at any time.
-        work.isFolder = node.isFolder
+        work.place?.isFolder = node.isFolder
         let request = self.request(for: node, at: path, link: node.link ?? work.sourceLink)
         let parts: [UploadObject]
         do { parts = try await self.parts(of: request, target, at: key) } catch let error as RemoteError

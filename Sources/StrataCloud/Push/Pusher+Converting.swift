@@ -19,7 +19,7 @@ extension Pusher {
         }
         var work = attempt.payload
         // The operation may have been queued before the file became a folder.
-        work.isFolder = true
+        work.place?.isFolder = true
         try await recordIntent(work)
         do { try await remote.createFolder(key) } catch let error as RemoteError where error.code == .occupied {
             return try await renameAwayFromConflict(attempt, key)

@@ -5,22 +5,22 @@ import StrataPipeline
 extension Pusher {
     /// Copies a file to a new node, or the sidecars of a folder. If the source never arrived at the remote, its content
     /// is uploaded instead.
-    func copy(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
+    func copy(_ attempt: Attempt<CloudWork>, _ copied: CloudWork.Copy) async throws -> Outcome {
         var work = attempt.payload
         let info = info
         let target = try await target(of: work)
         // The node may have become a folder since the copy was queued.
-        work.isFolder = target.remote?.isFolder ?? target.node?.isFolder ?? work.isFolder
-        guard target.node != nil, let number = work.source else { return .skip }
+        work.place?.isFolder = target.remote?.isFolder ?? target.node?.isFolder ?? work.isFolder
+        guard target.node != nil else { return .skip }
         guard let key = try await key(of: target, work) else { return createAtCurrentPlace(work) }
         let source: (key: RemoteKey, row: RemoteNode.Row)? = try await stack.overStore {
-            guard let source = try CloudContext($0, info).remote(number), source.isCertain else { return nil }
+            guard let source = try CloudContext($0, info).remote(copied.source), source.isCertain else { return nil }
             return try (source.key, source.snapshot)
         }
         guard let source else { return try await sendContent(attempt) }
         if target.isTaken { return try await renameAwayFromConflict(attempt, key) }
-        if try await isSentFromHere(target, work, number) { return try await sendContent(attempt) }
-        if work.isFolder ?? false {
+        if try await isSentFromHere(target, copied) { return try await sendContent(attempt) }
+        if work.isFolder {
             if let outcome = try await makeFolder(for: attempt, target, key) { return outcome }
             return try await copySidecars(of: source, to: key, work, attempt)
         }
@@ -53,17 +53,17 @@ extension Pusher {
 
     /// Whether the source was deleted before its newest content was uploaded, and the application still has that
     /// content.
-    private func isSentFromHere(_ target: Target, _ work: CloudWork, _ source: Int64) async throws -> Bool {
+    private func isSentFromHere(_ target: Target, _ copied: CloudWork.Copy) async throws -> Bool {
         let info = info
-        guard work.isSourceUnsent ?? false, work.sourceLink != nil, target.sections.contains(.data),
+        guard copied.isSourceUnsent ?? false, copied.sourceLink != nil, target.sections.contains(.data),
             let node = target.node,
             let path = target.path
         else { return false }
         let isGone = try await stack.overStore { context in
-            try context.find(CloudContext(context, info).nodeID(source)) == nil
+            try context.find(CloudContext(context, info).nodeID(copied.source)) == nil
         }
         guard isGone else { return false }
-        return try await handler.content(for: request(for: node, at: path, link: work.sourceLink)) != nil
+        return try await handler.content(for: request(for: node, at: path, link: copied.sourceLink)) != nil
     }
 
     /// Copies the remote's version of a source.

@@ -16,55 +16,49 @@ extension Pusher {
             guard let remote = try CloudContext(context, info).remote(number) else { return [] as [Doomed] }
             return try remote.doomed().map { Doomed(key: try $0.key, row: $0.snapshot) }
         }
-        var staying: Set<RemoteKey> = []
-        for thing in doomed.reversed() where try await !delete(thing) { staying.insert(thing.key) }
-        return .done { [staying] context in
-            let cloud = CloudContext(context, info)
-            guard let remote = try cloud.remote(number) else { return }
+        for thing in doomed.reversed() { try await delete(thing) }
+        return .done { context in
+            guard let remote = try CloudContext(context, info).remote(number) else { return }
             for remote in try remote.doomed().reversed() { context.delete(remote) }
-            // The object may have changed long ago, so that the feed does not report it any more.
-            if !staying.isEmpty { try cloud.lookAgain(at: staying) }
         }
     }
 
-    /// - Returns: whether the object is gone.
-    private func delete(_ thing: Doomed) async throws -> Bool {
+    /// Deletes an object and its sidecars, unless another machine has written it.
+    private func delete(_ thing: Doomed) async throws {
         let (key, row) = (thing.key, thing.row)
         let content = key.sidecar(Sidecar.content)
         do {
             if row.isFolder {
                 let hasContent = row.marks.contains(Sidecar.content)
                 // A folder stays if other machines have changed its content.
-                if hasContent, try await isKept(row, at: content) { return false }
+                if hasContent, try await isKept(row, at: content) { return }
                 try await remote.delete(key, isFolder: true, if: .none)
                 if hasContent, try await isKeptAfterDelete(row, at: content) {
                     try await remote.createFolder(key)
-                    return false
+                    return
                 }
             } else {
                 let removal = try await deleteContent(of: row, at: key)
-                if removal == .kept { return false }
+                if removal == .kept { return }
                 if row.isConverting {
                     try await remote.delete(key, isFolder: true, if: .none)
                     _ = try await deleteContent(of: row, at: content, isMoved: true)
                 } else if removal == .folder {
-                    return false
+                    return
                 } else if removal == .absent, try await isConvertedByOthers(key) {
                     // The sidecars belong to the other machine's folder.
-                    return false
+                    return
                 }
             }
             // Sidecars are deleted after their object.
             for mark in row.marks where mark != Sidecar.content {
                 try await remote.delete(key.sidecar(mark), isFolder: false, if: .none)
             }
-            return true
         } catch let error as RemoteError
             where [.conditionFailed, .notEmpty, .notFound, .occupied, .invalidKey].contains(error.code)
         {
             // Another machine has written the object since then, or has put another one there. The object stays, and a
             // pull finds it again. An object with a key that the remote rejects has never existed.
-            return error.code == .notFound || error.code == .invalidKey
         }
     }
 

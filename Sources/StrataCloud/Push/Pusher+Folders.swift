@@ -1,40 +1,27 @@
-import Foundation
 import Strata
 import StrataPipeline
 
 extension Pusher {
-    /// Creates a folder, or sends the record of a file to a remote that keeps records.
-    func sendRecord(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
+    /// Creates a folder, or makes a folder from a file.
+    func createFolder(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
         let (work, info) = (attempt.payload, info)
         let target = try await target(of: work)
         guard let key = try await key(of: target, work) else { return createAtCurrentPlace(work) }
         if target.isTaken { return try await renameAwayFromConflict(attempt, key) }
-        if work.isFolder ?? false {
-            if target.remote.map({ !$0.isFolder }) ?? false,
-                let outcome = try await makeFolder(for: attempt, target, key)
-            {
-                return outcome
-            }
-            // An existing folder is used as this folder, because that loses no data.
-            if !target.isThere {
-                try await recordIntent(work)
-                do { try await remote.createFolder(key) } catch let error as RemoteError where error.code == .occupied {
-                    return try await renameAwayFromConflict(attempt, key)
-                }
-            }
-            return .done { context in
-                try CloudContext(context, info).remoteForSending(work).isCertain = true
+        if target.remote.map({ !$0.isFolder }) ?? false,
+            let outcome = try await makeFolder(for: attempt, target, key)
+        {
+            return outcome
+        }
+        // An existing folder is used as this folder, because that loses no data.
+        if !target.isThere {
+            try await recordIntent(work)
+            do { try await remote.createFolder(key) } catch let error as RemoteError where error.code == .occupied {
+                return try await renameAwayFromConflict(attempt, key)
             }
         }
-        guard info.keepsRecords, let node = target.node else { return .skip }
-        let body = RemoteBody(try Record(node).data)
-        let eTag = target.remote?.recordETag.map { ETag(stored: $0) }
-        let object = try await remote.put(body, at: key.sidecar(Sidecar.record), if: eTag.map { .matches($0) } ?? .none)
-        return .done { [covered = target.covered] context in
-            let cloud = CloudContext(context, info)
-            let remote = try cloud.remoteForSending(work)
-            (remote.recordETag, remote.isCertain) = (object.eTag?.stored, true)
-            try cloud.skip(covered)
+        return .done { context in
+            try CloudContext(context, info).remoteForSending(work).isCertain = true
         }
     }
 
@@ -44,16 +31,16 @@ extension Pusher {
     /// - Returns: nil if a person must choose another name.
     func renameAwayFromRefusal(_ attempt: Attempt<CloudWork>) async throws -> Outcome? {
         let (info, id, work) = (info, attempt.id, attempt.payload)
-        guard let folder = work.parent, work.kind != .message else { return nil }
+        guard let place = work.place else { return nil }
         let (key, isGone, isMovedOn) = try await stack.overStore { context in
             let cloud = CloudContext(context, info)
             let moves = try cloud.queued(for: work.node, .move).filter { $0.id > id }
             let isGone = try Self.isGone(context.find(cloud.nodeID(work.node)))
-            return try (cloud.remote(folder)?.key, isGone, !moves.isEmpty)
+            return try (cloud.remote(place.parent)?.key, isGone, !moves.isEmpty)
         }
         guard isGone || isMovedOn else { return nil }
         let temporaryName = Self.temporaryName(for: work.node)
-        if work.name?.hasBytePrefix(temporaryName) ?? false {
+        if place.name.hasBytePrefix(temporaryName) {
             // The remote rejects even the temporary name. The node is not created, or stays at its place until it is
             // deleted there.
             guard isGone else { return nil }
@@ -94,8 +81,8 @@ extension Pusher {
             let node = try context.find(cloud.nodeID(work.node))
             let isGone = Self.isGone(node)
             // The folder of this operation, even if a later move is queued.
-            guard let number = other ?? work.parent ?? node?.parent?.id.rawValue,
-                !isGone || work.kind == .move || work.isFolder ?? false
+            guard let number = other ?? work.place?.parent ?? node?.parent?.id.rawValue,
+                !isGone || work.kind == .move || work.isFolder
             else {
                 operation.skip()
                 try cloud.forgetUncertain(work.node)
@@ -105,7 +92,7 @@ extension Pusher {
             // An object that is known to be there may be elsewhere in the local tree, and its move or delete at the
             // remote may still be queued.
             let known = try cloud.remote(number)?.children.fetch().filter { $0.id.rawValue != work.node } ?? []
-            let ownName = isGone ? nil : work.name ?? node?.name
+            let ownName = isGone ? nil : work.place?.name ?? node?.name
             let name = try cloud.freeName(
                 for: name ?? ownName ?? Self.temporaryName(for: work.node),
                 in: folder,
@@ -118,7 +105,9 @@ extension Pusher {
             )
             // If a later move is queued, the node has the other name only until then, so the local node is not renamed.
             let isLast = try !isGone && cloud.queued(for: work.node, .move).allSatisfy { $0.id == id }
-            if let node, isLast, work.name.hasSameBytes(as: node.name), node.parent?.id.rawValue == work.parent {
+            if let node, isLast, let place = work.place, place.name.hasSameBytes(as: node.name),
+                node.parent?.id.rawValue == place.parent
+            {
                 cloud.setName(name, of: node)
             }
             // A node that is being moved may still be at the place of an unanswered upload.
@@ -126,7 +115,8 @@ extension Pusher {
                 remote.segment = RemoteKey.escape(name)
             }
             var work = work
-            (work.parent, work.name) = (number, name)
+            work.place?.parent = number
+            work.place?.name = name
             try operation.setPayload(work)
             cloud.declare(operation, reads: [], writes: [.place(info.rule.normalized(name), in: folder)], work)
             // The operation that deletes the intended folder does not find the node, so a separate delete is queued.
@@ -156,28 +146,12 @@ extension CloudContext {
 
     /// Queues a delete at the remote of a node that was deleted here, after all operations queued for the node.
     fileprivate func deleteLater(_ number: Int64) {
-        queue(CloudWork(kind: .delete, node: number), reads: [], writes: [.node(nodeID(number))])
+        queue(.delete(number), reads: [], writes: [.node(nodeID(number))])
     }
 
     /// Deletes the uncertain rows of a node whose upload may have gone to a place that another object occupies.
     fileprivate func forgetUncertain(_ number: Int64) throws {
         guard let remote = try remote(number), !remote.isCertain else { return }
         for row in try remote.subtree().reversed() { context.delete(row) }
-    }
-}
-
-/// The record of a node, for remotes that keep records.
-private struct Record: Codable {
-    var shares: ShareList
-    var pointer: Int64?
-
-    init(_ node: CloudNode.Row) { (shares, pointer) = (node.shares, node.pointer?.rawValue) }
-
-    var data: Data {
-        get throws {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = .sortedKeys
-            return try encoder.encode(self)
-        }
     }
 }

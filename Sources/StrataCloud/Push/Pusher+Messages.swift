@@ -5,11 +5,8 @@ import Synchronization
 
 extension Pusher {
     /// Puts a copy of a file, or the content of a holder, into the inbox of another account.
-    func sendMessage(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
-        let (work, info) = (attempt.payload, info)
-        guard let recipient = work.recipient, let name = work.name else {
-            return .fail("The message has no recipient or no name.")
-        }
+    func sendMessage(_ attempt: Attempt<CloudWork>, _ message: CloudWork.Message) async throws -> Outcome {
+        let (recipient, name) = (message.recipient, message.name)
         guard let known = try await handler.remote(of: recipient, for: info.account) else {
             return .fail("The remote of '\(recipient)' is unknown.")
         }
@@ -18,7 +15,7 @@ extension Pusher {
         if let pause = inboxes.begin(place) { return .snooze(for: pause) }
         let ending = Mutex(InboxBreakers.Ending.unknown)
         defer { inboxes.end(place, ending.withLock { $0 }) }
-        let target = try await target(of: work)
+        let target = try await target(of: attempt.payload)
         if let key = target.key, target.isThere {
             return try await whileThere(attempt) {
                 let place = Sidecar.key(of: key, section: .data, isFolder: target.remote?.isFolder ?? false)

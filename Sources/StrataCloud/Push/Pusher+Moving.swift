@@ -18,7 +18,7 @@ extension Pusher {
         let destination = place.key
         if place.isTaken { return try await renameAwayFromConflict(attempt, destination) }
         // A pull may have found that another machine has converted the file to a folder.
-        let isFolder = target.remote?.isFolder ?? work.isFolder ?? false
+        let isFolder = target.remote?.isFolder ?? work.isFolder
         // After an interrupted upload, the node may or may not be at the remote.
         let isThere = try await isThere(target, at: source)
         var wasKnown = true
@@ -75,19 +75,14 @@ extension Pusher {
             tags = [:]
         }
         if isFolder { try await recognise(tags, of: work.node, at: destination, &carried) }
-        // A feed reports earlier changes by other machines inside the folder under the old keys, which are not known
-        // any more.
-        var isDoubtful = false
-        if isFolder, source != destination { isDoubtful = try await remote.capabilities().hasChangeFeed }
-        return .done { [isDoubtful, sidecars, carried, tags] context in
+        return .done { [sidecars, carried, tags] context in
             let cloud = CloudContext(context, info)
-            guard let remote = try cloud.remote(work.node), let name = work.name,
-                let parent = try work.parent.flatMap({ try cloud.remote($0) }), !parent.isWithin(work.node)
+            guard let remote = try cloud.remote(work.node), let place = work.place,
+                let parent = try cloud.remote(place.parent), !parent.isWithin(work.node)
             else { return }
-            (remote.parent, remote.segment, remote.isListed) = (parent, RemoteKey.escape(name), false)
+            (remote.parent, remote.segment, remote.isListed) = (parent, RemoteKey.escape(place.name), false)
             try remote.record(tags, at: destination, carried)
             for (mark, object) in sidecars { remote.setETag(object.eTag, ofMark: mark.string) }
-            if isDoubtful { try cloud.lookAgain(at: Set(remote.subtree().dropFirst().map { try $0.key })) }
         }
     }
 
@@ -138,12 +133,12 @@ extension Pusher {
     private func destination(of work: CloudWork) async throws -> (key: RemoteKey, isTaken: Bool, isBelow: Bool)? {
         let info = info
         return try await stack.overStore { context in
-            guard let number = work.parent, let name = work.name,
-                let parent = try CloudContext(context, info).remote(number)
-            else { return nil }
-            let other = try parent.child(RemoteKey.escape(name))
+            guard let place = work.place, let parent = try CloudContext(context, info).remote(place.parent) else {
+                return nil
+            }
+            let other = try parent.child(RemoteKey.escape(place.name))
             let isTaken = other.map { $0.id.rawValue != work.node } ?? false
-            return try (parent.key.appending(name), isTaken, parent.isWithin(work.node))
+            return try (parent.key.appending(place.name), isTaken, parent.isWithin(work.node))
         }
     }
 

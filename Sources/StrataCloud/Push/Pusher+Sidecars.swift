@@ -68,7 +68,7 @@ extension Pusher {
         return carried
     }
 
-    /// Copies the sidecars of a file or a folder, except records. Copies the known versions, or else the current ones.
+    /// Copies the sidecars of a file or a folder, in the known versions, or else in the current ones.
     ///
     /// - Returns: the copies by marks, and whether they have the known versions.
     ///
@@ -81,10 +81,10 @@ extension Pusher {
     ) async throws -> [UTF8Text: SidecarCopy] {
         let capabilities = try await remote.capabilities()
         var copies: [UTF8Text: SidecarCopy] = [:]
-        for mark in row.marks where mark != Sidecar.record && (isFolder || mark != Sidecar.content) {
+        for mark in row.marks where isFolder || mark != Sidecar.content {
             let (from, to) = (source.sidecar(mark), destination.sidecar(mark))
             // An unanswered upload may or may not have arrived, so any version is copied.
-            let isSent = Sidecar.section(of: mark).map { !row.sentHashes(of: $0).isEmpty } ?? false
+            let isSent = !row.sentHashes(of: Sidecar.section(of: mark)).isEmpty
             let version = isSent ? nil : row.eTag(ofMark: mark)
             do {
                 let copy = try await duplicate(from, to: to, version: version, capabilities)

@@ -70,13 +70,13 @@ final class Pusher: Sendable {
     func run(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
         let epoch = epoch.withLock { $0 }
         do {
-            return switch attempt.payload.kind {
-            case .record: try await whileThere(attempt) { try await sendRecord(attempt) }
+            return switch attempt.payload {
+            case .createFolder: try await whileThere(attempt) { try await createFolder(attempt) }
             case .content: try await whileThere(attempt) { try await sendContent(attempt) }
             case .move: try await whileThere(attempt) { try await move(attempt) }
-            case .copy: try await whileThere(attempt) { try await copy(attempt) }
+            case .copy(_, _, let work): try await whileThere(attempt) { try await copy(attempt, work) }
             case .delete: try await whileThere(attempt) { try await delete(attempt) }
-            case .message: try await sendMessage(attempt)
+            case .message(_, let message): try await sendMessage(attempt, message)
             }
         } catch let error as RemoteError where error.code == .invalidKey {
             return try await renameAwayFromRefusal(attempt) ?? .fail(error.description)
@@ -173,7 +173,7 @@ final class Pusher: Sendable {
         /// Throws if the node still has the operation's parent folder. Called if the remote does not have this folder,
         /// or has it below the node.
         func checkMovedOn(_ work: CloudWork, isBelow: Bool = false) throws {
-            guard let node, node.trunk != .detached, node.parent?.rawValue == work.parent else { return }
+            guard let node, node.trunk != .detached, node.parent?.rawValue == work.place?.parent else { return }
             let message =
                 if isBelow {
                     "At the remote, the target folder of node \(work.node) is below the node. Skip this operation, "
@@ -193,9 +193,9 @@ final class Pusher: Sendable {
             let remote = try cloud.remote(work.node)
             var key = try remote?.key
             var isTaken = false
-            if remote == nil, let number = work.parent, let name = work.name, let parent = try cloud.remote(number) {
-                key = try parent.key.appending(name)
-                isTaken = try parent.child(RemoteKey.escape(name)) != nil
+            if remote == nil, let place = work.place, let parent = try cloud.remote(place.parent) {
+                key = try parent.key.appending(place.name)
+                isTaken = try parent.child(RemoteKey.escape(place.name)) != nil
             }
             let node = try context.find(cloud.nodeID(work.node))
             let covered = try node.map { try cloud.operations(for: $0, coveredBy: work) } ?? []
@@ -309,7 +309,7 @@ extension CloudContext {
     /// The state of a node at the remote. Creates an uncertain row if none exists.
     func remoteForSending(_ work: CloudWork) throws -> RemoteNode {
         if let remote = try remote(work.node) { return remote }
-        guard let parent = try work.parent.flatMap({ try remote($0) }), let name = work.name else {
+        guard let place = work.place, let parent = try remote(place.parent) else {
             throw CloudError(
                 .noSuchNode,
                 "The remote no longer has the parent folder of node \(work.node).",
@@ -318,8 +318,8 @@ extension CloudContext {
         }
         let made = RemoteNode(
             account: account,
-            segment: RemoteKey.escape(name),
-            isFolder: work.isFolder ?? false,
+            segment: RemoteKey.escape(place.name),
+            isFolder: place.isFolder,
             isCertain: false,
             isListed: false
         )
@@ -336,20 +336,14 @@ extension CloudContext {
         for node: CloudNode,
         coveredBy work: CloudWork
     ) throws -> [(id: ObjectID<QueuedOperation>, sections: ContentSections)] {
-        guard work.kind == .content || work.kind == .record else { return [] }
+        guard case .content(_, _, let upload) = work else { return [] }
         return try operations(for: node).compactMap { operation in
-            let other = try operation.payload(as: CloudWork.self)
-            // An operation that converts a file to a folder does more than one that sends the record of a file.
-            guard other.kind == work.kind, other.kind != .record || other.isFolder == work.isFolder,
+            guard case .content(_, _, let other) = try operation.payload(as: CloudWork.self), other.coalescesUploads,
                 operation.status != .active
             else { return nil }
-            let sections = other.sections ?? []
-            if work.kind == .content {
-                guard other.coalescesUploads ?? false else { return nil }
-                // An encrypted file is always uploaded as a whole.
-                guard info.isEncrypted || sections.isSubset(of: work.sections ?? []) else { return nil }
-            }
-            return (operation.id, sections)
+            // An encrypted file is always uploaded as a whole.
+            guard info.isEncrypted || other.sections.isSubset(of: upload.sections) else { return nil }
+            return (operation.id, other.sections)
         }
     }
 

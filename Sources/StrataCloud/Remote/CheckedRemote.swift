@@ -39,12 +39,6 @@ struct CheckedRemote: Remote {
         return listing
     }
 
-    func changes(since cursor: String?) async throws -> RemoteChanges {
-        var changes = try await base.changes(since: cursor)
-        changes.changed = changes.changed.map(\.versioned)
-        return changes
-    }
-
     // MARK: Writing
 
     func put(_ body: RemoteBody, at key: RemoteKey, if condition: RemoteCondition) async throws -> RemoteObject {

@@ -45,15 +45,6 @@ public protocol Remote: Sendable {
     ///   `isRecursive` if the remote does not declare this capability.
     func list(_ folder: RemoteKey, isRecursive: Bool, after next: String?) async throws -> RemoteListing
 
-    /// The changes since a position in the change feed, for remotes that have a feed: each object in its current state.
-    ///
-    /// A change made before the call is in the answer, or in a following answer while there are more. An object may be
-    /// reported more than once.
-    ///
-    /// - Parameter cursor: the cursor that the last call has returned; nil for all existing objects.
-    /// - Throws: `cursorGone` if the remote does not know the position any more.
-    func changes(since cursor: String?) async throws -> RemoteChanges
-
     // MARK: Writing
 
     /// Writes an object.
@@ -130,11 +121,6 @@ public protocol Remote: Sendable {
 }
 
 extension Remote {
-    /// Throws `unsupported`: by default a remote does not have a change feed.
-    public func changes(since cursor: String?) async throws -> RemoteChanges {
-        throw RemoteError(.unsupported, "\(name) does not support listing changes.")
-    }
-
     /// Throws `unsupported`: by default a remote does not copy.
     public func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject {
         throw RemoteError(.unsupported, "\(name) does not support copying.", key: source)

@@ -24,16 +24,12 @@ public struct RemoteCapabilities: Hashable, Sendable {
     public var isCaseSensitive: Bool
     /// Whether the remote stores the marks of bodies.
     public var keepsMarks: Bool
-    /// Whether the remote stores records of nodes: permissions and share lists beside the content.
-    public var keepsRecords: Bool
     /// The minimum size of the parts of an upload in bytes, except for the last part.
     ///
     /// The value is nil if the remote does not support uploads in parts.
     public var minimumPartSize: Int64?
     /// The maximum number of parts of an upload; nil for no limit.
     public var maximumPartCount: Int?
-    /// Whether the remote supports ``Remote/changes(since:)``.
-    public var hasChangeFeed: Bool
     /// Whether the remote can always be reached from this machine: a folder, or a server on loopback.
     public var isLocal: Bool
 
@@ -49,10 +45,8 @@ public struct RemoteCapabilities: Hashable, Sendable {
         listsRecursively: Bool = false,
         isCaseSensitive: Bool = true,
         keepsMarks: Bool = false,
-        keepsRecords: Bool = false,
         minimumPartSize: Int64? = nil,
         maximumPartCount: Int? = nil,
-        hasChangeFeed: Bool = false,
         isLocal: Bool = false
     ) {
         self.checksAbsence = checksAbsence
@@ -65,10 +59,8 @@ public struct RemoteCapabilities: Hashable, Sendable {
         self.listsRecursively = listsRecursively
         self.isCaseSensitive = isCaseSensitive
         self.keepsMarks = keepsMarks
-        self.keepsRecords = keepsRecords
         self.minimumPartSize = minimumPartSize
         self.maximumPartCount = maximumPartCount
-        self.hasChangeFeed = hasChangeFeed
         self.isLocal = isLocal
     }
 }

@@ -47,8 +47,6 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
         public static let invalidKey = Code("invalidKey")
         /// The remote does not know the upload in parts any more. The upload must start again.
         public static let uploadGone = Code("uploadGone")
-        /// The remote does not know the position in the change feed any more. Ask for everything.
-        public static let cursorGone = Code("cursorGone")
         /// The range lies outside of the object (416).
         public static let rangeNotSatisfiable = Code("rangeNotSatisfiable")
         /// The remote does not support this request.

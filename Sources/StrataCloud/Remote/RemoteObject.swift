@@ -92,27 +92,3 @@ public struct RemoteDownload: Sendable {
         return data
     }
 }
-
-/// The changes at a remote since a position in its change feed.
-public struct RemoteChanges: Sendable {
-    /// The objects that are new, that have another version, or that were moved here, including the content of a moved
-    /// folder.
-    public var changed: [RemoteObject]
-    /// The removed keys.
-    ///
-    /// Removing a folder removes everything in it, whether it is listed or not. Removals come before the changes in
-    /// `changed`.
-    public var removed: [RemoteKey]
-    /// The position from which the next call continues.
-    public var cursor: String
-    /// Whether more changes can be fetched at once.
-    public var hasMore: Bool
-
-    /// Creates the changes up to a position.
-    public init(changed: [RemoteObject], removed: [RemoteKey], cursor: String, hasMore: Bool = false) {
-        self.changed = changed
-        self.removed = removed
-        self.cursor = cursor
-        self.hasMore = hasMore
-    }
-}

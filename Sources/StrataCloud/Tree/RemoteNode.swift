@@ -29,13 +29,13 @@ public final class RemoteNode: Model {
     public internal(set) var metadataETag: String?
     /// The version of the thumbnail.
     public internal(set) var thumbnailETag: String?
-    /// The version of the record, for remotes that keep records.
-    public internal(set) var recordETag: String?
+    /// Unused. The column stays, because a migration drops a column only if the application declares it.
+    var recordETag: String?
     /// Whether the remote is known to have the node. If false, an upload was about to send it.
     var isCertain: Bool = true
-    /// Whether a listing or a feed of the remote has shown the node since this machine last sent it. Until then, a
-    /// listing without the node proves nothing: some servers list new objects seconds late, and some never list names
-    /// that begin with a dot. Rows of older stores count as shown.
+    /// Whether a listing of the remote has shown the node since this machine last sent it. Until then, a listing
+    /// without the node proves nothing: some servers list new objects seconds late, and some never list names that
+    /// begin with a dot. Rows of older stores count as shown.
     var isListed: Bool = true
     /// Whether the content may already be beside the folder that the file is about to become.
     var isConverting: Bool = false

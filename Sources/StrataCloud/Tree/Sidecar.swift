@@ -8,8 +8,7 @@ enum Sidecar {
     static let content = "payload"
     static let metadata = "metadata"
     static let thumbnail = "thumbnail"
-    static let record = "record"
-    static let all: Set = [content, metadata, thumbnail, record]
+    static let all: Set = [content, metadata, thumbnail]
 
     /// The key of a node's section.
     ///
@@ -22,13 +21,12 @@ enum Sidecar {
         }
     }
 
-    /// The section of a mark; nil for records, which are not content.
-    static func section(of mark: String) -> ContentSections? {
+    /// The section of a mark.
+    static func section(of mark: String) -> ContentSections {
         switch mark {
         case content: .data
         case metadata: .metadata
-        case thumbnail: .thumbnail
-        default: nil
+        default: .thumbnail
         }
     }
 }
@@ -36,12 +34,12 @@ enum Sidecar {
 extension RemoteNode {
     /// The marks of the sidecars that a file or a folder may have. The content of a file is the file itself.
     static func marks(isFolder: Bool) -> [String] {
-        (isFolder ? [Sidecar.content] : []) + [Sidecar.metadata, Sidecar.thumbnail, Sidecar.record]
+        (isFolder ? [Sidecar.content] : []) + [Sidecar.metadata, Sidecar.thumbnail]
     }
 
     /// Stores the version of a sidecar and keeps everything else that is known about the content.
     func setETag(_ eTag: ETag?, ofMark mark: String) {
-        guard let section = Sidecar.section(of: mark) else { return recordETag = eTag?.stored }
+        let section = Sidecar.section(of: mark)
         setETag(eTag?.stored, of: section)
         if section == .data { seal = seal?.moved(to: eTag) }
     }
@@ -60,22 +58,21 @@ extension RemoteNode {
 extension RemoteNode.Row {
     /// The version of the sidecar with a mark.
     func eTag(ofMark mark: String) -> ETag? {
-        guard let section = Sidecar.section(of: mark) else { return recordETag.map { ETag(stored: $0) } }
+        let section = Sidecar.section(of: mark)
         return section == .data && !isFolder ? nil : eTag(of: section)
     }
 
     /// The marks of the sidecars that the remote has, or may have because an upload was not answered.
     var marks: [String] {
         RemoteNode.marks(isFolder: isFolder).filter { mark in
-            if eTag(ofMark: mark) != nil { return true }
-            return Sidecar.section(of: mark).map { !sentHashes(of: $0).isEmpty } ?? false
+            eTag(ofMark: mark) != nil || !sentHashes(of: Sidecar.section(of: mark)).isEmpty
         }
     }
 
     /// Whether the sidecars that a pull has found have other versions than the known ones.
     func differs(from sidecars: [UTF8Text: RemoteObject]) -> Bool {
         RemoteNode.marks(isFolder: isFolder).contains { mark in
-            mark != Sidecar.record && !ETag.isSame(sidecars[UTF8Text(mark)]?.eTag, eTag(ofMark: mark)?.stored)
+            !ETag.isSame(sidecars[UTF8Text(mark)]?.eTag, eTag(ofMark: mark)?.stored)
         }
     }
 }

@@ -5,47 +5,40 @@ extension Scenario {
     /// More files than one commit of a pull contains.
     private static let many = 1...210
 
-    static let pull = pulling("pull", hasFeed: false)
-    /// The same as `pull`, with a remote that has a change feed.
-    static let feed = pulling("feed", hasFeed: true)
-
-    private static func pulling(_ name: String, hasFeed: Bool) -> Scenario {
-        Scenario(
-            name,
-            earlier: { cloud in
-                for (index, name) in ["edited", "moved", "doomed", "folder/letter", "dressed"].enumerated() {
-                    try cloud.draft(index + 1, at: TreePath(parsing: "/" + name))
-                }
-            },
-            others: { remote in
-                for number in many { try await remote.write(100 + number, at: "many \(number)") }
-                try await remote.createFolder(RemoteKey(["home", "theirs"]))
-                try await remote.write(20, at: "theirs", "letter")
-                try await remote.write(21, at: "edited")
-                try await remote.write(22, at: "folder", "letter")
-                try await remote.move(
-                    RemoteKey(["home", "moved"]),
-                    to: RemoteKey(["home", "theirs", "x"]),
-                    isFolder: false
-                )
-                try await remote.delete(RemoteKey(["home", "doomed"]), isFolder: false, if: .none)
-            },
-            pulls: true,
-            hasFeed: hasFeed,
-            remote: files(
-                Dictionary(uniqueKeysWithValues: many.map { ("home/many \($0)", 100 + $0) }).merging([
-                    "home/edited": 21, "home/theirs/x": 2, "home/theirs/letter": 20, "home/folder/letter": 22,
-                    "home/dressed": 5,
-                ]) { $1 },
-                folders: ["home/folder", "home/theirs"]
-            ),
-            reports: many.map { "new /many \($0)" } + [
-                "new /theirs", "new /theirs/letter", "modified header, data of /edited",
-                "modified header, data of /folder/letter", "moved /moved to /theirs/x", "deleted /doomed",
-            ],
-            marks: many.map { "/many \($0)" } + ["/theirs/letter", "/edited", "/folder/letter"]
-        )
-    }
+    static let pull = Scenario(
+        "pull",
+        earlier: { cloud in
+            for (index, name) in ["edited", "moved", "doomed", "folder/letter", "dressed"].enumerated() {
+                try cloud.draft(index + 1, at: TreePath(parsing: "/" + name))
+            }
+        },
+        others: { remote in
+            for number in many { try await remote.write(100 + number, at: "many \(number)") }
+            try await remote.createFolder(RemoteKey(["home", "theirs"]))
+            try await remote.write(20, at: "theirs", "letter")
+            try await remote.write(21, at: "edited")
+            try await remote.write(22, at: "folder", "letter")
+            try await remote.move(
+                RemoteKey(["home", "moved"]),
+                to: RemoteKey(["home", "theirs", "x"]),
+                isFolder: false
+            )
+            try await remote.delete(RemoteKey(["home", "doomed"]), isFolder: false, if: .none)
+        },
+        pulls: true,
+        remote: files(
+            Dictionary(uniqueKeysWithValues: many.map { ("home/many \($0)", 100 + $0) }).merging([
+                "home/edited": 21, "home/theirs/x": 2, "home/theirs/letter": 20, "home/folder/letter": 22,
+                "home/dressed": 5,
+            ]) { $1 },
+            folders: ["home/folder", "home/theirs"]
+        ),
+        reports: many.map { "new /many \($0)" } + [
+            "new /theirs", "new /theirs/letter", "modified header, data of /edited",
+            "modified header, data of /folder/letter", "moved /moved to /theirs/x", "deleted /doomed",
+        ],
+        marks: many.map { "/many \($0)" } + ["/theirs/letter", "/edited", "/folder/letter"]
+    )
 
     /// Another machine has put a child below a file.
     static let conversionByOthers = Scenario(

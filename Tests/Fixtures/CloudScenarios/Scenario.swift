@@ -24,8 +24,6 @@ public struct Scenario: Sendable, CustomStringConvertible {
     let fetches: [TreePath]
     /// Whether content is encrypted.
     public let isEncrypted: Bool
-    /// Whether the remote has a change feed, so that a pull continues where the last one has ended.
-    let hasFeed: Bool
     /// The final contents of the files in the inboxes of other accounts.
     public let messages: [Data]
     /// The final files of the remote by their paths, encrypted ones in decrypted form. The path of a folder ends with a
@@ -45,7 +43,6 @@ public struct Scenario: Sendable, CustomStringConvertible {
         downloads: Bool = false,
         fetches: [TreePath] = [],
         isEncrypted: Bool = false,
-        hasFeed: Bool = false,
         messages: [Data] = [],
         remote: [String: Data],
         reports: [String] = [],
@@ -53,7 +50,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
     ) {
         (self.name, self.earlier, self.others, self.change) = (name, earlier, others, change)
         (self.pulls, self.downloads, self.fetches) = (pulls, downloads, fetches)
-        (self.isEncrypted, self.hasFeed, self.messages) = (isEncrypted, hasFeed, messages)
+        (self.isEncrypted, self.messages) = (isEncrypted, messages)
         (self.remote, self.reports, self.marks) = (remote, reports.sorted(), marks.sorted())
     }
 
@@ -74,7 +71,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
     }
 
     public static let all: [Scenario] = [
-        upload, replacement, parts, folders, conversion, move, copy, delete, messages, everything, sealed, pull, feed,
+        upload, replacement, parts, folders, conversion, move, copy, delete, messages, everything, sealed, pull,
         conversionByOthers, download, opening, fetch,
     ]
 }

@@ -40,11 +40,10 @@ public struct ScenarioFolder: Sendable {
         download: DownloadPolicy = .onDemand,
         isSuspended: Bool = true
     ) async throws -> CloudAccount {
-        let folder = try openRemote()
-        return try await CloudAccount.open(
+        try await CloudAccount.open(
             stack,
             id: "alice",
-            remote: scenario.hasFeed ? FeedRemote(folder) : folder,
+            remote: try openRemote(),
             handler: ScenarioHandler(stack: stack, others: others),
             options: CloudOptions(
                 encryption: try scenario.encryption(),

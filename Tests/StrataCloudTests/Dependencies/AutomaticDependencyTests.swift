@@ -30,10 +30,8 @@ import Testing
     }
 
     /// A harness whose remote already has some folders and files.
-    private func harness(_ paths: [TreePath] = [], keepsRecords: Bool = false) async throws -> CloudHarness {
-        let harness = try await CloudHarness(
-            StrictRemote(RemoteCapabilities(keepsRecords: keepsRecords, isLocal: true))
-        )
+    private func harness(_ paths: [TreePath] = []) async throws -> CloudHarness {
+        let harness = try await CloudHarness()
         try await harness.commit { cloud in
             for path in paths {
                 if path.name?.first?.isUppercase ?? false || path.names == ["foo"] || path.names == ["moo"] {
@@ -80,12 +78,6 @@ import Testing
             [{ try $0.createNode(at: "/Moo/cow") }, { try $0.createNode(at: "/Quack/duck") }]
         )
         #expect(found == [:])
-    }
-
-    @Test("The content of a new node waits for its record") func a4() async throws {
-        let harness = try await harness(keepsRecords: true)
-        let found = try await dependencies(harness, [{ try $0.createNode(at: "/n") }])
-        #expect(found == [2: [1]])
     }
 
     @Test("A second upload of a node waits for its first upload") func a5() async throws {
@@ -227,8 +219,13 @@ import Testing
         // Another machine has deleted the folder at the remote while an upload into it is queued.
         try await harness.commit { cloud in
             let folder = try cloud.node(at: "/F")
-            let work = CloudWork(kind: .record, node: folder.id.rawValue, isFolder: true)
-            cloud.queue(work, reads: [], writes: [.node(folder.id)], before: .node(folder.id))
+            let place = CloudWork.Place(of: folder, in: try #require(folder.parent))
+            cloud.queue(
+                .createFolder(folder.id.rawValue, place),
+                reads: [],
+                writes: [.node(folder.id)],
+                before: .node(folder.id)
+            )
         }
         let found = try await dependencies(harness, [])
         #expect(found == [1: [2]])

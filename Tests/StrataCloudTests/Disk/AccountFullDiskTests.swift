@@ -103,17 +103,11 @@ struct AccountFullDiskTests {
         try await harness.stack.close()
     }
 
-    @Test(
-        "A pull on a full disk applies some or no commits, and applies the rest once there is space",
-        arguments: [false, true]
-    )
-    func pullContinues(keepsFeed: Bool)
-        async throws
-    {
+    @Test("A pull on a full disk applies some or no commits, and applies the rest once there is space")
+    func pullContinues() async throws {
         let disk = try SmallDisk(size: "8m")
         let store = disk.folder.file("store.sqlite")
-        let remote = StrictRemote(RemoteCapabilities(hasChangeFeed: keepsFeed, isLocal: true))
-        remote.state.withLock { $0.keepsFeed = keepsFeed }
+        let remote = StrictRemote()
         let stack = try await open(store)
         let harness = try await CloudHarness(
             remote,

@@ -79,16 +79,16 @@ import Testing
 
     @Test(
         "The writes of sidecars are checked too",
-        arguments: ["home/n", "home/n%metadata", "home/n%thumbnail", "home/n%record"]
+        arguments: ["home/n", "home/n%metadata", "home/n%thumbnail"]
     )
     func sidecarsAreChecked(key: String) async throws {
-        let harness = try await harness(swallowing: key, RemoteCapabilities(keepsRecords: true, isLocal: true))
+        let harness = try await harness(swallowing: key)
         try await harness.commit { cloud in
             _ = try cloud.createNode(at: "/n", sections: [.data, .metadata, .thumbnail])
         }
         try await harness.drain()
         let tree = harness.remote.tree
-        #expect(["home/n", "home/n%metadata", "home/n%thumbnail", "home/n%record"].allSatisfy { tree[$0] != nil })
+        #expect(["home/n", "home/n%metadata", "home/n%thumbnail"].allSatisfy { tree[$0] != nil })
         #expect(try await harness.queued() == [])
         #expect(try await harness.account.pull() == PullSummary())
         await harness.account.close()

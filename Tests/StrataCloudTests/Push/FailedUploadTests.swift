@@ -66,24 +66,6 @@ import Testing
         #expect(harness.handler.pulled().contains("new /empty"))
         await harness.account.close()
     }
-
-    @Test("On a remote with records, a failed record is also retried")
-    func failedRecord() async throws {
-        let isRefusing = Flag()
-        let remote = StrictRemote(RemoteCapabilities(keepsRecords: true, isLocal: true)) { request, _ in
-            isRefusing.isOn && request.key.contains("/file") ? .before(RemoteError(.invalidKey, "Not now.")) : nil
-        }
-        let harness = try await CloudHarness(remote)
-        let node = try await harness.commit { try $0.createNode(at: "/file").id }
-        try await harness.drain()
-        #expect(try await harness.statuses().contains(.failed))
-        isRefusing.isOn = false
-        try await harness.commit { cloud in _ = try cloud.upload(#require(try cloud.context.find(node))) }
-        try await harness.drain()
-        #expect(try await harness.queued() == [])
-        #expect(remote.tree.keys.contains("home/file"))
-        await harness.account.close()
-    }
 }
 
 private final class Flag: Sendable {

@@ -15,7 +15,6 @@ import Testing
     /// Remotes that move folders in different ways.
     static let kinds: [RemoteCapabilities] = [
         RemoteCapabilities(isLocal: true),
-        RemoteCapabilities(hasChangeFeed: true, isLocal: true),
         RemoteCapabilities(copies: false, isLocal: true),
         RemoteCapabilities(hasFolders: false, moves: false, isLocal: true),
         RemoteCapabilities(hasFolders: false, copies: false, moves: false, isLocal: true),
@@ -279,9 +278,9 @@ import Testing
         try await expectSettled(first)
     }
 
-    @Test("A change feed reports the metadata alone")
-    func reportedByFeed() async throws {
-        let first = try await maker(RemoteCapabilities(hasChangeFeed: true, isLocal: true))
+    @Test("A pull reports the metadata alone")
+    func metadataAlone() async throws {
+        let first = try await maker()
         try await first.account.pull()
         first.remote.write("home/f%metadata", "theirs")
         #expect(try await first.account.pull().modified == 1)

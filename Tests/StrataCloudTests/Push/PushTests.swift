@@ -60,17 +60,6 @@ import Testing
         #expect(harness.remote.refusals == [])
     }
 
-    @Test("Waiting records of one node are sent as one request") func m4() async throws {
-        let harness = try await CloudHarness(StrictRemote(RemoteCapabilities(keepsRecords: true, isLocal: true)))
-        try await harness.commit { _ = try $0.createNode(at: "/n", sections: []) }
-        for name in ["bob", "carol"] {
-            try await harness.commit { try $0.setShares(ShareList([name: .init()]), of: $0.node(at: "/n")) }
-        }
-        try await harness.drain()
-        #expect(puts(harness) == ["home/n%record"])
-        #expect(harness.remote.tree["home/n%record"]?.contains("carol") ?? false)
-    }
-
     @Test("A delete skips the waiting uploads of the nodes below it") func m5m7() async throws {
         let harness = try await CloudHarness()
         try await harness.commit { _ = try $0.createNode(at: "/f/g/kept") }

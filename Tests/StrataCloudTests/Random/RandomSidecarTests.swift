@@ -29,7 +29,6 @@ import Testing
         let capabilities = RemoteCapabilities(
             copies: Bool.random(using: &random),
             keepsMarks: Bool.random(using: &random),
-            hasChangeFeed: Bool.random(using: &random),
             isLocal: true
         )
         let (hasFaults, isEncrypted) = (Bool.random(using: &random), Int.random(in: 0..<3, using: &random) == 0)

@@ -37,7 +37,6 @@ import Testing
                 hasFolders: true,
                 copies: Bool.random(using: &random),
                 keepsMarks: Bool.random(using: &random),
-                hasChangeFeed: seed.isMultiple(of: 2),
                 isLocal: true
             )
         )

@@ -20,14 +20,7 @@ final class StrictRemote: Remote {
     }
 
     struct State {
-        var entries: [String: Entry] = [:] {
-            didSet { if keepsFeed { note(oldValue) } }
-        }
-        var keepsFeed = false
-        /// The paths of the changes, in order. A page of the feed has some of them.
-        var feed: [String] = []
-        /// The feed no longer knows cursors before this one.
-        var firstCursor = 0
+        var entries: [String: Entry] = [:]
         var version = 0
         var requests: [Request] = []
         var refusals: [String] = []
@@ -68,7 +61,6 @@ final class StrictRemote: Remote {
         fault: @escaping @Sendable (Request, Int) -> Fault? = { _, _ in nil }
     ) {
         (self.name, self.abilities, self.fault) = (name, abilities, fault)
-        state.withLock { $0.keepsFeed = abilities.hasChangeFeed }
     }
 
     func capabilities() async throws -> RemoteCapabilities { abilities }
@@ -259,34 +251,6 @@ final class StrictRemote: Remote {
         }
     }
 
-    func changes(since cursor: String?) async throws -> RemoteChanges {
-        try await request("FEED", RemoteKey([])) { state in
-            guard self.abilities.hasChangeFeed else { throw RemoteError(.unsupported, "feed") }
-            guard let cursor else {
-                let all = state.entries.compactMap { path, entry in Self.key(path).map { Self.object($0, entry) } }
-                return RemoteChanges(changed: all, removed: [], cursor: "\(state.feed.count)")
-            }
-            guard let first = Int(cursor), first >= state.firstCursor else {
-                throw RemoteError(.cursorGone, "\(cursor)")
-            }
-            let last = min(first + 3, state.feed.count)
-            var page = RemoteChanges(changed: [], removed: [], cursor: "\(last)", hasMore: last < state.feed.count)
-            for path in Set(state.feed[first..<last]) {
-                guard let key = Self.key(path) else { continue }
-                if let entry = state.entries[path] {
-                    page.changed.append(Self.object(key, entry))
-                } else {
-                    page.removed.append(key)
-                }
-            }
-            return page
-        }
-    }
-
-    private static func key(_ path: String) -> RemoteKey? {
-        RemoteKey(found: path.split(separator: "/").map(String.init))
-    }
-
     private static func check(_ condition: RemoteCondition, _ entry: Entry?, _ key: RemoteKey) throws {
         switch condition {
         case .none: break
@@ -447,16 +411,5 @@ extension StrictRemote.State {
         var object = object
         if !tellsVersions { object.eTag = nil }
         return object
-    }
-
-    /// Adds the differences to the earlier entries to the feed, with folders before their contents.
-    fileprivate mutating func note(_ before: [String: StrictRemote.Entry]) {
-        for (path, entry) in entries.sorted(by: { $0.key < $1.key }) where before[path] != entry { feed.append(path) }
-        // If a folder is gone with all its contents, the feed gets only the folder.
-        let gone = Set(before.keys.filter { entries[$0] == nil })
-        for path in gone.sorted() {
-            let folder = path.split(separator: "/").dropLast().joined(separator: "/")
-            if !gone.contains(folder) { feed.append(path) }
-        }
     }
 }
