@@ -1,4 +1,5 @@
 /// The link from an object to its context. `@Model` stores one in each object.
+@_documentation(visibility: internal)
 public struct ObjectLink {
     enum Owner {
         /// Created and not yet inserted, without relationships to other objects that are not inserted.
@@ -27,6 +28,7 @@ public struct ObjectLink {
 
 /// State that the context keeps in each of its objects. It is separate from the link, so that reading the state does
 /// not change reference counts.
+@_documentation(visibility: internal)
 public struct ObjectState {
     /// The index among the unpublished edits of the context, or -1.
     @usableFromInline var edit: Int32 = -1

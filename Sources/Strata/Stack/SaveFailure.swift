@@ -1,7 +1,7 @@
 /// A failure that no caller could receive as an error; see ``ContextStack/failures``.
 ///
 /// It is a failed save that no caller waited for, or a failed read of a property, which does not throw.
-public struct SaveFailure: Error, Sendable, CustomStringConvertible {
+public struct SaveFailure: Sendable, CustomStringConvertible {
     /// The name of the context in which the failure happened, if it has one.
     public let context: ContextName?
 

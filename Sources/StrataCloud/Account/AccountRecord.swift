@@ -1,9 +1,9 @@
-public import Foundation
-public import Strata
+import Foundation
+import Strata
 
 /// An account that is set up in the store. The record does not contain credentials: the remote has them.
 @Model(table: "CloudAccount")
-public final class AccountRecord {
+final class AccountRecord {
     /// The account's id, which the application chooses.
     @Attribute(.unique) public internal(set) var account: String
     /// The name of the account's remote, without credentials.

@@ -1,5 +1,7 @@
-/// An error of nodes, transfers or their stored state. It says what happened and what to do.
-public struct CloudError: Error, Sendable, CustomStringConvertible {
+import Strata
+
+/// An error of nodes, transfers or their stored state, with a description of the failure and advice on what to do.
+public struct CloudError: Error, Sendable, CustomStringConvertible, ProductError {
     /// The kind of an error. Later versions may add codes, so keep a default case.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         public let description: String
@@ -8,20 +10,20 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
         public init(_ description: String) { self.description = description }
     }
 
-    /// The kind of error. Code that handles errors switches over it.
+    /// The kind of the error, for code that decides by it.
     public let code: Code
     /// One or two sentences: what happened, and what to do.
     public let message: String
-    /// The numbers of the affected nodes.
+    /// The raw values of the affected nodes' ids.
     public let nodes: [Int64]
-    /// The error that caused this one, if any.
+    /// The error that caused this error, if there is one.
     public let underlying: (any Error)?
-    /// The source file that threw the error, for reports.
+    /// The source file that created the error, for reports.
     public let file: String
-    /// The line in that file.
+    /// The line of that file.
     public let line: Int
 
-    /// Creates an error that records the location of the call.
+    /// Creates an error that records its source location.
     public init(
         _ code: Code,
         _ message: String,
@@ -38,6 +40,9 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
         self.line = line
     }
 
-    /// The code and the message.
-    public var description: String { "\(code): \(message)" }
+    /// The code and the message, then one line for each of the first ten affected nodes, the number of the remaining
+    /// ones, and the cause. What the message already contains is left out.
+    public var description: String { fullText }
+
+    package var details: [String] { nodes.map { "node \($0)" } }
 }

@@ -1,5 +1,7 @@
-/// An error of a remote, or of the connection to it.
-public struct RemoteError: Error, Sendable, CustomStringConvertible {
+import Strata
+
+/// An error of a remote or of the connection to it, with a description of the failure and advice on what to do.
+public struct RemoteError: Error, Sendable, CustomStringConvertible, ProductError {
     /// The kind of an error. Later versions may add codes, so keep a default case.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         public let description: String
@@ -71,7 +73,7 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     public let underlying: (any Error)?
     /// The source file that created the error, for reports.
     public let file: String
-    /// The line in that file.
+    /// The line of that file.
     public let line: Int
 
     /// Creates an error that records its source location.
@@ -95,8 +97,10 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
         self.line = line
     }
 
-    /// The code and the message.
-    public var description: String { "\(code): \(message)" }
+    /// The code and the message, then the key and the cause. What the message already contains is left out.
+    public var description: String { fullText }
+
+    package var details: [RemoteKey] { key.map { [$0] } ?? [] }
 
     static func wrongSize(_ size: Int64, _ expected: Int64) -> RemoteError {
         RemoteError(.unreadableBody, "The body has \(size) bytes, not the announced \(expected).")

@@ -19,6 +19,7 @@ public final class TaskBroker: OperationRunner {
     /// The name of the broker in errors and logs.
     public let name: String
     /// The broker's registration with the engine.
+    @_documentation(visibility: internal)
     public let handle: RunnerHandle
 
     private init(_ name: String, _ handle: RunnerHandle) {

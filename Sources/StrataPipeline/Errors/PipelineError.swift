@@ -1,10 +1,12 @@
-/// An error of pipelines, with advice on what to do.
-public struct PipelineError: Error, Sendable, CustomStringConvertible {
+import Strata
+
+/// An error of pipelines, with a description of the failure and advice on what to do.
+public struct PipelineError: Error, Sendable, CustomStringConvertible, ProductError {
     /// The kind of an error. Later versions may add codes, so keep a default case.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         public let description: String
 
-        /// A code by its name. Two codes of one name are equal.
+        /// Creates a code from its name. Two codes with the same name are equal.
         public init(_ description: String) { self.description = description }
 
         /// Operations would wait for each other. ``PipelineError/operations`` lists them in the order of the cycle.
@@ -35,20 +37,20 @@ public struct PipelineError: Error, Sendable, CustomStringConvertible {
         public static let unexpectedCancellation = Code("unexpectedCancellation")
     }
 
-    /// The kind of the error, for code that branches on it.
+    /// The kind of the error, for code that decides by it.
     public let code: Code
-    /// What happened and what to do, in one or two sentences.
+    /// One or two sentences: what happened, and what to do.
     public let message: String
-    /// The id numbers of the operations concerned.
+    /// The raw values of the affected operations' ids.
     public let operations: [Int64]
-    /// The error that caused this, if there is one.
+    /// The error that caused this error, if there is one.
     public let underlying: (any Error)?
-    /// The file that created the error, for reports.
+    /// The source file that created the error, for reports.
     public let file: String
     /// The line of that file.
     public let line: Int
 
-    /// Creates an error, and records the place of the call.
+    /// Creates an error that records its source location.
     public init(
         _ code: Code,
         _ message: String,
@@ -65,8 +67,11 @@ public struct PipelineError: Error, Sendable, CustomStringConvertible {
         self.line = line
     }
 
-    /// Code and message.
-    public var description: String { "\(code): \(message)" }
+    /// The code and the message, then one line for each of the first ten affected operations, the number of the
+    /// remaining ones, and the cause. What the message already contains is left out.
+    public var description: String { fullText }
+
+    package var details: [String] { operations.map { "operation \($0)" } }
 
     static var withoutContext: PipelineError {
         PipelineError(.invalidArgument, "The operation does not belong to a context. Queue it with `enqueue` first.")

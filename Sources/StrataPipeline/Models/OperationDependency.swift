@@ -1,18 +1,18 @@
-public import Strata
+import Strata
 
 /// A dependency: one operation does not start before another one has been completed or skipped.
 ///
 /// ``QueuedOperation/addDependencies(_:onFailure:)-([QueuedOperation],_)`` creates it. The prerequisite need not be queued yet; until it is, the
 /// dependant does not wait for it.
 @Model(.index("dependant", "prerequisite"), .index("prerequisite"), table: "OperationDependency")
-public final class OperationDependency {
+package final class OperationDependency {
     /// The id number of the operation that waits.
-    public internal(set) var dependant: Int64
+    package internal(set) var dependant: Int64
     /// The id number of the operation that is waited for.
-    public internal(set) var prerequisite: Int64
+    package internal(set) var prerequisite: Int64
     /// What happens to the dependant when the prerequisite has failed.
-    public internal(set) var whenFailed: DependencyPolicy = DependencyPolicy.wait
+    package internal(set) var whenFailed: DependencyPolicy = DependencyPolicy.wait
     /// Whether the engine has derived this dependency from the operations' effects. If the operation between two others
     /// is left out, its dependants then wait for its prerequisites.
-    public internal(set) var isImplied: Bool = false
+    package internal(set) var isImplied: Bool = false
 }

@@ -1,10 +1,10 @@
-public import Strata
+import Strata
 
 /// The application object of a queued operation, under the operation's id number.
 ///
 /// It exists for operations whose payload is a ``QueuedItem``, as long as they are queued.
 @Model(.index("item"), table: "OperationItem")
-public final class OperationItem {
+package final class OperationItem {
     /// The id number of the object; 0 if the operation was given another payload.
-    public internal(set) var item: Int64
+    package internal(set) var item: Int64
 }

@@ -1,21 +1,21 @@
-public import Strata
+import Strata
 
 /// How a pipeline was declared when it was last opened, so that a changed declaration is noticed.
 @Model(.index("isJournalled"), table: "PipelineRecord")
-public final class PipelineRecord {
+package final class PipelineRecord {
     /// The name of the pipeline.
-    @Attribute(.unique) public internal(set) var name: PipelineName
+    @Attribute(.unique) package internal(set) var name: PipelineName
     /// The order in which its operations run.
-    public internal(set) var ordering: PipelineOrdering
+    package internal(set) var ordering: PipelineOrdering
     /// What happens to operations that have failed permanently.
-    public internal(set) var whenFailed: FailurePolicy
+    package internal(set) var whenFailed: FailurePolicy
     /// How often a process may end during an operation before the operation fails.
-    public internal(set) var crashLimit: Int
+    package internal(set) var crashLimit: Int
     /// How many operations of one lane run at once; nil if the pipeline has no such limit.
-    public internal(set) var laneLimit: Int?
+    package internal(set) var laneLimit: Int?
     /// Whether this is a queue of a broker. Such a record is deleted when the queue is empty and has no
     /// transitions.
-    public internal(set) var isTransient: Bool = false
+    package internal(set) var isTransient: Bool = false
     /// Whether each status change of its operations is recorded.
-    public internal(set) var isJournalled: Bool = false
+    package internal(set) var isJournalled: Bool = false
 }

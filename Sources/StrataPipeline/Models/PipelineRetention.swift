@@ -1,13 +1,13 @@
-public import Strata
+import Strata
 
 /// How long a pipeline or broker keeps finished operations, as declared when it was last opened. The declaration also
 /// applies while the pipeline is closed, and in other processes.
 @Model(table: "PipelineRetention")
-public final class PipelineRetention {
+package final class PipelineRetention {
     /// The name of the pipeline or broker.
-    @Attribute(.unique) public internal(set) var name: String
+    @Attribute(.unique) package internal(set) var name: String
     /// The greatest age of a finished operation, in seconds.
-    public internal(set) var maximumAge: Double
+    package internal(set) var maximumAge: Double
     /// The greatest number of finished operations.
-    public internal(set) var maximumCount: Int
+    package internal(set) var maximumCount: Int
 }

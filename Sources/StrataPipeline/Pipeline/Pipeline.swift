@@ -27,6 +27,7 @@ public final class Pipeline: OperationRunner {
     /// The name of the pipeline.
     public let name: PipelineName
     /// The pipeline's registration with the engine.
+    @_documentation(visibility: internal)
     public let handle: RunnerHandle
 
     private init(_ name: PipelineName, _ handle: RunnerHandle) {

@@ -7,10 +7,12 @@ package import Strata
 /// - Isolation: any.
 public protocol OperationRunner: Sendable {
     /// The runner's registration with the engine.
+    @_documentation(visibility: internal)
     var handle: RunnerHandle { get }
 }
 
 /// A runner's registration with the engine.
+@_documentation(visibility: internal)
 public struct RunnerHandle: Sendable {
     let id: Consumer.ID
     let engine: QueueEngine

@@ -2,31 +2,31 @@
 ///
 /// All functions of Strata throw only this error. The exception is an error that your own block throws, which passes
 /// through unchanged. A `StrataError` contains ids and values, never objects.
-public struct StrataError: Error, Sendable {
+public struct StrataError: Error, Sendable, CustomStringConvertible, ProductError {
     /// The kind of an error. Later versions may add codes, so keep a default case.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         public let description: String
 
-        /// A code with this name; two codes with the same name are equal.
+        /// Creates a code from its name. Two codes with the same name are equal.
         public init(_ description: String) { self.description = description }
     }
 
-    /// The kind of error, for code that reacts to it.
+    /// The kind of the error, for code that decides by it.
     public let code: Code
     /// One or two sentences: what happened, and what to do.
     public let message: String
     /// The affected objects and columns, if there are any.
-    public var details: [Detail]
-    /// The error of the layer below, if that error is the cause.
-    public var underlying: (any Error)?
+    public internal(set) var details: [Detail]
+    /// The error that caused this error, if there is one.
+    public internal(set) var underlying: (any Error)?
     /// The extended result code, if SQLite reported this error.
     var resultCode: Int32?
-    /// The file of Strata that threw the error, for reports.
+    /// The source file that created the error, for reports.
     public let file: String
     /// The line of that file.
     public let line: Int
 
-    /// An error that records the place of its creation.
+    /// Creates an error that records its source location.
     public init(
         _ code: Code,
         _ message: String,
@@ -42,6 +42,10 @@ public struct StrataError: Error, Sendable {
         self.file = file
         self.line = line
     }
+
+    /// The code and the message, then one line for each of the first ten affected objects or columns, the number of
+    /// the remaining ones, and the cause. ``details`` contains all of them.
+    public var description: String { fullText }
 }
 
 extension StrataError {
@@ -164,19 +168,4 @@ extension StrataError.Code {
     public static let invalidImport = Self("invalidImport")
     /// The query cannot be answered.
     public static let invalidQuery = Self("invalidQuery")
-}
-
-extension StrataError: CustomStringConvertible {
-    /// The message, then one line for each of the first ten affected objects or columns, and the number of the
-    /// remaining ones. ``details`` contains all of them.
-    public var description: String {
-        var text = "\(code): \(message)"
-        for detail in details.prefix(Self.describedDetails) { text += "\n  - \(detail)" }
-        let others = details.count - Self.describedDetails
-        if others > 0 { text += "\n  - and \(others) more" }
-        if let underlying { text += "\n  caused by: \(underlying)" }
-        return text
-    }
-
-    private static var describedDetails: Int { 10 }
 }

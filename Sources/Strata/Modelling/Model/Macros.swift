@@ -30,6 +30,7 @@ public macro Model(_ options: ModelOption..., table: String? = nil, originalName
 ///
 /// The expansion of `@Model` combines this class with the model's inheritance clause. A model cannot have a superclass,
 /// because its storage is one row. Use a protocol to share code.
+@_documentation(visibility: internal)
 public class ModelWithoutSuperclass {
     init() {}
 }

@@ -120,6 +120,7 @@ extension ModelRow {
 }
 
 /// A row of a table in memory: the values of an object, or a member of a to-many relationship.
+@_documentation(visibility: internal)
 public protocol StoredRow: Sendable {
     /// The row's id in the store.
     var _$id: Int64 { get }

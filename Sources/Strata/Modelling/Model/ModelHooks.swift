@@ -3,6 +3,7 @@
 /// To declare a hook, a model contains a method with the hook's name, in the class or in an extension in its module.
 /// Otherwise, the name refers to the placeholder method that every model has and that returns a ``NoHook``. The return
 /// type lets the compiler distinguish the two, so a hook that a model does not declare is never called.
+@_documentation(visibility: internal)
 public struct ModelHooks: Sendable {
     let willInsert: ObjectHook
     let willUpdate: ObjectHook
@@ -36,6 +37,7 @@ public struct ModelHooks: Sendable {
 }
 
 /// A method that is called at a certain moment in the life of an object.
+@_documentation(visibility: internal)
 public struct ObjectHook: Sendable {
     /// Called with an object of the model.
     let run: (@Sendable (AnyObject, ObjectContext) throws -> Void)?
@@ -96,6 +98,7 @@ public struct ObjectHook: Sendable {
 }
 
 /// A method that checks an object and has access to its context.
+@_documentation(visibility: internal)
 public struct ObjectValidation: Sendable {
     /// Called with an object of the model; returns the failures of the object.
     let run: (@Sendable (AnyObject, ObjectContext) throws -> [StrataError.Detail])?
@@ -128,4 +131,5 @@ public struct ObjectValidation: Sendable {
 
 /// The result of the placeholder methods of ``Model`` for hooks that a model does not declare. It carries no
 /// information.
+@_documentation(visibility: internal)
 public struct NoHook: Sendable {}

@@ -1,21 +1,22 @@
 import Foundation
 
 /// The description of a class by `@Model`: its table, attributes, relationships, unique constraints and indexes.
+@_documentation(visibility: internal)
 public struct ModelSchema: Sendable {
     /// The name of the class.
-    public let name: String
+    package let name: String
     /// The name of the table; the name of the class unless `table:` says otherwise.
-    public let table: String
+    package let table: String
     /// The name of the class in stores of earlier versions.
-    public let originalName: String?
+    package let originalName: String?
     /// Stored columns in the order of their indexes, including to-one relationships. The id is not included.
-    public let columns: [ColumnSchema]
+    package let columns: [ColumnSchema]
     /// To-many relationships and the derived sides of one-to-one relationships.
-    public let relationships: [RelationshipSchema]
+    package let relationships: [RelationshipSchema]
     /// Compound constraints and indexes, by column names.
-    public let options: [ModelOption]
+    package let options: [ModelOption]
     /// The methods that are called at certain moments in the life of an object.
-    public let hooks: ModelHooks
+    package let hooks: ModelHooks
 
     /// The schema of a class, as `@Model` describes it. Without `table`, the table has the name of the class.
     public init(
@@ -38,23 +39,24 @@ public struct ModelSchema: Sendable {
 }
 
 /// A stored column of a model.
+@_documentation(visibility: internal)
 public struct ColumnSchema: Sendable {
     /// The name of the property and of the column.
-    public let name: String
+    package let name: String
     /// The storage type of the values in SQLite.
-    public let type: ColumnType
+    package let type: ColumnType
     /// Whether the value may be nil.
-    public let isOptional: Bool
+    package let isOptional: Bool
     /// The destination of a to-one relationship; nil for an attribute.
-    public let destination: ModelReference?
+    package let destination: ModelReference?
     /// For a to-one relationship: the effect on the destination when this object is deleted.
-    public let deleteRule: DeleteRule
+    package let deleteRule: DeleteRule
     /// The options of the declaration: uniqueness, an index, checks.
-    public let options: [AttributeOption]
+    package let options: [AttributeOption]
     /// Whether SQLite needs a custom comparison for the values (`Decimal`).
-    public let isDecimal: Bool
+    package let isDecimal: Bool
     /// Whether the values are unsigned 64-bit integers, which may be stored as blobs.
-    public let isUnsigned: Bool
+    package let isUnsigned: Bool
     /// Whether a transformer stores the values.
     let isTransformed: Bool
     /// Whether the values are calculated from other columns.
@@ -77,24 +79,26 @@ public struct ColumnSchema: Sendable {
 }
 
 /// A relationship without a column in its own table.
+@_documentation(visibility: internal)
 public struct RelationshipSchema: Sendable {
     /// The name of the property.
-    public let name: String
+    package let name: String
     /// Whether there may be several objects at the other end.
-    public let isToMany: Bool
+    package let isToMany: Bool
     /// Whether the members keep the order of their insertion.
-    public let isOrdered: Bool
+    package let isOrdered: Bool
     /// The effect on the objects at the other end when this object is deleted.
-    public let deleteRule: DeleteRule
+    package let deleteRule: DeleteRule
     /// The model at the other end.
-    public let destination: ModelReference
+    package let destination: ModelReference
     /// The name of the relationship on the other side, if this side names it.
-    public let inverse: String?
+    package let inverse: String?
     /// The name of the property in stores of earlier versions.
-    public let originalName: String?
+    package let originalName: String?
 }
 
 /// A reference to another model that does not read the other model's schema, which may refer back to this one.
+@_documentation(visibility: internal)
 public struct ModelReference: Sendable {
     let type: any Model.Type
 

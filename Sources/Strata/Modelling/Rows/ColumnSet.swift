@@ -2,9 +2,10 @@
 ///
 /// Complexity: all operations are O(1). Iteration is O(number of columns in the set). The set holds at most ``limit``
 /// columns.
+@_documentation(visibility: internal)
 public struct ColumnSet: Sendable, Hashable {
     /// The maximum number of columns of a model.
-    public static let limit = 128
+    package static let limit = 128
 
     @usableFromInline var low: UInt64
     @usableFromInline var high: UInt64
@@ -22,7 +23,7 @@ public struct ColumnSet: Sendable, Hashable {
     }
 
     /// Creates a set of the first `count` columns.
-    public init(first count: Int) {
+    package init(first count: Int) {
         low = count >= 64 ? .max : (1 << UInt64(count)) - 1
         high = count <= 64 ? 0 : count >= 128 ? .max : (1 << UInt64(count - 64)) - 1
     }
@@ -30,7 +31,7 @@ public struct ColumnSet: Sendable, Hashable {
     /// Whether the set has no columns.
     @inlinable public var isEmpty: Bool { low | high == 0 }
     /// The number of columns in the set.
-    public var count: Int { low.nonzeroBitCount + high.nonzeroBitCount }
+    package var count: Int { low.nonzeroBitCount + high.nonzeroBitCount }
 
     /// Whether the set contains the column.
     @inlinable public func contains(_ column: Int) -> Bool {
@@ -43,25 +44,25 @@ public struct ColumnSet: Sendable, Hashable {
     }
 
     /// Removes a column.
-    public mutating func remove(_ column: Int) {
+    package mutating func remove(_ column: Int) {
         if column < 64 { low &= ~(1 << UInt64(column)) } else { high &= ~(1 << UInt64(column - 64)) }
     }
 
     /// Adds the columns of another set.
-    public mutating func formUnion(_ other: ColumnSet) {
+    package mutating func formUnion(_ other: ColumnSet) {
         low |= other.low
         high |= other.high
     }
 
     /// The columns that are in either set.
-    public func union(_ other: ColumnSet) -> ColumnSet {
+    package func union(_ other: ColumnSet) -> ColumnSet {
         var result = self
         result.formUnion(other)
         return result
     }
 
     /// The columns that are in both sets.
-    public func intersection(_ other: ColumnSet) -> ColumnSet {
+    package func intersection(_ other: ColumnSet) -> ColumnSet {
         var result = self
         result.low &= other.low
         result.high &= other.high
@@ -69,7 +70,7 @@ public struct ColumnSet: Sendable, Hashable {
     }
 
     /// The columns that are not in the other set.
-    public func subtracting(_ other: ColumnSet) -> ColumnSet {
+    package func subtracting(_ other: ColumnSet) -> ColumnSet {
         var result = self
         result.low &= ~other.low
         result.high &= ~other.high

@@ -5,6 +5,7 @@ public import Foundation
 ///
 /// The binder copies texts into a buffer that it reuses from row to row, and tells SQLite that the memory is static.
 /// SQLite then does not allocate a copy of each text. The texts stay valid until the binder is reset after the step.
+@_documentation(visibility: internal)
 public struct RowBinder {
     let statement: OpaquePointer
     private let buffer: BindBuffer

@@ -2,6 +2,7 @@ import CStrataSQLite
 public import Foundation
 
 /// Reads the columns of a statement's current row, by position. Used by code that `@Model` generates.
+@_documentation(visibility: internal)
 public struct RowReader {
     let statement: OpaquePointer
     /// The store's fingerprint, shifted so that it can be combined with an id's number.

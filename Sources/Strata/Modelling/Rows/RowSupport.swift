@@ -1,5 +1,6 @@
 /// Functions for rows that `@Model` generates. The column's type selects the overload: an attribute, an optional
 /// attribute or a reference.
+@_documentation(visibility: internal)
 public enum RowSupport {
     /// The value in the form in which the store keeps it.
     public static func stored<Value: AttributeValue>(_ value: Value) throws -> StoredValue { try value.storedValue }

@@ -13,6 +13,7 @@ public protocol GroupKey<Root, Value>: Sendable {
 }
 
 /// The components of a ``GroupKey``.
+@_documentation(visibility: internal)
 public struct GroupKeyParts<Value: Sendable, KeyColumn: Sendable>: Sendable {
     let node: ExpressionNode
     let column: KeyColumn
