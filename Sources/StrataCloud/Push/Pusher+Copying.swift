@@ -10,7 +10,8 @@ extension Pusher {
         let info = info
         let target = try await target(of: work)
         // The node may have become a folder since the copy was queued.
-        work.place?.isFolder = target.remote?.isFolder ?? target.node?.isFolder ?? work.isFolder
+        let isFolder = target.remote?.isFolder ?? target.node?.isFolder ?? work.isFolder
+        work.place?.isFolder = isFolder
         guard target.node != nil else { return .skip }
         guard let key = try await key(of: target, work) else { return createAtCurrentPlace(work) }
         let source: (key: RemoteKey, row: RemoteNode.Row)? = try await stack.overStore {
