@@ -14,6 +14,14 @@ import Testing
         #expect(lines[11] == "  - and 2 more")
     }
 
+    @Test("An operation or a key is named although the message contains a longer one")
+    func wholeWords() {
+        let error = PipelineError(.invalidArgument, "It is before operation 12.", operations: [1, 12])
+        #expect("\(error)" == "invalidArgument: It is before operation 12.\n  - operation 1")
+        let remote = RemoteError(.occupied, "'home/letters' is a folder.", key: RemoteKey(["home", "letter"]))
+        #expect("\(remote)" == "occupied: 'home/letters' is a folder.\n  - home/letter")
+    }
+
     @Test("The text of a remote's error has the key, if the message does not name it")
     func key() {
         let key = RemoteKey(["home", "letter"])

@@ -5,6 +5,9 @@ extension Pusher {
     /// Creates a folder, or makes a folder from a file.
     func createFolder(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
         let (work, info) = (attempt.payload, info)
+        // Earlier versions have stored operations of this kind for files too, to send records of them. Such a file must
+        // not become a folder.
+        guard work.isFolder else { return .skip }
         let target = try await target(of: work)
         guard let key = try await key(of: target, work) else { return createAtCurrentPlace(work) }
         if target.isTaken { return try await renameAwayFromConflict(attempt, key) }

@@ -71,6 +71,9 @@ extension QueuedOperation {
     /// The problem that is recorded for a payload that cannot be encoded.
     static let notEncoded = "cannot be encoded"
 
+    /// The beginning of the problems that are recorded for an object to which the operation cannot be tied.
+    static let unfitItem = "is about an object"
+
     fileprivate static let withoutID =
         "could not get an id from the store, so it cannot have items or dependencies. Roll it back, and queue it again"
 
@@ -79,9 +82,9 @@ extension QueuedOperation {
         if !id.isAssigned {
             problem = Self.withoutID
         } else if (try? payload.refuseForeignItem(in: context)) == nil {
-            problem = "is about an object of another store. Queue it in a context of that store"
+            problem = "\(Self.unfitItem) of another store. Queue it in a context of that store"
         } else if item == 0 {
-            problem = "is about an object that has no id. Insert the object first"
+            problem = "\(Self.unfitItem) that has no id. Insert the object first"
         } else {
             context.insert(OperationItem(item: item), with: self)
         }

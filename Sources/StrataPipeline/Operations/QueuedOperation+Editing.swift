@@ -20,12 +20,14 @@ extension QueuedOperation {
         let isOther = !type.hasSameBytes(as: Payload.operationType) || payload._itemNumber != nil
         let tie = isOther ? try owningContext?.find(id.counterpart(OperationItem.self)) : nil
         let bytes = try JSONEncoder().encode(payload)
-        if let tie {
+        // These problems are of the former payload.
+        if [Self.notEncoded, Self.unfitItem].contains(where: { problem?.hasBytePrefix($0) ?? false }) { problem = nil }
+        if let tie, payload._itemNumber != 0 {
             tie.item = payload._itemNumber ?? 0
         } else if let item = payload._itemNumber, let owningContext {
+            // Reports an object without an id, for which the operation would never run.
             self.tie(to: item, of: payload, in: owningContext)
         }
-        if problem?.hasBytePrefix(Self.notEncoded) ?? false { problem = nil }
         self.payload = bytes
         type = Payload.operationType
         payloadVersion = Payload.payloadVersion

@@ -25,6 +25,24 @@ import Testing
         #expect(harness.handler.state.withLock { $0.uploaded } == ["data of /n"])
     }
 
+    @Test("An operation of an earlier version that would send the record of a file leaves the file a file")
+    func recordOfFile() async throws {
+        let harness = try await CloudHarness()
+        try await harness.commit { _ = try $0.createNode(at: "/n") }
+        try await harness.drain()
+        let content = try #require(harness.remote.tree["home/n"])
+        let id = try await harness.commit { cloud in
+            let node = try cloud.node(at: "/n")
+            let parent = try #require(node.parent)
+            let work = CloudWork.createFolder(node.id.rawValue, CloudWork.Place(of: node, in: parent))
+            return cloud.queue(work, reads: [], writes: [.node(node.id)]).id
+        }
+        try await harness.drain()
+        #expect(harness.remote.tree["home/n"] == content)
+        #expect(try await harness.read { try $0.node(at: "/n").remote?.isFolder } == false)
+        #expect(try await harness.read { try $0.context.finishedOperation(id)?.result } == .skipped)
+    }
+
     @Test("Without coalescing, each upload of a node expects the version that the one before has written") func m2()
         async throws
     {

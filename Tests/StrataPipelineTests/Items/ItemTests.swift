@@ -8,6 +8,9 @@ import Testing
 @testable import StrataPipeline
 
 @Suite("Model objects as queued items", .timeLimit(.minutes(2))) struct ItemTests {
+    /// A model that an earlier release called `Parcel`.
+    @Model(originalName: "Parcel") final class Box: QueueItem { var text: String }
+
     private static let models: [any Model.Type] = [Letter.self, Folder.self] + Pipeline.models
 
     private static func open(_ location: StoreLocation = .inMemory) async throws -> ContextStack {
@@ -310,6 +313,48 @@ import Testing
             try context.commit()
         }
         #expect(try await Self.counts(stack) == [1, 1, 1])
+        try await stack.close()
+    }
+
+    @Test("An object without an id is refused as another payload, until the payload is an object with an id")
+    func withoutIDLater() async throws {
+        let stack = try await Self.open()
+        try await stack.background { context in
+            let operation = context.enqueue(Letter(text: "a"), in: .work)
+            try context.commit()
+            let letter = Letter(text: "b")
+            try operation.setPayload(QueuedItem(letter))
+            let error = #expect(throws: StrataError.self) { try context.commit() }
+            #expect(error?.code == .validation)
+            context.insert(letter)
+            try operation.setPayload(QueuedItem(letter))
+            try context.commit()
+            #expect(try context.operations(of: letter).map(\.id) == [operation.id])
+        }
+        #expect(try await Self.counts(stack) == [1, 1, 2])
+        try await stack.close()
+    }
+
+    @Test("Commits find the object of an operation under the former name of its model too")
+    func renamedModel() async throws {
+        let models: [any Model.Type] = [Box.self] + Pipeline.models
+        let stack = try await ContextStack.open(.inMemory, models: models, stack: .rootOnly)
+        let id = try await stack.background { context in
+            let box = context.insert(Box(text: "a"))
+            try context.commit()
+            return box.id
+        }
+        let texts = ["Box", "Parcel"].map { "\(id)".replacing("Box-", with: "\($0)-") }
+        try stack.transact(author: "test") { transaction in
+            for text in texts { #expect(try transaction.objectExists(text) == true) }
+        }
+        try await stack.background { context in
+            if let box = try context.find(id) { context.delete(box) }
+            try context.commit()
+        }
+        try stack.transact(author: "test") { transaction in
+            for text in texts { #expect(try transaction.objectExists(text) == false) }
+        }
         try await stack.close()
     }
 

@@ -40,13 +40,15 @@ extension ProductError {
 
     private var describedDetails: Int { 10 }
 
-    /// Whether the message contains a text. Only letters and digits are compared, because messages quote texts with
-    /// other brackets or a capital letter.
+    /// Whether the message contains a text. Only words of letters and digits are compared, because messages quote texts
+    /// with other brackets or a capital letter. Whole words are compared, so that `operation 12` does not hide
+    /// `operation 1`.
     private func quotes(_ text: String) -> Bool {
-        Self.core(of: message).contains(Self.core(of: text))
+        let words = Self.words(of: text)
+        return words.isEmpty || " \(Self.words(of: message)) ".contains(" \(words) ")
     }
 
-    private static func core(of text: String) -> String {
-        text.lowercased().filter { $0.isLetter || $0.isNumber }
+    private static func words(of text: String) -> String {
+        text.lowercased().split { !$0.isLetter && !$0.isNumber }.joined(separator: " ")
     }
 }
