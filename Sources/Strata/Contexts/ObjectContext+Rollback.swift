@@ -182,7 +182,7 @@ extension LayerRegistry {
             }
             return true
         }
-        if dropped == true { tellWatchers(of: context) }
+        if dropped == true { notifyWatchers(of: context) }
         return dropped
     }
 }

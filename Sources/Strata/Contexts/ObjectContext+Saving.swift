@@ -508,7 +508,7 @@ extension LayerRegistry {
             }
             return true
         }
-        if isMoved == true { tellWatchers(of: context) }
+        if isMoved == true { notifyWatchers(of: context) }
         return isMoved ?? false
     }
 }

@@ -47,7 +47,7 @@ final class Reader: @unchecked Sendable {
         connection.followReads(of: entities)
         try connection.overlay.register(entities, on: pointer)
         try SQLFunctions.register(on: pointer)
-        telemetry.follow(connection)
+        telemetry.trace(connection)
     }
 
     /// Takes a snapshot of the store and returns its sequence number.

@@ -164,12 +164,12 @@ final class Store: Sendable {
     }
 
     /// Applies commits of other processes and stacks, if there are any.
-    func takeInForeignCommits() throws {
-        if try hasForeignCommits() { try takeInCommits() }
+    func absorbForeignCommits() throws {
+        if try hasForeignCommits() { try absorbUnknownCommits() }
     }
 
     /// Applies the commits that are in the store and not known to the layers.
-    func takeInCommits() throws {
+    func absorbUnknownCommits() throws {
         try reading { try layers.absorbForeign($1, schema, $0) }
     }
 
@@ -180,7 +180,7 @@ final class Store: Sendable {
     func watchFile() {
         guard temporaryFolder == nil else { return }
         fileWatch.start(journal.path) { [weak self] in
-            self?.following { try $0.takeInForeignCommits() } ?? true
+            self?.following { try $0.absorbForeignCommits() } ?? true
         }
     }
 

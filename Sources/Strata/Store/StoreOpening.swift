@@ -117,7 +117,7 @@ struct StoreOpening {
             found = try migrate(pending, db, connection, isOwned: isOwned)
         } else if found == nil {
             try db.inTransaction(.immediate) {
-                found = try settle(db, connection, isOwned: isOwned, backup: nil).found
+                found = try prepareTables(db, connection, isOwned: isOwned, backup: nil).found
                 return .commit
             }
         }
@@ -128,7 +128,7 @@ struct StoreOpening {
         }
         let writing = Connection(pointer, found.identity)
         // A connection has room for one trace. On a connection of the user, this is the user's trace.
-        if isOwned { telemetry.follow(writing) }
+        if isOwned { telemetry.trace(writing) }
         let writer = StoreWriter(database, isOwned: isOwned, connection: Exclusive(writing))
         return Opened(writer: writer, identity: found.identity, sequence: found.sequence)
     }
@@ -178,7 +178,7 @@ struct StoreOpening {
             if foreignKeys != 0 { try? connection.execute(MigrationSQL.setForeignKeys(true)) }
         }
         var backup: StoreBackup?
-        var settled: (found: Found?, isMigrated: Bool) = (nil, false)
+        var prepared: (found: Found?, isMigrated: Bool) = (nil, false)
         let meter = MigrationMeter(migration.progress)
         let start = ContinuousClock.now
         do {
@@ -187,14 +187,14 @@ struct StoreOpening {
                 defer { cancellation.wait(until: nil) }
                 try db.inTransaction(.immediate) {
                     cancellation.wait(until: nil)
-                    settled = try cancellation.interrupting(connection) {
+                    prepared = try cancellation.interrupting(connection) {
                         let migrations =
                             pending.format > 1 ? try connection.integer(HistorySQL.readMigrations) ?? 0 : 0
                         backup = pending.needsBackup ? makeBackup(connection, migrations) : nil
                         let references = foreignKeys != 0 ? ForeignKeyCheck(connection) : nil
-                        let settled = try settle(db, connection, isOwned: isOwned, backup: backup, meter)
+                        let prepared = try prepareTables(db, connection, isOwned: isOwned, backup: backup, meter)
                         try references?.check()
-                        return settled
+                        return prepared
                     }
                     return .commit
                 }
@@ -205,12 +205,12 @@ struct StoreOpening {
         }
         meter.finish()
         // Another process may have migrated the store meanwhile.
-        guard settled.isMigrated else { return settled.found }
+        guard prepared.isMigrated else { return prepared.found }
         backup?.prune()
         var metadata: Logger.Metadata = [LogKey.duration: "\(LogKey.text(start.duration(to: .now)))"]
         metadata[LogKey.backup] = backup.map { "\($0.file.path)" }
         telemetry.logger?.info("migrated the store", metadata: metadata)
-        return settled.found
+        return prepared.found
     }
 
     private func makeBackup(_ connection: Connection, _ migrations: Int64) -> StoreBackup? {
@@ -218,7 +218,7 @@ struct StoreOpening {
     }
 
     /// Creates or migrates the tables, as the store requires. Runs in a transaction that may write.
-    private func settle(
+    private func prepareTables(
         _ db: Database,
         _ connection: Connection,
         isOwned: Bool,

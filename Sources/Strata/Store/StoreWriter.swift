@@ -62,7 +62,7 @@ final class StoreWriter: Sendable {
         defer { writeCount.subtract(1, ordering: .relaxed) }
         do {
             try database.writeWithoutTransaction { db in
-                try turn(db, context(), body, beforeCommit, afterCommit)
+                try runTransaction(db, context(), body, beforeCommit, afterCommit)
                 checkpoints?.use { $0.afterCommit() }
             }
         } catch {
@@ -71,7 +71,7 @@ final class StoreWriter: Sendable {
     }
 
     /// Runs one transaction, inside the database's writer.
-    private func turn(
+    private func runTransaction(
         _ db: Database,
         _ context: @autoclosure () -> String?,
         _ body: (Connection) throws -> [String],
@@ -139,7 +139,7 @@ final class StoreWriter: Sendable {
                     first = try connection.use { try $0.reserveIDs(count) }
                     owedIDs.use { $0.note(first + count) }
                 } else {
-                    try turn(db, nil) {
+                    try runTransaction(db, nil) {
                         first = try $0.reserveIDs(count)
                         return []
                     }

@@ -123,7 +123,7 @@ private struct AccountRemoval {
         let name = info.pipeline
         return try await stack.overStore { context in
             let query = QueuedOperation.where { $0.pipeline == name }
-            let operations = try context.fetch(query.sorted { $0.commit.descending }.limit(Self.portion))
+            let operations = try context.fetch(query.sorted { $0.commit.descending }.limit(Self.chunkSize))
             for operation in operations { operation.skip() }
             let count = try context.count(query)
             try context.commit()
@@ -142,5 +142,5 @@ private struct AccountRemoval {
         }
     }
 
-    private static let portion = 500
+    private static let chunkSize = 500
 }

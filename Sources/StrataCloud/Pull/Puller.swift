@@ -38,7 +38,7 @@ struct Puller: Sendable {
         var first = 0
         while first < steps.count {
             try Task.checkCancellation()
-            let part = steps[first..<min(first + Self.portion, steps.count)]
+            let part = steps[first..<min(first + Self.chunkSize, steps.count)]
             summary.add(try await apply(part, known, tree))
             first += part.count
         }
@@ -46,7 +46,7 @@ struct Puller: Sendable {
     }
 
     /// The number of steps in one commit.
-    private static let portion = 200
+    private static let chunkSize = 200
 
     private func apply(
         _ steps: ArraySlice<PullPlan.Step>,

@@ -60,17 +60,17 @@ final class MessageHolderReconciler: Sendable {
         let info = info
         while true {
             let count = try await stack.overStore { context in
-                let holders = try context.fetch(CloudContext(context, info).idleHolders().limit(Self.portion))
+                let holders = try context.fetch(CloudContext(context, info).idleHolders().limit(Self.chunkSize))
                 for holder in holders { context.delete(holder) }
                 if !holders.isEmpty { try context.commit() }
                 return holders.count
             }
-            if count < Self.portion { return }
+            if count < Self.chunkSize { return }
         }
     }
 
     /// The number of holders that one commit deletes.
-    private static let portion = 500
+    private static let chunkSize = 500
 
     /// Waits until all idle holders are deleted.
     func waitUntilIdle() async { await looks.waitUntilIdle() }

@@ -16,7 +16,7 @@ extension OperationRepository {
     func correctFutureTimes() throws {
         try correctPauses()
         let late: [StoredValue] = [
-            .real(now.addingTimeInterval(Self.clockTolerance).timeIntervalSinceReferenceDate), .integer(Self.portion),
+            .real(now.addingTimeInterval(Self.clockTolerance).timeIntervalSinceReferenceDate), .integer(Self.chunkSize),
         ]
         // Without the correction they would be kept longer by the difference, and would count as the newest.
         try correct(late, of: FinishedOperation.self, "finishedAt", QueueSQL.selectFinishedAfter, QueueSQL.moveFinished)
@@ -24,7 +24,7 @@ extension OperationRepository {
     }
 
     /// The number of rows that one transaction changes.
-    private static let portion: Int64 = 1000
+    private static let chunkSize: Int64 = 1000
 
     /// Restarts the pauses before attempts that seem to have begun later than now, with their intended length.
     private func correctPauses() throws {

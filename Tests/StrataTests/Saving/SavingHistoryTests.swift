@@ -86,6 +86,12 @@ import Testing
             // Two edits of one side are compared with the value that the first of them has seen.
             "root insert 160; root commit; deep set 160 b 471; other batch 128 177 b 492; deep save mine; network set 160 b 492; "
                 + "network set 160 b 661; deep commit theirs; network save",
+            // The same if three segments store the edits, and the middle one sets another column of the row.
+            "root insert 10; root insert 20; root insert 30; root insert 40; root insert 50; root insert 60; root insert 70; "
+                + "root insert 160; root commit; deep set 160 b 471; other batch 128 177 b 492; deep save mine; "
+                + "network set 160 b 492; network set 10 a 1; network set 20 a 1; network set 30 a 1; network set 40 a 1; "
+                + "network set 50 a 1; network set 60 a 1; network set 70 a 1; network set 160 a 2; network set 10 b 3; "
+                + "network set 20 b 3; network set 160 b 661; deep commit theirs; network save",
             // A row that was inserted, deleted and inserted again is deleted once.
             "main insert 410; other set 410 a 531; main delete 410; main undo; other save mine; main undo; other commit mine; "
                 + "deep chain theirs",

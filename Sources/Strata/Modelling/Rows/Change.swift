@@ -50,6 +50,9 @@ enum ChangeKind: UInt8, Sendable {
     /// Whether the layer has inserted the row, which may be deleted again.
     var isOfNewRow: Bool { self == .insert || self == .cancelledInsert }
 
+    /// Whether the layer has deleted the row, which it may have inserted itself.
+    var removesRow: Bool { self == .delete || self == .cancelledInsert }
+
     /// Whether the change sets single columns of a row that exists, or existed, below it.
     var isUpdate: Bool { self == .update || self == .updateOfDeleted || self == .undelete }
 }

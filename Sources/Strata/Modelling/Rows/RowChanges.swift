@@ -159,7 +159,7 @@ protocol AnyRowChanges: AnyObject, Sendable {
         _ connection: Connection,
         in layers: inout LayerSnapshot
     )
-    func undeleteRow(entity: Int, context: Int, from older: LayerSnapshot, in layers: inout LayerSnapshot)
+    func restoreKinds(entity: Int, context: Int, from older: LayerSnapshot, in layers: inout LayerSnapshot)
     func keepUndeleted(entity: Int, context: Int, shownIn shown: LayerSnapshot, in layers: inout LayerSnapshot)
     func rebaseOnCommits(_ commits: [any AnyRowChanges], entity: Int, context: Int, in layers: inout LayerSnapshot)
     func rebase(onto path: [Int], entity: Int, context: Int, in layers: inout LayerSnapshot)

@@ -132,17 +132,17 @@ final class PendingCursor {
     private func start(_ chosen: [PendingRows.Place]) {
         self.chosen = chosen
         position = 0
-        settle()
+        loadRow()
     }
 
     var isAtEnd: Bool { position >= chosen.count }
 
     func advance() {
         position += 1
-        settle()
+        loadRow()
     }
 
-    private func settle() {
+    private func loadRow() {
         guard !isAtEnd else { return }
         place = chosen[position]
         part = rows.parts[Int(place.part)]

@@ -12,7 +12,7 @@ extension Store {
         runsHooks: Bool = true,
         _ body: (BatchJob) throws -> Void
     ) throws -> ChangeSet {
-        try telemetry.following(.batch, of: context(), journal: journal) {
+        try telemetry.measuring(.batch, of: context(), journal: journal) {
             do {
                 return try batch(author, context(), runsHooks, $0, body)
             } catch let error as StrataError {
@@ -64,7 +64,7 @@ extension Store {
     func absorb(_ commits: [ChangeSet]) {
         for commit in commits where !layers.absorb(commit.changes, through: commit.token.sequence, schema) {
             // If layers have changed the same rows, the rows are read again, as after a commit of another process.
-            following { try $0.takeInCommits() }
+            following { try $0.absorbUnknownCommits() }
             return
         }
     }
@@ -73,7 +73,7 @@ extension Store {
     /// commit.
     func announce(_ job: BatchJob, _ author: String?) throws -> ChangeSet {
         let changes = changeSet(job.sequence, job, author)
-        try job.connection.note(job.sequence, job.time, author, job.changes, retention)
+        try job.connection.recordCommit(job.sequence, job.time, author, job.changes, retention)
         layers.hub.announce(changes)
         return changes
     }

@@ -108,7 +108,7 @@ final class CommitJob {
         // Deletes by others are not changes of this commit.
         for (entity, ids) in deletedElsewhere { done[entity] = done[entity]?.filtered { !ids.contains($0) } }
         let made = CommitChanges(done, schema)
-        try connection.note(sequence, time, request.author, made, retention)
+        try connection.recordCommit(sequence, time, request.author, made, retention)
         changes = ChangeSet(
             token: HistoryToken(sequence, of: connection.fingerprint),
             time: time,
@@ -314,7 +314,7 @@ struct PendingCommit: Sendable {
     ///
     /// - Returns: nil if there were no changes to write.
     func write() throws -> CommitRecord? {
-        try store.telemetry.following(.commit, of: request.label, journal: store.journal) {
+        try store.telemetry.measuring(.commit, of: request.label, journal: store.journal) {
             do { return try write($0) } catch let error as StrataError { throw error.passed }
         } outcome: { record in
             record.map { WriteOutcome(sequence: $0.sequence, rows: RowCounts($0.rows.values)) }
@@ -483,6 +483,6 @@ extension LayerRegistry {
                 state.recordEvent(.layer(root), record.cancelledInserts)
             }
         }
-        tellWatchers(of: record.committer)
+        notifyWatchers(of: record.committer)
     }
 }

@@ -94,7 +94,7 @@ extension Entity {
         return older.followed(by: newer)
     }
 
-    /// Combines a delete with a later edit of the same row.
+    /// Combines the delete of a row with a later edit of the row, after asking the merge policy.
     private func meetDeleted(_ older: Change<Row>, _ newer: Change<Row>, _ job: CommitJob) -> Change<Row> {
         switch resolveDeletedElsewhere(newer, job) {
         case .mine: return older.followed(by: newer)
@@ -111,7 +111,7 @@ extension Entity {
         return conflictLosses.isEmpty || !rest.subtracting(info.automatic).isEmpty ? rest : ColumnSet()
     }
 
-    /// Notes rows that the committer shows differently after the commit.
+    /// Records rows that the committer shows differently after the commit.
     ///
     /// Rows that parents have changed as well show the parents' values after the committer's own change is gone. Rows
     /// with discarded changes show the remaining ones.
@@ -121,21 +121,22 @@ extension Entity {
         for context in job.foreignPath {
             ids.formUnion(written.touched(in: job.layers, context: context, entity: info.index))
         }
-        // A restore does not show what lies below a delete further down that the commit takes as well.
+        // An undelete shows the row that its context knew. If the commit also writes a delete from a layer below, the
+        // result has the values that lie under this delete.
         for part in job.layers.parts(of: info.index, in: job.path) where part.kinds.contains(ChangeKinds(.undelete)) {
             ids.formUnion(part.ids.enumerated().filter { part.kind(at: $0.offset) == .undelete }.map(\.element))
         }
-        guard !ids.isEmpty, let shadowed = written.filtered(ids.contains) else { return }
-        recordRewritten(shadowed.typed(Row.self), job)
+        guard !ids.isEmpty, let differing = written.filtered(ids.contains) else { return }
+        recordRewritten(differing.typed(Row.self), job)
     }
 
-    /// Notes rows whose result differs from the committer's version.
+    /// Records rows whose result differs from the committer's version.
     func recordRewritten(_ part: RowChanges<Row>, _ job: CommitJob) {
         let rewrittenRows = rewrittenRows(job)
         for change in part.changes { rewrittenRows.add(change) }
     }
 
-    /// Notes one row whose result differs from the committer's version.
+    /// Records one row whose result differs from the committer's version.
     func recordRewritten(_ change: Change<Row>, _ job: CommitJob) { rewrittenRows(job).add(change) }
 
     private func rewrittenRows(_ job: CommitJob) -> RewrittenRows<Row> {
@@ -292,13 +293,13 @@ extension Change {
     }
 }
 
-/// Rows of one entity whose result differs from the committer's version, each as it was noted last.
+/// Rows of one entity whose result differs from the committer's version, each as it was recorded last.
 ///
 /// Stored by the index of the entity, which determines the type.
 final class RewrittenRows<Row: StoredRow>: AnyRewrittenRows {
     private var changes: [Int64: Change<Row>] = [:]
 
-    /// Notes a row. Complexity: O(1).
+    /// Records a row. Complexity: O(1).
     func add(_ change: Change<Row>) { changes[change.row._$id] = change }
 
     var part: any AnyRowChanges { RowChanges(unsorted: Array(changes.values)) }

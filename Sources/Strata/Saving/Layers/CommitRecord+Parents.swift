@@ -46,8 +46,7 @@ extension RowChanges {
                 && foreign.contains { context in
                     let left = before.stack(id, entity: entity, in: context, Row.self)
                         .filter { isLeft($0.segment, in: context) }
-                    return left.contains { $0.change.kind.isOfNewRow }
-                        && left.last.map { $0.change.kind != .delete && $0.change.kind != .cancelledInsert } ?? false
+                    return left.contains { $0.change.kind.isOfNewRow } && left.last?.change.kind.removesRow == false
                 }
             for context in path.reversed() {
                 let stack = before.stack(id, entity: entity, in: context, Row.self)
@@ -118,7 +117,8 @@ private struct Descent<Row: StoredRow> {
     /// Whether this layer itself has deleted the row. The delete is handled, so earlier edits in the layer do not
     /// matter.
     private var isDone = false
-    /// Whether a committed insert of this layer was passed. It hides the older changes of the layer.
+    /// Whether an insert of this layer was dropped, as an edit before a delete. Older changes of the layer concern the
+    /// row before that insert, so they are dropped too.
     private var isReinserted = false
     private var isInserting = false
     /// Whether this layer still hides the row, so that the commit included none of the layer's changes.
@@ -166,7 +166,7 @@ private struct Descent<Row: StoredRow> {
     mutating func pass(taken change: Change<Row>) {
         if change.kind == .insert || (change.kind == .undelete && isNew) { isReplaced = true }
         if change.kind == .undelete { isRestored = true }
-        if isRemoved, change.kind == .delete || change.kind == .cancelledInsert { isBeneathDelete = true }
+        if isRemoved, change.kind.removesRow { isBeneathDelete = true }
         let columns = change.touchedColumns
         touched.formUnion(columns)
         takenHere.formUnion(columns)
@@ -180,8 +180,7 @@ private struct Descent<Row: StoredRow> {
     mutating func rest(of change: Change<Row>) -> Change<Row>? {
         // Several deletes in one layer belong to different contexts, so each one counts, unless the row was inserted
         // again in between.
-        let isDelete = change.kind == .delete || change.kind == .cancelledInsert
-        if isReplaced || isInsertCancelled || isReinserted || (isDone && !isDelete) {
+        if isReplaced || isInsertCancelled || isReinserted || (isDone && !change.kind.removesRow) {
             if change.kind == .insert { isReinserted = true }
             return nil
         }

@@ -303,7 +303,7 @@ extension LayerSnapshot {
         for id in ids {
             // Nil while the row below is not known. Then the lowest change stays as it is.
             var below: Row??
-            // The row that a delete of this layer hides. An undelete above the delete brings this row back.
+            // The row that a delete of this layer hides. An undelete above the delete shows this row.
             var hidden: Row?
             if let change = top(id, entity: entity, in: beneath, type) {
                 below = .some(change.kind.isVisible ? change.row : nil)

@@ -132,7 +132,7 @@ extension LayerRegistry {
             state.recordEvent(.layer(context), rows)
             return true
         }
-        if isDone == true { tellWatchers(of: context) }
+        if isDone == true { notifyWatchers(of: context) }
         return isDone
     }
 }

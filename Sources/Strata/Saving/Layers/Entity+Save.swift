@@ -72,7 +72,10 @@ extension Entity {
             }
         }
         for id in ids.sorted() {
-            let stack = combinedIntoOne(layers.stack(id, entity: info.index, in: context, Row.self), layers[context])
+            let stack = withCommonOriginals(
+                layers.stack(id, entity: info.index, in: context, Row.self),
+                layers[context]
+            )
             let onlyClearsDeleted = stack.allSatisfy { entry in
                 self.onlyClearsDeleted(entry.change) { layers.contains(.delete, of: $1, entity: $0, in: [context]) }
             }
@@ -93,24 +96,34 @@ extension Entity {
         return edits.changes.isEmpty ? nil : edits
     }
 
-    /// Returns the changes of one row in one layer, oldest first, so that their conflicts do not depend on how many
-    /// segments they are stored in: the last value of neighbours of the same carriers is compared with the row that the
-    /// first of them has seen.
-    private func combinedIntoOne(_ stack: [StackEntry<Row>], _ level: [ChangeSegment]) -> [StackEntry<Row>] {
-        var result = stack
-        func overwritten(_ index: Int) -> ColumnSet {
+    /// Returns the changes of one row in one layer, oldest first, adapted so that their conflicts do not depend on the
+    /// number of segments that store them.
+    ///
+    /// Adjacent updates with the same provenance count as one edit. In each column, all of them get the original value
+    /// of the oldest one, and show the value of the newest one.
+    private func withCommonOriginals(_ stack: [StackEntry<Row>], _ level: [ChangeSegment]) -> [StackEntry<Row>] {
+        if stack.count == 1 { return stack }
+        /// Whether the change at an index belongs to the same edit as the one before it.
+        func continues(_ index: Int) -> Bool {
+            guard index > 0 else { return false }
             let (older, newer) = (stack[index - 1], stack[index])
-            guard older.provenance == newer.provenance, older.change.kind.isUpdate, newer.change.kind.isUpdate,
-                !level[(older.segment + 1)...newer.segment].contains(where: \.hasGapBelow)
-            else { return ColumnSet() }
-            return older.change.columns.intersection(newer.change.columns)
+            return older.provenance == newer.provenance && older.change.kind.isUpdate && newer.change.kind.isUpdate
+                && !level[(older.segment + 1)...newer.segment].contains(where: \.hasGapBelow)
         }
-        for index in stack.indices.dropFirst() {
-            guard let older = result[index - 1].change.base, let base = result[index].change.base else { continue }
-            let columns = overwritten(index)
-            if columns.isEmpty { continue }
+        var result = stack
+        // The columns that the edit has set so far, and a row with the values that it has seen in them.
+        var columns = ColumnSet()
+        var original = stack[0].change.row
+        for index in stack.indices {
+            if !continues(index) { columns = ColumnSet() }
+            let change = stack[index].change
+            guard let base = change.base else { continue }
+            let common = change.columns.intersection(columns)
+            original._$copy(change.columns.subtracting(common), from: base.original)
+            columns.formUnion(change.columns)
+            if common.isEmpty { continue }
             var seen = base.original
-            seen._$copy(columns, from: older.original)
+            seen._$copy(common, from: original)
             result[index].change.base = Base(
                 original: seen,
                 storeOriginal: base.storeOriginal,
@@ -118,8 +131,15 @@ extension Entity {
                 parentVersion: base.parentVersion
             )
         }
-        for index in stack.indices.dropFirst().reversed() {
-            result[index - 1].change.row._$copy(overwritten(index), from: result[index].change.row)
+        // The same from the newest change down, with the values that the edit has set last.
+        columns = ColumnSet()
+        var last = stack[0].change.row
+        for index in stack.indices.reversed() {
+            let change = stack[index].change
+            let common = change.columns.intersection(columns)
+            result[index].change.row._$copy(common, from: last)
+            last._$copy(change.columns.subtracting(common), from: change.row)
+            columns = continues(index) ? columns.union(change.columns) : ColumnSet()
         }
         return result
     }
@@ -197,6 +217,7 @@ extension Entity {
                 case .mine:
                     isUndeleted = true
                     resolved = asUndelete(change)
+                // The change once restored the row, which then existed without it. It loses nothing now.
                 case .error where change.columns.isEmpty: resolved = nil
                 case .error: conflicts += deletedElsewhere(stack[index])
                 }
@@ -323,6 +344,7 @@ extension Change {
     /// This change, made with knowledge of the row that is below it now.
     fileprivate func over(_ theirs: Row?) -> Change { over(theirs, seen: theirs) }
 
+    /// This change over the row that is below it now, made with knowledge of another row.
     fileprivate func over(_ theirs: Row?, seen known: Row?) -> Change {
         guard let base else { return self }
         var seen = base.original

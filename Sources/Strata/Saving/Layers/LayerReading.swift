@@ -25,7 +25,7 @@ extension LayerRegistry {
         _ body: (inout State) throws -> Result
     ) throws -> Result? {
         var hasAbsorbed = false
-        defer { if hasAbsorbed { tellWatchers(of: nil) } }
+        defer { if hasAbsorbed { notifyWatchers(of: nil) } }
         return try state.withLock { state in
             if reading.sequence < state.sequence { return nil }
             if let commit = state.inFlight, reading.sequence >= commit.sequence { return nil }

@@ -20,7 +20,9 @@ struct LayerSavepoint {
     ///
     /// Segments that it saved earlier may have been elsewhere when the savepoint began, and have come back. This occurs
     /// if the parent had saved them further, and then rolled back a savepoint.
-    func isCarried(_ segment: ChangeSegment) -> Bool { segment.moves[context].map { $0.lowerBound >= first } ?? false }
+    func isSavedUpward(_ segment: ChangeSegment) -> Bool {
+        segment.moves[context].map { $0.lowerBound >= first } ?? false
+    }
 }
 
 extension LayerRegistry {
@@ -68,7 +70,7 @@ extension LayerRegistry {
             for other in concerned {
                 for parts in touched {
                     for (entity, part) in parts {
-                        part.undeleteRow(entity: entity, context: other, from: savepoint.layers, in: &state.layers)
+                        part.restoreKinds(entity: entity, context: other, from: savepoint.layers, in: &state.layers)
                         part.rebaseRead(entity: entity, context: other, schema, reading.connection, in: &state.layers)
                     }
                 }
@@ -79,7 +81,7 @@ extension LayerRegistry {
             }
             return LayerChange(hasChanged: true, hasChangedParent: rest != nil)
         }
-        if let result, result.hasChanged { tellWatchers(of: context) }
+        if let result, result.hasChanged { notifyWatchers(of: context) }
         return result
     }
 }
@@ -107,7 +109,7 @@ extension LayerSavepoint {
         }
         // First the changes that a child has saved here meanwhile and that were saved upward with the rest, then its
         // later ones.
-        for segment in parent.map({ layers[$0] }) ?? [] where isCarried(segment) && !known.contains(segment.id) {
+        for segment in parent.map({ layers[$0] }) ?? [] where isSavedUpward(segment) && !known.contains(segment.id) {
             let others = segment.provenance.contexts.filter { $0 != context }
             if others.isEmpty { continue }
             touched.append(segment.parts)
@@ -138,14 +140,14 @@ extension LayerSavepoint {
     {
         guard let parent else { return nil }
         let layers = state.layers
-        guard layers[parent].contains(where: isCarried) else { return nil }
+        guard layers[parent].contains(where: isSavedUpward) else { return nil }
         let before = Dictionary(parents.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         let overruled = state.overruled[context] ?? [:]
         var result: [ChangeSegment] = []
         // The existing segments keep their order. It differs from that of `parents` if some were elsewhere when the
         // savepoint began.
         for segment in layers[parent] {
-            if isCarried(segment) {
+            if isSavedUpward(segment) {
                 touched.append(segment.parts)
             } else if let old = before[segment.id] {
                 result.append(segment.withDeletes(of: old, overruled: overruled[segment.id] ?? [:], &touched))
@@ -169,7 +171,7 @@ extension LayerSavepoint {
 }
 
 extension LayerRegistry.State {
-    /// Notes the rows that a commit has included from layers other than its own.
+    /// Records the rows that a commit has included from layers other than its own.
     mutating func recordIncludedRows(_ record: CommitRecord) {
         for (entity, ids) in record.includedRows {
             for id in ids { includedRows[entity, default: [:]][id] = layers.nextSegment }
@@ -222,9 +224,11 @@ extension RowChanges {
 
     func replacing(by newer: any AnyRowChanges) -> any AnyRowChanges { merged(with: newer.typed(Row.self)) { $1 } }
 
-    /// Makes updates of rows that existed only within a rolled back savepoint what they were before it: restores, or
-    /// updates that wait for their conflict.
-    func undeleteRow(entity: Int, context: Int, from older: LayerSnapshot, in layers: inout LayerSnapshot) {
+    /// Gives updates the kind that they had before a savepoint, `undelete` or `updateOfDeleted`.
+    ///
+    /// Their rows exist below only because of changes within the savepoint, which are now removed. If a row exists for
+    /// another reason, the rebase that follows makes the change an update again.
+    func restoreKinds(entity: Int, context: Int, from older: LayerSnapshot, in layers: inout LayerSnapshot) {
         var edits: [Int: [Int64: Change<Row>?]] = [:]
         for id in ids {
             let before = older.stack(id, entity: entity, in: context, Row.self)

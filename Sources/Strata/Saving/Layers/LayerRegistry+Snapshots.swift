@@ -20,7 +20,7 @@ extension LayerRegistry {
         var reached: Int64 = 0
         var hasAbsorbed = false
         // Other contexts may have live objects that these commits concern.
-        defer { if hasAbsorbed { tellWatchers(of: context) } }
+        defer { if hasAbsorbed { notifyWatchers(of: context) } }
         while true {
             let sequence = try reader.begin()
             // Without this check the loop would never end.
@@ -78,7 +78,7 @@ extension LayerRegistry {
             try absorb(through: base, schema, connection, &state)
             return true
         }
-        if hasAbsorbed { tellWatchers(of: committer) }
+        if hasAbsorbed { notifyWatchers(of: committer) }
     }
 
     /// Applies commits of other processes that a connection sees, unless a commit of this process is being written. The
@@ -91,7 +91,7 @@ extension LayerRegistry {
             try absorb(through: sequence, schema, connection, &state)
             return true
         }
-        if hasAbsorbed { tellWatchers(of: nil) }
+        if hasAbsorbed { notifyWatchers(of: nil) }
     }
 
     /// Applies a commit whose changes are known, unless rows must be read: when layers have changes of the same tables.
@@ -110,7 +110,7 @@ extension LayerRegistry {
             hub.advance(to: sequence, nil)
             return true
         }
-        if hasAbsorbed == true { tellWatchers(of: nil) }
+        if hasAbsorbed == true { notifyWatchers(of: nil) }
         return hasAbsorbed != nil
     }
 
@@ -196,7 +196,7 @@ extension LayerRegistry {
                 revisions: (before, state.layers.revisions[context])
             )
         }
-        tellWatchers(of: context)
+        notifyWatchers(of: context)
         return published
     }
 
@@ -228,7 +228,7 @@ extension LayerRegistry {
             // Children may have shown the changes as they were published.
             state.recordEvent(.layer(context), parts)
         }
-        if hasStood != nil { tellWatchers(of: context) }
+        if hasStood != nil { notifyWatchers(of: context) }
         return hasStood
     }
 

@@ -133,7 +133,7 @@ final class LayerRegistry: Sendable {
     }
 
     /// Notifies the contexts that merge at once, except the one that has made the change.
-    func tellWatchers(of change: Int?) {
+    func notifyWatchers(of change: Int?) {
         guard isWatched.load(ordering: .acquiring) else { return }
         let others = watchers.withLock { $0.filter { $0.key != change } }
         guard !others.isEmpty else { return }

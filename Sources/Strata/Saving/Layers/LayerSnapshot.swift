@@ -262,8 +262,8 @@ extension [ChangeSegment] {
 typealias StackEntry<Row: StoredRow> = (provenance: Provenance, change: Change<Row>, segment: Int)
 
 extension Array {
-    /// Whether the delete at `index` cancels an insert of the same carriers. Undoing such a delete alone would not bring
-    /// back the inserted row, because a merge may already have removed both.
+    /// Whether the delete at `index` cancels an insert with the same provenance. The two may lie in separate segments,
+    /// or already be merged into a cancelled insert. So a restore of the row ignores such a delete in both cases.
     func cancelsInsert<Row: StoredRow>(_ index: Int) -> Bool where Element == StackEntry<Row> {
         self[..<index].contains { $0.change.kind == .insert && $0.provenance == self[index].provenance }
     }

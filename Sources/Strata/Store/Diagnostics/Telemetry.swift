@@ -23,7 +23,7 @@ struct Telemetry: Sendable {
     }
 
     /// Traces the statements of a connection if the diagnostics ask for statements or slow statements.
-    func follow(_ connection: Connection) {
+    func trace(_ connection: Connection) {
         guard let logger, diagnostics.statements != .off || diagnostics.slowStatementThreshold != nil else { return }
         connection.startTracing(StatementTrace(logger, diagnostics))
     }
@@ -34,7 +34,7 @@ struct Telemetry: Sendable {
     ///   - context: the name of the context that writes.
     ///   - body: the write. Its parameter records the moment when the writer is free; nil if nothing is reported.
     ///   - outcome: the outcome of the write; nil if no rows were written.
-    func following<Result>(
+    func measuring<Result>(
         _ kind: WriteKind,
         of context: @autoclosure () -> String,
         journal: Journal,

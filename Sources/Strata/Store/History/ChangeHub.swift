@@ -28,7 +28,7 @@ final class ChangeHub: Sendable {
         var failure: StrataError?
     }
 
-    /// A function that is called at each commit while the layers are locked. It must only note the commit and return.
+    /// A function that is called at each commit while the layers are locked. It must only record the commit and return.
     ///
     /// Its argument is the change sets of the new commits, in order; nil if they are not known.
     typealias Listener = @Sendable ([ChangeSet]?) -> Void

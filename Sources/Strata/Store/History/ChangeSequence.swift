@@ -37,7 +37,7 @@ public struct ChangeSequence<Element: Sendable>: AsyncSequence, Sendable {
                 // The position is ahead of the layers. Its commit may be another process's and not applied here yet. Or
                 // the commit is this process's, was found in the history, and is about to be reported.
                 let newest = try await store.onThread {
-                    try store.takeInForeignCommits()
+                    try store.absorbForeignCommits()
                     return try store.reading { $1 }
                 }
                 guard position <= newest else { throw Store.aheadError }

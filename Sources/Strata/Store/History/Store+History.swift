@@ -117,7 +117,7 @@ extension Connection {
     }
 
     /// Writes the number of a commit and its entry in the history.
-    func note(
+    func recordCommit(
         _ sequence: Int64,
         _ time: Date,
         _ author: String?,
