@@ -346,14 +346,20 @@ import Testing
         }
         let texts = ["Box", "Parcel"].map { "\(id)".replacing("Box-", with: "\($0)-") }
         try stack.transact(author: "test") { transaction in
-            for text in texts { #expect(try transaction.objectExists(text) == true) }
+            for text in texts {
+                let exists = try transaction.objectExists(text)
+                #expect(exists == true)
+            }
         }
         try await stack.background { context in
             if let box = try context.find(id) { context.delete(box) }
             try context.commit()
         }
         try stack.transact(author: "test") { transaction in
-            for text in texts { #expect(try transaction.objectExists(text) == false) }
+            for text in texts {
+                let exists = try transaction.objectExists(text)
+                #expect(exists == false)
+            }
         }
         try await stack.close()
     }
