@@ -59,11 +59,12 @@ extension StrataSides {
             }
             return watch.seconds
         }
-        var check = Checksum()
-        try await stack.background { context in
-            check.add(number: try context.count(Shelf.all) + context.count(Volume.all) + context.count(Note.all))
+        let left = try await stack.background { context in
+            try context.count(Shelf.all) + context.count(Volume.all) + context.count(Note.all)
         }
         try await stack.close()
+        var check = Checksum()
+        check.add(number: left)
         return Sample(cost: seconds, check: check)
     }
 }
