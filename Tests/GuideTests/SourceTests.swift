@@ -142,10 +142,10 @@ import Testing
     func traits() throws {
         let manifest = try String(contentsOf: Repository.root.appending(path: "Package.swift"), encoding: .utf8)
         let needed = ["GRDB.swift", "swift-collections", "swift-log", "swift-metrics", "swift-syntax"]
-        let lines = manifest.split(separator: "\n").filter { $0.contains(".product(name:") }
-        #expect(lines.count > 30)
-        for line in lines where !needed.contains(where: { line.contains("package: \"\($0)\"") }) {
-            #expect(line.contains("condition: .when(traits: ["), "\(line)")
+        let products = manifest.matches(of: try Regex(#"\.product\([^()]*(\([^()]*\))?[^()]*\)"#)).map { manifest[$0.range] }
+        #expect(products.count > 40)
+        for product in products where !needed.contains(where: { product.contains("package: \"\($0)\"") }) {
+            #expect(product.contains("condition: .when(traits: ["), "\(product)")
         }
     }
 }
