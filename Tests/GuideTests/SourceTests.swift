@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(
-        "The rules find code that compares by characters",
+        "The rules find what they forbid",
         arguments: [
             "    private var lanes: [String: Int] = [:]", "var seen: Set<String> = []",
             "let all = Dictionary<String, Int>()",
@@ -117,6 +117,7 @@ import Testing
             "name.components(separatedBy: \"/\")", "if name.hasPrefix(\".\") { return }", "name.hasSuffix(mark)",
             "let dot = name.lastIndex(of: \".\")", "path.firstIndex(of: \"/\")", "text.range(of: \"://\")",
             "guard !name.contains(\"/\") else { return }",
+            "@TaskLocal static var progress: (@Sendable () -> Void)?",
         ]
     )
     func found(_ code: String) throws {
@@ -126,7 +127,7 @@ import Testing
     }
 
     @Test(
-        "The rules accept code that compares by bytes",
+        "The rules accept what they ask for",
         arguments: [
             "private var lanes: [UTF8Text: Int] = [:]", "name.utf8.split(separator: UInt8(ascii: \"/\"))",
             "path.split(atBytes: \"/\")", "name.hasBytePrefix(\".\")", "body(of: [String](), at: 1)",
@@ -135,5 +136,16 @@ import Testing
     )
     func allowed(_ code: String) throws {
         #expect(try Self.fault(Line(file: "/Sources/Strata/a.swift", number: 1, text: code), Self.rules()) == nil)
+    }
+
+    @Test("A package that uses only Strata resolves no packages of other products")
+    func traits() throws {
+        let manifest = try String(contentsOf: Repository.root.appending(path: "Package.swift"), encoding: .utf8)
+        let needed = ["GRDB.swift", "swift-collections", "swift-log", "swift-metrics", "swift-syntax"]
+        let products = manifest.matches(of: try Regex(#"\.product\([^()]*(\([^()]*\))?[^()]*\)"#)).map { manifest[$0.range] }
+        #expect(products.count > 40)
+        for product in products where !needed.contains(where: { product.contains("package: \"\($0)\"") }) {
+            #expect(product.contains("condition: .when(traits: ["), "\(product)")
+        }
     }
 }

@@ -26,6 +26,8 @@ struct Sizes: Sendable {
     var commits = 2_000
     /// Objects that are read, changed and committed, each by itself.
     var edits = 4_000
+    /// Rows on each of the two levels that one delete removes.
+    var cascaded = 100_000
     var hops = 5_000
     var parents = 10_000
     var children = 100_000
@@ -68,6 +70,7 @@ struct Sizes: Sendable {
         lookupPasses: 2,
         commits: 50,
         edits: 50,
+        cascaded: 1_000,
         hops: 500,
         parents: 500,
         children: 5_000,

@@ -4,6 +4,7 @@ extension Row {
         [
             insert(sizes), fetch(sizes), fetchAgain(sizes), findInStore(sizes), findInMemory(sizes),
             findInMemoryByDictionary(sizes), update(sizes, apart: false), update(sizes, apart: true), delete(sizes),
+            cascade(sizes),
             commits(sizes, .normal), commits(sizes, .normal, numbering: true), commits(sizes, .full),
             edits(sizes, .normal), edits(sizes, .full),
             hopFromPool(sizes), hopFromMain(sizes), memory(sizes), walk(sizes), prefetch(sizes),

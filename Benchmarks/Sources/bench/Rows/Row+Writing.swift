@@ -76,6 +76,18 @@ extension Row {
         }
     }
 
+    /// One object deleted and committed, whose delete rules delete rows on two levels.
+    ///
+    /// The reference is Strata's batch delete of the same rows, which tracks no objects.
+    static func cascade(_ sizes: Sizes) -> Row {
+        Row(
+            work: .cascade,
+            name: "delete with \(sizes.cascaded) and \(sizes.cascaded) below, and commit (reference: batch)",
+            unit: .milliseconds,
+            target: 3
+        ) { try await StrataSides.cascade($0, isBatch: true) }
+    }
+
     /// One object per commit, all from one block and so without hops, which have rows of their own.
     ///
     /// Equal: as many transactions, each of one inserted row, at the same synchronous level. Strata also writes the

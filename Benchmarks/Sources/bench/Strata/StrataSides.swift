@@ -9,7 +9,7 @@ enum StrataSides {
         sides: [
             .insert: insert, .fetch: fetch, .fetchAgain: fetchAgain, .findInStore: findInStore,
             .findInMemory: findInMemory, .findInMemoryByDictionary: findInMemory, .update: update, .updateApart: update,
-            .delete: delete,
+            .delete: delete, .cascade: cascade,
             .commitNormal: { try await commits($0, .normal) },
             .commitNumbered: { try await commits($0, .normal) }, .commitFull: { try await commits($0, .full) },
             .editNormal: { try await edits($0, .normal) }, .editFull: { try await edits($0, .full) },
