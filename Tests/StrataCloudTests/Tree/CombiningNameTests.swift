@@ -21,10 +21,13 @@ import Testing
     }
 
     @Test("The sidecar files of an object with such a name are found", arguments: names)
-    func sidecarFiles(name: String) throws {
+    func sidecarFiles(name: String) async throws {
         let key = RemoteKey(["home", name])
         let sidecar = key.sidecar(Sidecar.metadata)
-        let tree = RemoteTree([key: RemoteObject(key: key), sidecar: RemoteObject(key: sidecar)])
+        let remote = StrictRemote()
+        _ = try await remote.createFolder(RemoteKey(["home"]))
+        for key in [key, sidecar] { _ = try await remote.put(RemoteBody(Data()), at: key, if: .isAbsent) }
+        let tree = try await RemoteTree.find(in: remote, isKnown: { _ in false })
         #expect(tree.sidecars[key]?[UTF8Text(Sidecar.metadata)]?.key == sidecar && tree.objects.map(\.key) == [key])
     }
 
