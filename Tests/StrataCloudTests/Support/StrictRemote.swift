@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Strata
 import StrataCloud
 import Synchronization
 
@@ -236,8 +237,8 @@ final class StrictRemote: Remote {
             let prefix = folder.segments.isEmpty ? "" : folder.path + "/"
             var objects: [RemoteObject] = []
             var isComplete = true
-            for (path, entry) in state.entries where path.hasPrefix(prefix) && path != folder.path {
-                let segments = path.split(separator: "/").map(String.init)
+            for (path, entry) in state.entries where path.hasBytePrefix(prefix) && path != folder.path {
+                let segments = path.split(atBytes: "/").map(String.init)
                 guard isRecursive || segments.count == folder.segments.count + 1 else { continue }
                 guard let key = RemoteKey(found: segments) else { continue }
                 if state.unreadable.contains(path) {

@@ -86,7 +86,7 @@ import Testing
             let error = #expect(throws: StrataError.self) {
                 _ = try context.batchUpdate(Article.all) { $0.slug.set(to: "same") }
             }
-            #expect(error?.code == .notUnique && error?.message.contains("the same slug where") == true)
+            #expect(error?.code == .notUnique && error?.message.contains("the same slug, which") == true)
             await expect(.validation) { try context.batchUpdate(Article.all) { $0.views.set(to: $0.views + .max) } }
             // Zero times infinity is not a number, which SQLite stores as NULL.
             await expect(.validation) {
@@ -233,7 +233,7 @@ import Testing
             let error = #expect(throws: StrataError.self) {
                 _ = try context.batchInsert([Article(slug: "x", title: "y").snapshot])
             }
-            #expect(error?.code == .notUnique && error?.message.contains("the same slug ('x') where") == true)
+            #expect(error?.code == .notUnique && error?.message.contains("the same slug ('x'), which") == true)
             await expect(.validation) { try context.batchInsert([Writer(name: "").snapshot]) }
             var row = Article(title: "lost").snapshot
             row.author = try stack.newID(for: Author.self)
