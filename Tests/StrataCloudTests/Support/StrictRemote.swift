@@ -238,7 +238,7 @@ final class StrictRemote: Remote {
             var objects: [RemoteObject] = []
             var isComplete = true
             for (path, entry) in state.entries where path.hasBytePrefix(prefix) && path != folder.path {
-                let segments = path.split(atBytes: "/").map(String.init)
+                let segments = path.split(atBytes: "/")
                 guard isRecursive || segments.count == folder.segments.count + 1 else { continue }
                 guard let key = RemoteKey(found: segments) else { continue }
                 if state.unreadable.contains(path) {
