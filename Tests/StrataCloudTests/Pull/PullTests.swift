@@ -105,7 +105,7 @@ import StrataTesting
         }
         harness.remote.write("home/f/name.ext", "theirs")
         try await harness.account.pull()
-        #expect(harness.handler.pulled() == ["new /f/name.ext", "displaced /f/name.ext to /f/name 2.ext"])
+        #expect(harness.handler.pulled() == ["displaced /f/name.ext to /f/name 2.ext", "new /f/name.ext"])
         try await harness.drain()
         #expect(harness.remote.tree["home/f/name.ext"] == "theirs")
         #expect(harness.remote.tree["home/f/name 2.ext"] == "ours")

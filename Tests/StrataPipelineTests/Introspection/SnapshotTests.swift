@@ -117,8 +117,8 @@ import Testing
         )
         let words = """
             work: 1 waiting, 1 held, 1 failed, the oldest since \(queued)
-              lane 'a': \(a1) has failed: poison   of two lines  or three (since 2026-05-28T20:26:40.250Z), 1 behind it
-              lane 'b': \(b1) held by 'retry' until 2026-05-28T20:26:41.750Z (since 2026-05-28T20:26:40.250Z), 0 behind it
+              lane 'a': \(a1) has failed: poison   of two lines  or three (since 2026-05-28T20:26:40.250Z), 1 waiting
+              lane 'b': \(b1) is held by 'retry' until 2026-05-28T20:26:41.750Z (since 2026-05-28T20:26:40.250Z), 0 waiting
             """
         #expect(snapshots.map(\.description) == [words])
         try await harness.close()
