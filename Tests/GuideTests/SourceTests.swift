@@ -142,7 +142,9 @@ import Testing
     func traits() throws {
         let manifest = try String(contentsOf: Repository.root.appending(path: "Package.swift"), encoding: .utf8)
         let needed = ["GRDB.swift", "swift-collections", "swift-log", "swift-metrics", "swift-syntax"]
-        let products = manifest.matches(of: try Regex(#"\.product\([^()]*(\([^()]*\))?[^()]*\)"#)).map { manifest[$0.range] }
+        let products = manifest.matches(of: try Regex(#"\.product\([^()]*(\([^()]*\))?[^()]*\)"#)).map {
+            manifest[$0.range]
+        }
         #expect(products.count > 40)
         for product in products where !needed.contains(where: { product.contains("package: \"\($0)\"") }) {
             #expect(product.contains("condition: .when(traits: ["), "\(product)")

@@ -118,7 +118,10 @@ enum LaterTexts {
         let newer = written.map { $0.replacingOccurrences(of: #""$version":2"#, with: #""$version":3"#) }
         let error = await #expect(throws: StrataError.self) { try await old.importJSONLines(newer) }
         #expect(error?.code == .invalidImport)
-        #expect(error?.message.contains("line 1, $version is 3, newer than version 2") == true, "\(error?.message ?? "")")
+        #expect(
+            error?.message.contains("line 1, $version is 3, newer than version 2") == true,
+            "\(error?.message ?? "")"
+        )
         #expect(try await old.background { try $0.count(EarlierTexts.Text.all) } == 1)
         // Without a version the lines do not contain one.
         let none = try await makeEarlier()
