@@ -113,7 +113,7 @@ import Testing
         }
         bytes.writeInteger(UInt32.max)
         _ = try await answer(to: bytes, on: fixture.port)
-        try bob.wait(for: "what was refused") { $0.count { $0.hasPrefix("-- refused a message from eve: ") } == 4 }
+        try bob.wait(for: "four refused messages") { $0.count { $0.hasPrefix("-- refused a message from eve: ") } == 4 }
         let alice = try fixture.client("alice")
         alice.type("@bob hello")
         try bob.wait(for: "alice: hello")

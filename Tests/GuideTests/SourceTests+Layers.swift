@@ -122,7 +122,7 @@ extension SourceTests {
     }
 
     /// The texts of the Swift files in a folder, by their paths in it.
-    private static func sources(of folder: String) throws -> [String: String] {
+    static func sources(of folder: String) throws -> [String: String] {
         let root = Repository.root.appending(path: folder)
         let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)
         var sources: [String: String] = [:]

@@ -68,14 +68,10 @@ import Testing
 
     private static func lines() throws -> [Line] {
         try folders.flatMap { folder in
-            let root = Repository.root.appending(path: folder)
-            let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)
-            return try (files?.compactMap { $0 as? URL } ?? []).filter { $0.pathExtension == "swift" }.flatMap { file in
-                let texts = try String(contentsOf: file, encoding: .utf8).split(
-                    separator: "\n",
-                    omittingEmptySubsequences: false
-                )
-                return texts.enumerated().map { Line(file: file.path, number: $0.offset + 1, text: String($0.element)) }
+            try sources(of: folder).sorted { $0.key < $1.key }.flatMap { path, text in
+                text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().map { index, line in
+                    Line(file: "/\(folder)/\(path)", number: index + 1, text: String(line))
+                }
             }
         }
     }

@@ -77,12 +77,12 @@ import Testing
         for path in ["a/f/one", "a/f/two", "a/g/three"] { try fixture.write(path, path) }
         try fixture.settle()
         try FileManager.default.moveItem(at: fixture.url("a/f"), to: fixture.url("a/h"))
-        try fixture.write("a/h/one", "changed behind the move")
+        try fixture.write("a/h/one", "changed after the move")
         try FileManager.default.removeItem(at: fixture.url("b/g"))
         try fixture.write("b/f/four", "made on the other side")
         try fixture.settle()
         try fixture.expectSame()
-        #expect(try fixture.read("a/h/one") == "changed behind the move")
+        #expect(try fixture.read("a/h/one") == "changed after the move")
         #expect(try fixture.tree("a")["g"] == nil && fixture.tree("a")["h/two"] != nil)
         #expect(try fixture.tree("a").values.contains(Data("made on the other side".utf8)))
     }

@@ -5,22 +5,22 @@ import Strata
 @Model(table: "CloudAccount")
 final class AccountRecord {
     /// The account's id, which the application chooses.
-    @Attribute(.unique) public internal(set) var account: String
+    @Attribute(.unique) var account: String
     /// The name of the account's remote, without credentials.
-    public internal(set) var remote: String
+    var remote: String
     /// Whether names that differ only in case are different names.
-    public internal(set) var isCaseSensitive: Bool
+    var isCaseSensitive: Bool
     /// Unused. The column stays, because a migration drops a column only if the application declares it.
     var keepsRecords: Bool = false
     /// Whether the content of files is encrypted.
-    public internal(set) var isSealed: Bool = false
+    var isSealed: Bool = false
     /// Unused. Earlier versions could pull from a feed of changes. The column stays, because a migration drops a column
     /// only if the application declares it.
     var feedPosition: String?
     /// Whether a removal of the account has begun. The value stays true if the removal was interrupted.
     var isBeingRemoved: Bool = false
     /// The date of the setup.
-    @Attribute(.createdAt) public internal(set) var createdAt: Date?
+    @Attribute(.createdAt) var createdAt: Date?
     /// The id numbers of the account's trunks.
     var home: Int64
     var prefs: Int64

@@ -6,7 +6,7 @@ struct WatchedRemote: Remote {
     /// Called when a part of the task's work is done.
     @TaskLocal static var progress: Progress?
 
-    /// A function in a value of its own: with optimisation, Swift 6.3 crashes when a task-local value is a function.
+    /// A struct around a function: with optimisation, Swift 6.3 crashes if a task-local value is itself a function.
     struct Progress: Sendable {
         private let report: @Sendable () -> Void
 

@@ -91,14 +91,12 @@ public final class TaskBroker: OperationRunner {
         options: PipelineOptions = PipelineOptions(),
         handlers: @Sendable (inout PayloadHandlers) throws -> Void
     ) async throws -> TaskBroker {
-        var registered = PayloadHandlers()
-        try handlers(&registered)
         let handle = try await QueueEngine.open(
             Consumer(
                 name: "broker '\(name)'",
                 scope: .queues(handles),
                 options: options,
-                handlers: registered.all,
+                handlers: PayloadHandlers(handlers).all,
                 events: EventHub(PipelineTelemetry(stack, runner: name))
             ),
             on: stack

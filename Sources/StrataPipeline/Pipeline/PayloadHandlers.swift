@@ -16,7 +16,9 @@
 /// A handler is found by the name under which the type is stored, ``OperationPayload/operationType``. So types can be
 /// renamed in the program, as long as they keep this name.
 public struct PayloadHandlers: Sendable {
-    var all: [Consumer.Handler] = []
+    private(set) var all: [Consumer.Handler] = []
+
+    init(_ register: (inout PayloadHandlers) throws -> Void) rethrows { try register(&self) }
 
     /// Registers the handler of one type of payload. Opening throws if a type has two handlers.
     ///
@@ -28,11 +30,15 @@ public struct PayloadHandlers: Sendable {
         _ type: Payload.Type,
         run handler: @escaping @Sendable (Payload, Attempt<Payload>) async throws -> Outcome
     ) {
-        all.append(Consumer.handler { (attempt: Attempt<Payload>) in try await handler(attempt.payload, attempt) })
+        on { (attempt: Attempt<Payload>) in try await handler(attempt.payload, attempt) }
     }
 
     /// Registers a ``TaskHandler`` as the handler of its type of payload. Opening throws if a type has two handlers.
-    public mutating func on<Handler: TaskHandler>(_ handler: Handler) {
-        all.append(Consumer.handler(handler.handle))
+    public mutating func on<Handler: TaskHandler>(_ handler: Handler) { on(handler.handle) }
+
+    mutating func on<Payload: OperationPayload>(
+        _ handler: @escaping @Sendable (Attempt<Payload>) async throws -> Outcome
+    ) {
+        all.append(Consumer.handler(handler))
     }
 }

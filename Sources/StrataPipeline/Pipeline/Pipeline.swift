@@ -65,24 +65,12 @@ public final class Pipeline: OperationRunner {
             previousNames: previousNames,
             gate: gate,
             options: options,
-            handlers: { $0.all = [Consumer.handler(handler)] }
+            handlers: { $0.on(handler) }
         )
     }
 
-    /// Opens a pipeline that takes several types of payloads, each with its own handler.
-    ///
-    /// ```swift
-    /// let work = try await Pipeline.open(stack, named: .work) { handlers in
-    ///     handlers.on(Upload.self) { upload, attempt in
-    ///         try await send(upload.file, key: attempt.id)
-    ///         return .done
-    ///     }
-    ///     handlers.on(Notify.self) { notify, attempt in
-    ///         try await tell(notify.person, key: attempt.id)
-    ///         return .done
-    ///     }
-    /// }
-    /// ```
+    /// Opens a pipeline that takes several types of payloads, each with its own handler. ``PayloadHandlers`` shows an
+    /// example.
     ///
     /// Order, lanes, dependencies and limits apply to all operations of the pipeline alike, whatever their types.
     ///
@@ -109,15 +97,13 @@ public final class Pipeline: OperationRunner {
         options: PipelineOptions = PipelineOptions(),
         handlers: @Sendable (inout PayloadHandlers) throws -> Void
     ) async throws -> Pipeline {
-        var registered = PayloadHandlers()
-        try handlers(&registered)
         let handle = try await QueueEngine.open(
             Consumer(
                 name: Consumer.name(of: name),
                 scope: .pipeline(name),
                 options: options,
                 gate: gate,
-                handlers: registered.all,
+                handlers: PayloadHandlers(handlers).all,
                 events: EventHub(PipelineTelemetry(stack, runner: name.rawValue))
             ),
             previousNames: previousNames,

@@ -342,7 +342,7 @@ import Testing
         try await make(harness, "old")
         try await harness.drain()
         let node = try await harness.read { try $0.node(at: "/n").id }
-        harness.remote.write("home/n", "of somebody else")
+        harness.remote.write("home/n", "of another machine")
         harness.handler.set("1234567890", of: node)
         try await harness.commit { cloud in _ = try cloud.upload(cloud.node(at: "/n")) }
         try await harness.drain()
@@ -353,7 +353,7 @@ import Testing
         try await expect(resolution == .mine ? 1 : 0, at: harness)
         try await harness.drain()
         try await expect(0, at: harness)
-        #expect(harness.remote.tree["home/n"] == (resolution == .mine ? "1234567890" : "of somebody else"))
+        #expect(harness.remote.tree["home/n"] == (resolution == .mine ? "1234567890" : "of another machine"))
     }
 }
 

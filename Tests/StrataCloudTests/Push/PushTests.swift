@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test(
-        "A file that a server has stored incompletely is uploaded again, and is no new file",
+        "A file that a server has stored incompletely is uploaded again, and does not count as a new file",
         arguments: [true, false]
     )
     func truncatedByServer(isNew: Bool) async throws {

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("A removed account leaves nothing of its own, and nothing of other accounts is removed")
+    @Test("Removing an account removes all of its data, and no data of other accounts")
     func removal() async throws {
         let alice = try await CloudHarness()
         try await fill(alice, "alice")

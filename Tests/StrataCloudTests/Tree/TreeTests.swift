@@ -143,7 +143,7 @@ import Testing
         #expect(other == TreePath(["x"]))
     }
 
-    @Test("A node stands for one object, and each object for one node")
+    @Test("A node represents one object, and each object has one node")
     func nodesAndObjects() async throws {
         let harness = try await CloudHarness()
         try await harness.commit { cloud in
@@ -262,7 +262,7 @@ import Testing
         }
     }
 
-    @Test("The mark of a version that this machine has replaced is removed with the download of its own version")
+    @Test("The mark of a version that this machine has replaced is removed with the download of that version")
     func markOfReplacedVersion() async throws {
         let harness = try await CloudHarness()
         let id = try await harness.commit { try $0.createNode(at: "/n").id }

@@ -11,14 +11,14 @@ import Testing
     /// A model that an earlier release called `Parcel`.
     @Model(originalName: "Parcel") final class Box: QueueItem { var text: String }
 
-    private static let models: [any Model.Type] = [Letter.self, Folder.self] + Pipeline.models
+    static let models: [any Model.Type] = [Letter.self, Folder.self] + Pipeline.models
 
-    private static func open(_ location: StoreLocation = .inMemory) async throws -> ContextStack {
+    static func open(_ location: StoreLocation = .inMemory) async throws -> ContextStack {
         try await ContextStack.open(location, models: models, stack: .rootOnly)
     }
 
     /// The numbers of operations, links and letters.
-    private static func counts(_ stack: ContextStack) async throws -> [Int] {
+    static func counts(_ stack: ContextStack) async throws -> [Int] {
         try await stack.background { context in
             [
                 try context.count(QueuedOperation.all), try context.count(OperationItem.all),
@@ -131,74 +131,6 @@ import Testing
         }
     }
 
-    @Test("Deleting an object cancels its running handler, and the next operation starts when the handler has ended")
-    func deletedWhileRunning() async throws {
-        let stack = try await Self.open()
-        let running = Mutex<[String]>([])
-        let overlaps = Mutex(0)
-        let pipeline = try await Pipeline.open(stack, named: .work, options: PipelineOptions(ordering: .fifo)) {
-            (attempt: Attempt<QueuedItem<Letter>>) in
-            overlaps.withLock { $0 += running.withLock { $0.count } }
-            let text = attempt.item().text
-            running.withLock { $0.append(text) }
-            defer { running.withLock { $0.removeAll { $0 == text } } }
-            if text == "a" { try await Task.sleep(for: .seconds(3600)) }
-            return .done
-        }
-        let log = EventRecorder(pipeline)
-        let (first, second) = try await stack.background { context in
-            let ids = ["a", "b"].map { context.enqueue(Letter(text: $0), in: .work).id }
-            try context.commit()
-            return (ids[0], ids[1])
-        }
-        while running.withLock({ $0 }) != ["a"] { await Task.yield() }
-        try await Way.context.delete("a", stack, .inMemory)
-        try await log.waitForEnd(of: second)
-        #expect(log.ends(of: first) == ["\(first) is skipped"])
-        #expect(overlaps.withLock { $0 } == 0)
-        #expect(try await Self.counts(stack) == [0, 0, 1])
-        try await stack.close()
-    }
-
-    @Test("A handler may delete its object when it is done")
-    func deletedByHandler() async throws {
-        let stack = try await Self.open()
-        let pipeline = try await Pipeline.open(stack, named: .work) { (attempt: Attempt<QueuedItem<Letter>>) in
-            attempt.done { letter, context in context.delete(letter) }
-        }
-        let log = EventRecorder(pipeline)
-        let ids = try await stack.background { context in
-            let ids = (0..<20).map { context.enqueue(Letter(text: "\($0)"), in: .work).id }
-            try context.commit()
-            return ids
-        }
-        for id in ids { try await log.waitForEnd(of: id) }
-        for id in ids { #expect(log.ends(of: id) == ["\(id) is completed"]) }
-        #expect(try await Self.counts(stack) == [0, 0, 0])
-        try await stack.close()
-    }
-
-    @Test("An operation completes although its object was deleted while the handler ran")
-    func deletedBeforeDone() async throws {
-        let stack = try await Self.open()
-        let isCalled = Mutex(false)
-        let pipeline = try await Pipeline.open(stack, named: .work) { (attempt: Attempt<QueuedItem<Letter>>) in
-            try await Way.context.delete("a", stack, .inMemory)
-            return attempt.done { _, _ in isCalled.withLock { $0 = true } }
-        }
-        let log = EventRecorder(pipeline)
-        let id = try await stack.background { context in
-            let id = context.enqueue(Letter(text: "a"), in: .work).id
-            try context.commit()
-            return id
-        }
-        try await log.waitForEnd(of: id)
-        #expect(log.ends(of: id) == ["\(id) is completed"])
-        #expect(!isCalled.withLock { $0 })
-        #expect(try await Self.counts(stack) == [0, 0, 0])
-        try await stack.close()
-    }
-
     @Test(
         "An operation is skipped if its object is deleted or rolled back before the commit",
         arguments: [false, true]
@@ -249,30 +181,6 @@ import Testing
         let reader = try stack.create(.private, reads: .committed)
         let stored = try await stack.on(reader) { try $0.fetch(Letter.all).map(\.text) }
         #expect(stored == ["a"])
-        try await stack.close()
-    }
-
-    @Test("Operations that a handler's changes remove are reported")
-    func leftOutByHandler() async throws {
-        let stack = try await Self.open()
-        let other = try await Pipeline.open(stack, named: "other", options: PipelineOptions(isSuspended: true)) {
-            (_: Attempt<QueuedItem<Letter>>) in .done
-        }
-        let log = EventRecorder(other)
-        let id = try await stack.background { context in
-            let letter = Letter(text: "a")
-            context.enqueue(letter, in: .work)
-            let id = context.enqueue(letter, in: "other").id
-            try context.commit()
-            return id
-        }
-        let pipeline = try await Pipeline.open(stack, named: .work) { (attempt: Attempt<QueuedItem<Letter>>) in
-            attempt.done { letter, context in context.delete(letter) }
-        }
-        try await log.waitForEnd(of: id)
-        #expect(log.ends(of: id) == ["\(id) is skipped"])
-        #expect(try await Self.counts(stack) == [0, 0, 0])
-        await pipeline.close()
         try await stack.close()
     }
 
@@ -504,7 +412,7 @@ private struct UnsafeLetter: @unchecked Sendable {
 
 extension EventRecorder {
     /// The results of an operation, as text.
-    fileprivate func ends(of id: ObjectID<QueuedOperation>) -> [String] {
+    func ends(of id: ObjectID<QueuedOperation>) -> [String] {
         events.filter { $0.isEnd(of: id) }.map(\.description)
     }
 }

@@ -89,7 +89,7 @@ struct CommitOverStoreTests {
         },
         Case("an object that another one leads to") { _ = try $0.first(Citation.all)?.article?.views },
         Case("objects that lead to another one") { _ = try $0.first(Author.all)?.articles.count },
-        Case("what is read along") { _ = try $0.fetch(Citation.including { $0.article }) },
+        Case("objects read with others") { _ = try $0.fetch(Citation.including { $0.article }) },
         Case("members", { _ = try $0.first(Writer.all)?.spouses.count }) { context in
             try context.first(Writer.all)?.spouses.insert(context.insert(Spouse(name: "T")))
         },

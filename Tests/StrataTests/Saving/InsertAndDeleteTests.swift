@@ -26,7 +26,7 @@ import Testing
         #expect(try await fixture.commit(.network) == .success)
         #expect(try fixture.stored(id) == [2, 0, 0])
         #expect(try await fixture.values(id, in: .main) == [3, 0, 0])
-        #expect(try await fixture.commit(.main) == .conflict(id, "a"), "main has not seen what was committed")
+        #expect(try await fixture.commit(.main) == .conflict(id, "a"), "main has not seen the commit")
         #expect(try await fixture.commit(.main, .mine) == .success)
         #expect(try fixture.stored(id) == [3, 0, 0])
         try await fixture.close()

@@ -2,7 +2,7 @@ import ArgumentParser
 import ExampleFolders
 public import Foundation
 
-/// The options of the command line of `mirror`, with the paths and addresses that they stand for.
+/// The options of the command line of `mirror`, with the paths and addresses that they name.
 public struct MirrorOptions: Sendable {
     public let folder: URL
     public let remote: RemotePlace
