@@ -43,6 +43,10 @@ extension Pusher {
             where (error.code == .conditionFailed || error.code == .occupied) && !target.isThere
         {
             return try await renameAwayFromConflict(attempt, key)
+        } catch let error as RemoteError where error.code == .conditionFailed {
+            // The content of the new node was uploaded from here in the meantime, because another machine had deleted
+            // its folder. That content is newer than the copy.
+            return try await sendContent(attempt)
         } catch let error as RemoteError where error.code == .notFound {
             if !source.row.isFolder, try await isConvertedByOthers(source.key) {
                 return try await outcome(ofMissingFolder: error, attempt)

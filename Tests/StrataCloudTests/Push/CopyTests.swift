@@ -63,6 +63,33 @@ import Testing
         try await stack.close()
     }
 
+    @Test(
+        "A copy ends if its content was uploaded before, because others have deleted its folder",
+        arguments: [true, false]
+    )
+    func uploadedBefore(_ copies: Bool) async throws {
+        let remote = StrictRemote(RemoteCapabilities(copies: copies, isLocal: true))
+        let harness = try await CloudHarness(
+            remote,
+            options: CloudOptions(retry: RetryPolicy(maxAttempts: 2, base: .milliseconds(1), cap: .milliseconds(2)))
+        )
+        try await harness.commit { _ = try $0.createNode(at: "/c") }
+        try await harness.drain()
+        remote.write("home/c", nil)
+        try await harness.commit { cloud in
+            try harness.handler.set("original", of: cloud.createNode(at: "/b").id)
+            let copy = try cloud.copy(cloud.node(at: "/b"), to: "/c/b")
+            harness.handler.set("copy", of: copy.id)
+            try cloud.copy(copy, to: "/d")
+        }
+        try await harness.drain()
+        #expect(try await harness.queued() == [])
+        #expect(remote.tree["home/b"] == "original")
+        #expect(remote.tree["home/c/b"] == "copy")
+        #expect(remote.tree["home/d"] == "copy")
+        try await harness.stack.close()
+    }
+
     @Test("An edit of the source by others is recognized after a lost answer")
     func editOfSource() async throws {
         let isFirst = Mutex(true)
