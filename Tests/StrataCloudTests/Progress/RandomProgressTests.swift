@@ -10,8 +10,8 @@ import Testing
 /// A follower receives the same remaining work as a caller who reads the progress anew, after any changes.
 @Suite struct RandomProgressTests {
     private static let seeds: [UInt64] = {
-        if let seed = ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap(UInt64.init) { return [seed] }
-        return (0..<6).map { _ in .random(in: 0...UInt64(UInt32.max)) }
+        let first = Dice.seed
+        return (0..<6).map { first + $0 }
     }()
 
     @Test("All readers see the same remaining work", arguments: seeds)

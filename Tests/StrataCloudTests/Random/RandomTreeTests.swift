@@ -1,4 +1,5 @@
 import Foundation
+import StoreModels
 import Strata
 import StrataPipeline
 import Synchronization
@@ -59,7 +60,7 @@ import Testing
         async throws
     {
         let environment = ProcessInfo.processInfo.environment
-        let first = environment["STRATA_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...1_000_000_000)
+        let first = Dice.seed
         let runs = environment["STRATA_CLOUD_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 60 : 1000)
         // A run spends most of its time waiting, so several runs share the time.
         try await withThrowingTaskGroup(of: (UInt64, [String]).self) { group in

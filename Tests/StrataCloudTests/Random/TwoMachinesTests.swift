@@ -1,4 +1,5 @@
 import Foundation
+import StoreModels
 import Strata
 import StrataPipeline
 import Synchronization
@@ -13,7 +14,7 @@ import Testing
     @Test("Both machines end with the same tree")
     func sameTree() async throws {
         let environment = ProcessInfo.processInfo.environment
-        let first = environment["STRATA_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...1_000_000_000)
+        let first = Dice.seed
         let runs = environment["STRATA_CLOUD_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 50 : 300)
         var failures = 0
         for seed in first..<first + UInt64(runs) {

@@ -145,7 +145,7 @@ struct CronGrammarTests {
 
     @Test("A random text is refused or parsed to an expression that has a next moment")
     func rubbish() {
-        let seed = UInt64.random(in: .min ... .max)
+        let seed = Dice.seed
         print("seed of the rubbish: \(seed)")
         var generator = Dice(seed: seed)
         let alphabet = Array("0123456789*/-, \t@JANSUn٣é\u{301}\0\n")

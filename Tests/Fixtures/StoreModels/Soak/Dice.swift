@@ -1,8 +1,15 @@
+import Foundation
+
 /// A repeatable generator (SplitMix64) with functions for random work.
 public struct Dice: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     public init(seed: UInt64) { state = seed }
+
+    /// The seed of random tests: that of the environment variable `STRATA_SEED`, or a new one.
+    public static var seed: UInt64 {
+        ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap(UInt64.init) ?? .random(in: 1...UInt64(UInt32.max))
+    }
 
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
