@@ -117,7 +117,7 @@ import Testing
         ]
     )
     func found(_ code: String) throws {
-        let file = "/Sources/StrataPipeline/Engine/OperationRepository.swift"
+        let file = "/Sources/StrataPipeline/Engine/Repository/OperationRepository.swift"
         #expect(try Self.fault(Line(file: file, number: 1, text: code), Self.rules()) != nil)
         #expect(try Self.fault(Line(file: file, number: 1, text: "    // " + code), Self.rules()) == nil)
     }

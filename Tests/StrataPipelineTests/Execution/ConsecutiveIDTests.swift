@@ -129,7 +129,7 @@ struct ConsecutiveIDTests {
             let repository = OperationRepository(transaction: transaction, now: harness.clock.now) { _ in
                 OperationRepository.Rules(ordering: .fifo, recordsTransitions: true)
             }
-            repository.sideResults.areTransitionsRecorded = true
+            repository.sideResults.facts.areTransitionsRecorded = true
             let worker = try repository.register(.own)
             let first = try repository.claim(9, of: .work, by: worker).claims
             #expect(first.map(\.claim.operation) == Array(numbers[..<3]))

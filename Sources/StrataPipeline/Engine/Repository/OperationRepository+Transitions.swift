@@ -32,9 +32,9 @@ extension OperationRepository {
 
     /// Whether any pipeline records transitions.
     private func areTransitionsRecorded() throws -> Bool {
-        if let known = sideResults.areTransitionsRecorded { return known }
+        if let known = sideResults.facts.areTransitionsRecorded { return known }
         let areTransitionsRecorded = try transaction.integer(QueueSQL.selectAnyRecordingTransitions, []) != nil
-        sideResults.areTransitionsRecorded = areTransitionsRecorded
+        sideResults.facts.areTransitionsRecorded = areTransitionsRecorded
         return areTransitionsRecorded
     }
 

@@ -67,7 +67,7 @@ extension OperationRepository {
             try transaction.report(inserted: id, of: PipelineRecord.self)
         }
         // The cached value no longer holds.
-        sideResults.areTransitionsRecorded = nil
+        sideResults.facts.areTransitionsRecorded = nil
         guard known?.rules != rules else { return }
         if let known { try keepOrder(of: name, from: known.rules, to: rules) }
         try set(.pending, of: transaction.numbers(QueueSQL.selectWaiting, [.text(name.rawValue)]))

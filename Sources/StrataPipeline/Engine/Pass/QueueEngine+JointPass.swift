@@ -15,8 +15,8 @@ extension QueueEngine {
             case none
             /// Other passes are blocked until this one is over.
             case begun(PassInput)
-            /// The work as taken, the work as written, the result, and the number of the engine's commit.
-            case written(PassInput, PassInput, PassResult, number: Int64)
+            /// The work, the result, and the number of the engine's commit.
+            case written(PassInput, PassResult, number: Int64)
         }
 
         private struct State {
@@ -49,10 +49,10 @@ extension QueueEngine {
             let isTaken = engine.state.withLock { state in
                 guard state.isOpen(claim) else { return false }
                 state.running[claim.operation]!.isEnding = true
-                state.ended.append(attemptEnd)
+                state.work.ended.append(attemptEnd)
                 return true
             }
-            if isTaken, let input = engine.collectInput(at: engine.clock.now) {
+            if isTaken, let input = engine.collectInput() {
                 state.withLock { $0.phase = .begun(input) }
             } else {
                 leaveToEngine(isTaken: isTaken)
@@ -74,23 +74,24 @@ extension QueueEngine {
                 now: input?.now ?? engine.clock.now,
                 QueueEngine.rules(of: consumers.values)
             )
-            let isUnchanged = try repository.adopt(input?.cachedFacts)
+            let isUnchanged = try repository.adopt(input?.memory.cachedFacts)
             let report = try end(repository)
             state.withLock { ($0.unreported, $0.decided) = (report, decided) }
             guard let input else { return }
+            // If the commit fails, this end and these decisions are undone with the handler's changes.
             var whole = input
-            whole.decided += decided
-            let index = whole.ended.firstIndex { $0.operation.claim == claim }!
-            whole.ended[index].written = report
-            var result = PassResult()
+            whole.work.decided += decided
+            let index = whole.work.ended.firstIndex { $0.operation.claim == claim }!
+            whole.work.ended[index].written = report
+            let result: PassResult
             do {
-                try engine.write(whole, repository, isUnchanged: isUnchanged, &result)
+                result = try PassDispatcher.dispatch(whole, repository, isUnchanged: isUnchanged)
             } catch {
                 state.withLock { $0.isRefused = true }
                 throw StaleReads()
             }
-            engine.state.withLock { _ = $0.ownCommits.insert(transaction.number) }
-            state.withLock { $0.phase = .written(input, whole, result, number: transaction.number) }
+            engine.state.withLock { _ = $0.commits.own.insert(transaction.number) }
+            state.withLock { $0.phase = .written(input, result, number: transaction.number) }
         }
 
         /// Concludes the pass after the commit, or undoes it.
@@ -99,19 +100,19 @@ extension QueueEngine {
                 defer { state.phase = .none }
                 return (state.phase, state.decided)
             }
-            if isCommitted, case .written(_, let input, let result, _) = phase {
+            if isCommitted, case .written(let input, let result, _) = phase {
                 engine.conclude(input, result)
                 engine.executor.endExclusive()
                 return state.withLock { $0.unreported = nil }
             }
-            if isCommitted, !decided.isEmpty { engine.state.withLock { $0.decided += decided } }
+            if isCommitted, !decided.isEmpty { engine.state.withLock { $0.work.decided += decided } }
             switch phase {
             case .none: break
             case .begun(let input): leaveToEngine(isTaken: true, input)
-            case .written(let input, _, _, let number):
+            case .written(let input, _, let number):
                 engine.state.withLock { state in
-                    state.ownCommits.remove(number)
-                    state.hasUnseenWork = true
+                    state.commits.own.remove(number)
+                    state.work.hasUnseenWork = true
                 }
                 leaveToEngine(isTaken: true, input)
             }
@@ -122,12 +123,12 @@ extension QueueEngine {
         /// - Parameters:
         ///   - isTaken: whether the end of the attempt is among the ends to write. The handler then reports its result
         ///     itself.
-        ///   - work: the work that was taken.
+        ///   - input: the work that was taken.
         private func leaveToEngine(isTaken: Bool, _ input: PassInput? = nil) {
             if let input { engine.restore(input) }
             if isTaken {
                 engine.state.withLock { state in
-                    state.ended.removeAll { $0.operation.claim == claim }
+                    state.work.ended.removeAll { $0.operation.claim == claim }
                     if state.running[claim.operation]?.claim == claim {
                         state.running[claim.operation]!.isEnding = false
                     }

@@ -228,8 +228,8 @@ extension OperationRepository {
         private var active: [UTF8Text: Int] = [:]
         /// Handlers of this process that still run, although the store no longer counts their operations as active.
         private var ending: [UTF8Text: Int] = [:]
-        /// The number of operations that a handler of this process blocks. They stay pending and keep their place, so that the others need not stay
-        /// pending.
+        /// The number of operations that a handler of this process blocks. They stay pending and keep their place, so
+        /// that the others need not stay pending.
         private var blockedHere: [UTF8Text: Int] = [:]
 
         init(limit: Int, of pipeline: PipelineName, _ running: RunningOperations, _ transaction: StoreTransaction)

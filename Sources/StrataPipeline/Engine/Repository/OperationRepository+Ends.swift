@@ -30,64 +30,8 @@ extension OperationRepository {
         /// Operations that must fail, with their failed prerequisites.
         fileprivate var toFail: [(operation: Int64, prerequisite: Int64)] = []
         fileprivate var isFailing = false
-        /// Whether the store has any dependencies or holds; nil if unknown.
-        var haveTies: Bool?
-        /// Whether any operation is about an object of the application; nil if unknown.
-        var haveItems: Bool?
-        /// Whether any operation waits for a place in its lane; nil if unknown.
-        var areAwaited: Bool?
-        /// Whether any operation is suspected of having ended its process; nil if unknown.
-        var areSuspected: Bool?
-        /// Whether any pipeline records transitions; nil if unknown.
-        var areTransitionsRecorded: Bool?
-    }
-
-    /// Facts that one transaction has read from the store. They hold in the next transaction if no other commit comes
-    /// in between.
-    struct CachedFacts: Sendable {
-        /// The number of the commit that the transaction has seen, or was.
-        var sequence: Int64
-        /// Whether there are neither dependencies nor holds, as far as read.
-        var haveNoTies: Bool
-        /// Whether no operation is about an object, as far as read.
-        var haveNoItems: Bool
-        /// Whether no operation waits for a place in its lane, as far as read.
-        var isNoneAwaited: Bool
-        /// Whether no operation is suspected of having ended its process, as far as read.
-        var isNoneSuspected: Bool
-        /// Whether no pipeline records transitions, as far as read.
-        var areTransitionsUnrecorded: Bool
-    }
-
-    /// Adopts the facts that the previous transaction has read. Returns whether they still hold.
-    func adopt(_ cachedFacts: CachedFacts?) throws -> Bool {
-        guard let cachedFacts, try transaction.isUnchanged(since: cachedFacts.sequence, Self.cachedFactModels) else {
-            return false
-        }
-        if cachedFacts.haveNoTies { sideResults.haveTies = false }
-        if cachedFacts.haveNoItems { sideResults.haveItems = false }
-        if cachedFacts.isNoneAwaited { sideResults.areAwaited = false }
-        if cachedFacts.isNoneSuspected { sideResults.areSuspected = false }
-        if cachedFacts.areTransitionsUnrecorded { sideResults.areTransitionsRecorded = false }
-        return true
-    }
-
-    /// The models that the cached facts depend on. Operations are not among them, because a new operation does not wait for
-    /// a place and has never run.
-    private static let cachedFactModels: [any Model.Type] = [
-        OperationDependency.self, OperationHold.self, OperationItem.self, PipelineRecord.self, PeriodicOperation.self,
-    ]
-
-    /// The facts that this transaction has read.
-    var cachedFacts: CachedFacts {
-        CachedFacts(
-            sequence: transaction.isEmpty ? transaction.number - 1 : transaction.number,
-            haveNoTies: sideResults.haveTies == false,
-            haveNoItems: sideResults.haveItems == false,
-            isNoneAwaited: sideResults.areAwaited == false,
-            isNoneSuspected: sideResults.areSuspected == false,
-            areTransitionsUnrecorded: sideResults.areTransitionsRecorded == false
-        )
+        /// What the transaction knows of the store as a whole.
+        var facts = StoreFacts()
     }
 
     /// Stores the outcome of an attempt, unless the attempt has lost the operation.

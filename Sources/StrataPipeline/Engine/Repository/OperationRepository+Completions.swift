@@ -41,40 +41,6 @@ extension OperationRepository {
         try startNextInLane(first.lane, of: first.pipeline, places: numbers.count)
         return numbers
     }
-
-    /// Whether the store has any dependencies or holds. Those that this transaction adds are taken into account.
-    func haveTies() throws -> Bool {
-        if sideResults.haveTies == nil { try lookForTies() }
-        return sideResults.haveTies!
-    }
-
-    /// Whether any operation is about an object of the application.
-    private func haveItems() throws -> Bool {
-        if sideResults.haveItems == nil { try lookForTies() }
-        return sideResults.haveItems!
-    }
-
-    /// Whether any operation waits for a place in its lane. Those that this transaction makes wait are taken into
-    /// account.
-    func areAwaited() throws -> Bool {
-        if sideResults.areAwaited == nil { try lookForTies() }
-        return sideResults.areAwaited!
-    }
-
-    /// Whether any operation is suspected of having ended its process.
-    func areSuspected() throws -> Bool {
-        if sideResults.areSuspected == nil { try lookForTies() }
-        return sideResults.areSuspected!
-    }
-
-    private func lookForTies() throws {
-        try transaction.rows(QueueSQL.selectAnyTies, []) { row in
-            sideResults.haveTies = try sideResults.haveTies ?? row.read(Bool.self, at: 0)
-            sideResults.haveItems = try sideResults.haveItems ?? row.read(Bool.self, at: 1)
-            sideResults.areAwaited = try sideResults.areAwaited ?? row.read(Bool.self, at: 2)
-            sideResults.areSuspected = try sideResults.areSuspected ?? row.read(Bool.self, at: 3)
-        }
-    }
 }
 
 extension ClaimedOperation {

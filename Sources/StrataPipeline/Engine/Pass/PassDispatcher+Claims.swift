@@ -1,0 +1,138 @@
+import Foundation
+import Strata
+
+extension PassDispatcher {
+    /// Claims operations for all consumers: suspects first, then one consumer after the other.
+    mutating func claim() throws {
+        let known = repository.sideResults.reports.count
+        if try claimSuspect() {
+            for consumer in input.served { try claim(for: consumer) }
+        }
+        if input.claims.isEmpty, !result.claims.isEmpty { try repository.ensureRegistered(result.memory.worker) }
+        // Failures of dependants may have released operations that consumers had already looked at.
+        if repository.sideResults.reports.count > known {
+            result.hasUnseenWork = true
+            for id in result.findings.keys {
+                result.findings[id]?.isDry = false
+                result.findings[id]?.isExemptDry = false
+            }
+        }
+    }
+
+    /// Starts a suspected operation, if one is ready and nothing else has just begun here.
+    ///
+    /// - Returns: whether other operations may be started.
+    private mutating func claimSuspect() throws -> Bool {
+        guard try repository.areSuspected() else { return true }
+        let trial = try repository.trial(of: result.memory.worker)
+        if trial.isOfSuspect {
+            result.memory.withheldUntil = trial.end
+            return false
+        }
+        for name in try repository.suspectedNames() {
+            let takers = input.takers(of: name)
+            guard let consumer = takers.first, takers.count == 1 else { continue }
+            let exemptKeys = consumer.gate?.exemptKeys
+            if consumer.isGateClosed, exemptKeys == nil { continue }
+            let (slots, budget) = try allowance(of: consumer)
+            guard slots > 0 else { continue }
+            if case .queues = consumer.scope { try repository.declare(name, consumer.rules, isTransient: true) }
+            var looks = OperationRepository.lookLimit
+            let found = try repository.claim(
+                1,
+                of: name,
+                OperationRepository.Selection(keys: consumer.isGateClosed ? exemptKeys : nil, isSuspected: true),
+                by: result.memory.worker,
+                besides: input.running,
+                isTaking: trial.end == nil,
+                &looks
+            )
+            try record(found.claims, of: consumer, budget)
+            if !found.claims.isEmpty {
+                result.memory.withheldUntil = try repository.trial(of: result.memory.worker).end
+                return false
+            }
+            if trial.end != nil, !found.isDry {
+                result.memory.withheldUntil = trial.end
+                return false
+            }
+        }
+        return true
+    }
+
+    private mutating func claim(for consumer: Consumer) throws {
+        let (slots, budget) = try allowance(of: consumer)
+        guard slots > 0 else { return }
+        let worker = result.memory.worker
+        let claims: [ClaimedOperation]
+        var findings = result.findings[consumer.id] ?? PassResult.Findings()
+        switch consumer.scope {
+        case .pipeline(let name) where consumer.isGateClosed:
+            guard let keys = consumer.gate?.exemptKeys else { return }
+            let selection = OperationRepository.Selection(keys: keys)
+            // The other operations are unknown. They are looked at when the gate opens.
+            (claims, findings.isExemptDry) = try repository.claim(
+                slots,
+                of: name,
+                selection,
+                by: worker,
+                besides: input.running
+            )
+        case .pipeline(let name):
+            (claims, findings.isDry) = try repository.claim(slots, of: name, by: worker, besides: input.running)
+        case .queues:
+            var cursor = consumer.cursor
+            // The events of this pass may concern queues that the round has passed.
+            if input.isEventful { cursor.isFruitful = true }
+            var disputed = result.disputed
+            (claims, findings.isDry) = try repository.claim(
+                slots,
+                for: consumer,
+                by: worker,
+                besides: input.running,
+                &cursor
+            ) { name in
+                let takers = input.takers(of: name)
+                if takers.count > 1 { disputed[name] = takers }
+                return takers.count == 1 && takers[0].id == consumer.id
+            }
+            result.disputed = disputed
+            findings.cursor = cursor
+        }
+        result.findings[consumer.id] = findings
+        try record(claims, of: consumer, budget)
+    }
+
+    /// The number of operations that a consumer may start, and the remaining budget of its rate limit.
+    private mutating func allowance(
+        of consumer: Consumer
+    ) throws -> (slots: Int, budget: OperationRepository.Budget?) {
+        let ended = input.work.ended.reduce(0) { $0 + ($1.consumer.id == consumer.id ? 1 : 0) }
+        let slots = min(consumer.freeSlots(afterEnds: ended), input.slots - result.claims.count)
+        guard slots > 0, let limit = consumer.options.rateLimit else { return (slots, nil) }
+        let budget = try repository.budget(of: consumer.name, limit)
+        guard budget.pause == 0 else {
+            recordLimit(of: consumer, for: budget.pause)
+            return (0, nil)
+        }
+        return (min(slots, budget.whole), budget)
+    }
+
+    /// Records that operations of a consumer were claimed.
+    private mutating func record(
+        _ claims: [ClaimedOperation],
+        of consumer: Consumer,
+        _ budget: OperationRepository.Budget?
+    ) throws {
+        if var left = budget, !claims.isEmpty {
+            try repository.spend(claims.count, of: &left, consumer.name)
+            if left.pause > 0 { recordLimit(of: consumer, for: left.pause) }
+        }
+        result.claims += claims.map { ($0, consumer.id) }
+    }
+
+    /// Records that a rate limit allows a consumer no further start for some seconds.
+    private mutating func recordLimit(of consumer: Consumer, for pause: Double) {
+        result.findings[consumer.id, default: PassResult.Findings()].limitedUntil = input.now.later(by: pause)
+    }
+}

@@ -1,0 +1,175 @@
+import Foundation
+import Strata
+
+/// Writes one pass: ends attempts, handles due dates, and claims operations.
+///
+/// The input and the result are values. The dispatcher changes nothing but the store, so a pass whose transaction
+/// fails leaves no trace.
+///
+/// Isolation: used by one thread, inside one transaction.
+struct PassDispatcher {
+    let input: PassInput
+    let repository: OperationRepository
+    var result: PassResult
+
+    /// Writes a pass in the transaction of a repository.
+    ///
+    /// - Parameter isUnchanged: whether the store is as the previous pass has left it.
+    static func dispatch(
+        _ input: PassInput,
+        _ repository: OperationRepository,
+        isUnchanged: Bool
+    ) throws -> PassResult {
+        var dispatcher = PassDispatcher(
+            input: input,
+            repository: repository,
+            result: PassResult(memory: input.memory)
+        )
+        try dispatcher.write()
+        try dispatcher.remember(isUnchanged: isUnchanged)
+        return dispatcher.result
+    }
+
+    private mutating func write() throws {
+        try writeEnds()
+        try writeProgress()
+        try reportDecided()
+        try handleDueDates()
+        if input.isHeartbeatDue { try sendHeartbeat() }
+        if let end = result.memory.heartbeat.archiveEnd, try !repository.prune(upTo: end) {
+            result.memory.heartbeat.archiveEnd = nil
+        }
+        if input.mustWakeConstrained {
+            for (id, constraints) in input.satisfied {
+                for constraint in constraints { try repository.wake(constraint, of: input.consumers[id]!) }
+            }
+        }
+        if input.work.hasUnseenWork { try findUnwantedAttempts() }
+        result.memory.withheldUntil = nil
+        if input.slots > 0 { try claim() }
+        for (number, pipeline, report) in repository.sideResults.reports {
+            guard let consumer = input.takers(of: pipeline).first else { continue }
+            result.events.append((consumer.events, number, report))
+        }
+    }
+
+    // MARK: Attempts
+
+    private mutating func writeEnds() throws {
+        let ended = input.work.ended
+        let completed = try repository.complete(
+            ended.filter { $0.written == nil && $0.outcome.isDone }.map(\.operation)
+        )
+        for attemptEnd in ended {
+            let number = attemptEnd.operation.claim.operation
+            let report =
+                try completed.contains(number)
+                ? .finished(.completed)
+                : attemptEnd.written
+                    ?? repository.end(
+                        attemptEnd.operation,
+                        attemptEnd.outcome,
+                        attemptEnd.consumer.options,
+                        isSatisfied: attemptEnd.isSatisfied
+                    )
+            result.events.append((attemptEnd.consumer.events, number, report))
+        }
+    }
+
+    private func writeProgress() throws {
+        let transaction = repository.transaction
+        for (claim, fraction) in input.work.progress {
+            let values: [StoredValue] = [
+                .real(fraction), .integer(transaction.number), .integer(claim.operation), .integer(claim.worker),
+                .integer(claim.epoch),
+            ]
+            if try transaction.run(QueueSQL.setProgress, values) > 0 {
+                try transaction.report(updated: claim.operation, ["progress"], of: QueuedOperation.self)
+            }
+        }
+    }
+
+    /// Reports the results of operations that ended without an attempt.
+    private mutating func reportDecided() throws {
+        for number in input.work.decided {
+            try repository.transaction.rows(QueueSQL.selectResult, [.integer(number)]) { row in
+                let pipeline = PipelineName(try row.read(String.self, at: 0))
+                guard let consumer = input.takers(of: pipeline).first else { return }
+                let report = OperationRepository.Report.finished(try row.read(OperationResult.self, at: 1))
+                result.decided.append((consumer.events, number, report))
+            }
+        }
+    }
+
+    /// Finds running operations that were taken off the queue or have a pending request.
+    private mutating func findUnwantedAttempts() throws {
+        for claim in input.claims {
+            var request: OperationRequest?
+            var isHeld = false
+            try repository.transaction.rows(
+                QueueSQL.selectHolder,
+                [.integer(claim.operation), .integer(claim.worker), .integer(claim.epoch)]
+            ) { row in
+                isHeld = true
+                request = try row.request(at: 3)
+            }
+            if !isHeld || request != nil { result.unwanted.insert(claim.operation) }
+        }
+    }
+
+    // MARK: Dates
+
+    private func handleDueDates() throws {
+        if input.isTimeUp || input.work.haveSchedulesChanged { try repository.plan() }
+        if input.isHeartbeatDue {
+            try repository.planAfterClockChange()
+            try repository.correctFutureTimes()
+        }
+        if input.isTimeUp {
+            while try repository.releaseDueHolds() {}
+            try repository.runDueSchedules()
+        }
+    }
+
+    /// Sends a heartbeat, reclaims the operations of dead workers, plans pruning, and continues the search for stray
+    /// cycles.
+    private mutating func sendHeartbeat() throws {
+        if !input.claims.isEmpty, try !repository.recordHeartbeat(of: input.memory.worker) {
+            // Another process has declared this worker dead and reclaimed its operations.
+            result.memory.worker = try repository.register(.own)
+            result.unwanted.formUnion(input.claims.map(\.operation))
+        }
+        var heartbeat = result.memory.heartbeat
+        heartbeat.next = input.now.addingTimeInterval(PassMemory.Heartbeat.interval)
+        heartbeat.others = try repository.reclaimFromSilentWorkers(heartbeat.others, except: result.memory.worker)
+        try repository.forgetEmptyQueues()
+        heartbeat.archiveEnd = try repository.archiveEnd()
+        let consumers = input.consumers.values
+        (heartbeat.cyclesSearchedTo, result.cycles) = try repository.breakStrayCycles(
+            after: heartbeat.cyclesSearchedTo
+        ) { name in
+            consumers.contains { $0.takes(name) }
+        }
+        result.memory.heartbeat = heartbeat
+    }
+
+    // MARK: The next pass
+
+    /// Records what the next pass may reuse.
+    private mutating func remember(isUnchanged: Bool) throws {
+        // Without holds, only schedules can be due.
+        let isDueAsBefore =
+            isUnchanged && repository.sideResults.facts.haveTies == false && !input.isTimeUp
+            && !input.work.haveSchedulesChanged
+        if !isDueAsBefore {
+            let start =
+                input.isTimeUp
+                ? input.now : input.work.haveSchedulesChanged ? .distantPast : input.memory.seenUntil
+            result.memory.nextDue = try repository.nextDue(after: start)
+        }
+        result.memory.cachedFacts = repository.cachedFacts
+        if input.isTimeUp { result.memory.seenUntil = input.now }
+        if let last = result.claims.last { result.memory.lastServed = last.consumer }
+        result.memory.isBusy = input.work.ended.count > 1 || result.claims.count > 1
+    }
+}

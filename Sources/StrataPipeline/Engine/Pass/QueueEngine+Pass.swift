@@ -1,0 +1,169 @@
+import Foundation
+import Strata
+import Synchronization
+
+/// A pass: the engine collects its input, a ``PassDispatcher`` writes it, and the engine applies its result.
+///
+/// Isolation: one pass at a time, on the executor's threads or within a ``JointPass``.
+extension QueueEngine {
+    /// Runs one pass in its own transaction.
+    func runPass() {
+        guard let input = collectInput() else { return }
+        guard !input.isEmpty else { return setAlarm() }
+        var result = PassResult(memory: input.memory)
+        do {
+            try transact { transaction in
+                let repository = OperationRepository(
+                    transaction,
+                    now: input.now,
+                    Self.rules(of: input.consumers.values)
+                )
+                let isUnchanged = try repository.adopt(input.memory.cachedFacts)
+                result = try PassDispatcher.dispatch(input, repository, isUnchanged: isUnchanged)
+            }
+        } catch {
+            // No work is lost; the pass is tried again.
+            restore(input)
+            setAlarm(at: clock.now.addingTimeInterval(Self.storePause))
+            return reportStoreFailure(error, input.consumers.values)
+        }
+        conclude(input, result)
+    }
+
+    // MARK: Before
+
+    /// Takes the work for a pass; nil while the engine has no worker.
+    func collectInput() -> PassInput? {
+        let now = clock.now
+        checkGates()
+        let taken = state.withLock { state in
+            state.takeInput(at: now) { group.freeSlots(besides: $0) }
+        }
+        guard var input = taken else { return nil }
+        // Constraints are asked here, because they are application code, which may use the stack.
+        for (index, attemptEnd) in input.work.ended.enumerated() {
+            if case .success(let outcome) = attemptEnd.outcome, case .wait(let constraint) = outcome.kind {
+                // The sources may have changed since the attempt started.
+                let consumer = input.consumers[attemptEnd.consumer.id] ?? attemptEnd.consumer
+                input.work.ended[index].isSatisfied = consumer.options.isSatisfied(constraint)
+            }
+        }
+        if input.mustWakeConstrained {
+            input.satisfied = input.consumers.mapValues { consumer in
+                consumer.options.constraints.filter(\.isSatisfied).map(\.constraint)
+            }
+        }
+        return input
+    }
+
+    /// Asks which gates are open. A constraint that opens or closes a gate requests a pass afterwards, and each
+    /// heartbeat asks once more.
+    func checkGates() {
+        let gates = state.withLock { $0.consumers.compactMapValues(\.gate) }
+        if gates.isEmpty { return }
+        // Not under the lock, because the constraints are not code of the engine.
+        let closed = gates.mapValues { !$0.constraint.isSatisfied }
+        state.withLock { state in
+            for (id, isClosed) in closed { state.consumers[id]?.isGateClosed = isClosed }
+        }
+    }
+
+    // MARK: After
+
+    /// Concludes a pass after its commit: sends its events, and starts the claimed operations.
+    func conclude(_ input: PassInput, _ result: PassResult) {
+        apply(result, of: input)
+        for (hub, number, report) in result.events { hub.send(event(of: number, report)) }
+        for (hub, number, report) in result.decided { hub.deliver(event(of: number, report)) }
+        report(result.disputed)
+        for cycle in result.cycles { stack.log(.error, DependencyCycle.error(cycle).message) }
+        start(result.claims.compactMap { claim in input.consumers[claim.consumer].map { (claim.operation, $0) } })
+        setAlarm()
+    }
+
+    func event(of operation: Int64, _ report: OperationRepository.Report) -> PipelineEvent {
+        report.event(stack.id(operation, of: QueuedOperation.self))
+    }
+
+    private func apply(_ result: PassResult, of input: PassInput) {
+        let (tasks, waiters) = state.withLock { $0.apply(result, of: input) }
+        if result.memory.worker != input.memory.worker { LiveWorkers.insert(key(of: result.memory.worker)) }
+        for task in tasks { task.cancel() }
+        // Otherwise these attempts would wait for a thread, which handlers may hold for long.
+        if !result.unwanted.isEmpty { withdraw { result.unwanted.contains($0.operation.claim.operation) } }
+        for waiter in waiters { waiter.continuation.resume() }
+        // Operations beyond this pass's limits are handled by the next one.
+        let isNextDue = state.withLock { state in
+            guard let memory = state.memory else { return false }
+            return memory.heartbeat.archiveEnd != nil
+                || memory.withheldUntil == nil && !state.registry.isAbandoned
+                    && group.freeSlots(besides: state.running.count) > 0
+                    && state.consumers.values.contains { $0.isClaimable() && $0.limitedUntil == nil }
+        }
+        if isNextDue { schedulePass() }
+    }
+
+    /// Reports queues that several consumers take, once for each queue.
+    private func report(_ disputed: [PipelineName: [Consumer]]) {
+        for (name, consumers) in disputed {
+            guard state.withLock({ $0.registry.disputed.insert(name).inserted }) else { continue }
+            let error = Self.claimedTwice(name, consumers.sorted { $0.id < $1.id })
+            stack.log(.error, "the operations of a queue are held: \(error)")
+            for consumer in consumers { consumer.events.send(.queueHeld(name, error)) }
+        }
+    }
+
+    // MARK: Failures
+
+    /// After how many seconds a failed write is tried again.
+    static let storePause = 1.0
+
+    /// Puts back the work of a pass that was not written, so that the next pass does it.
+    func restore(_ input: PassInput) { state.withLock { $0.work.restore(input.work) } }
+
+    func reportStoreFailure(_ error: any Error, _ consumers: some Collection<Consumer>) {
+        stack.log(.error, "the pipelines cannot write to the store, and retry: \(error)")
+        for consumer in consumers { consumer.events.send(.storeFailed(error)) }
+    }
+
+    // MARK: Alarm
+
+    /// Sets the alarm for the next date that needs a pass, such as the end of a hold or the next heartbeat.
+    private func setAlarm() {
+        setAlarm(
+            at: state.withLock { state in
+                guard let memory = state.memory else { return nil }
+                let limits = state.consumers.values.compactMap { $0.isDry ? nil : $0.limitedUntil }
+                return (limits + [memory.nextDue, memory.withheldUntil].compactMap { $0 })
+                    .reduce(memory.heartbeat.next) { min($0, $1) }
+            }
+        )
+    }
+
+    private func setAlarm(at date: Date?) {
+        let set: (number: Int, old: (any PipelineAlarm)?)? = state.withLock { state in
+            // Most passes do not change the alarm.
+            guard state.alarm.date != date else { return nil }
+            defer { state.alarm.pending = nil }
+            state.alarm.date = date
+            state.alarm.number += 1
+            return (state.alarm.number, state.alarm.pending)
+        }
+        guard let (number, old) = set else { return }
+        old?.cancel()
+        guard let date else { return }
+        // Not under the lock: an alarm that is already due may call the body at once.
+        let alarm = clock.alarm(at: date) { [weak self] in
+            self?.state.withLock { state in
+                if state.alarm.number == number { (state.alarm.pending, state.alarm.date) = (nil, nil) }
+            }
+            self?.schedulePass()
+        }
+        let isStale = state.withLock { state in
+            let isStale = state.alarm.number != number || state.alarm.date == nil
+            if !isStale { state.alarm.pending = alarm }
+            return isStale
+        }
+        if isStale { alarm.cancel() }
+    }
+}

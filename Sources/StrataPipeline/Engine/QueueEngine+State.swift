@@ -1,0 +1,156 @@
+import Foundation
+import Strata
+
+extension QueueEngine {
+    /// The data of the engine, under one lock. Each field is a group that one part of the code changes.
+    struct State {
+        /// The open pipelines and brokers.
+        var consumers: [Consumer.ID: Consumer] = [:]
+        /// Opening and closing.
+        var registry = Registry()
+        /// The running attempts.
+        var running: [Int64: Running] = [:]
+        /// The work for the next pass.
+        var work = PassWork()
+        /// What the last pass has left; nil while no worker is registered. Changes only while no pass runs, and at the
+        /// end of a pass.
+        var memory: PassMemory?
+        /// The commits of the store.
+        var commits = Commits()
+        /// The alarm for the next date that needs a pass.
+        var alarm = Alarm()
+
+        /// Whether an attempt still runs and its end has not been reported.
+        func isOpen(_ claim: Claim) -> Bool {
+            running[claim.operation].map { $0.claim == claim && !$0.isEnding } ?? false
+        }
+    }
+
+    struct Registry {
+        var lastConsumer: Consumer.ID = 0
+        /// The queues that several consumers take, as far as reported.
+        var disputed: Set<PipelineName> = []
+        /// Callers that wait for the end of a consumer's handlers.
+        var endWaiters: [Int: EndWaiter] = [:]
+        var lastWaiter = 0
+        /// Whether the stack is being closed.
+        var isStopping = false
+        /// Whether the last consumer was closed. Then the stack no longer has this engine.
+        var isOver = false
+        /// Whether a test has left the engine as a killed process would.
+        var isAbandoned = false
+    }
+
+    typealias EndWaiter = (consumer: Consumer.ID, continuation: CheckedContinuation<Void, Never>)
+
+    struct Commits {
+        /// The numbers of this engine's commits of which it has not been notified yet.
+        var own: Set<Int64> = []
+        /// The subscription to commits, until the engine has ended.
+        var listening: CommitListening?
+    }
+
+    struct Alarm {
+        var pending: (any PipelineAlarm)?
+        var date: Date?
+        /// The number of the last alarm, by which an older one is recognised.
+        var number = 0
+    }
+
+    struct Running: Sendable {
+        let claim: Claim
+        let consumer: Consumer.ID
+        let lane: OperationRepository.Lane
+        /// The handler's task; nil before the attempt has begun.
+        var task: Task<Void, Never>?
+        /// Whether the task must be cancelled.
+        var isUnwanted = false
+        /// The function to call instead of the handler. It receives the handler.
+        var replacement: HandlerReplacement?
+        /// The alarm for the timeout of the attempt.
+        var deadline: (any PipelineAlarm)?
+        /// Which came first: the deadline or the handler's return.
+        var timing = Timing.open
+        /// Whether the end of the attempt is about to be written.
+        var isEnding = false
+    }
+
+    /// Whether a handler returns before the deadline of its attempt.
+    enum Timing: Sendable {
+        /// Neither has happened.
+        case open
+        case inTime
+        /// The deadline came first, and ends the attempt with this value.
+        case late(AttemptEnd)
+    }
+}
+
+// MARK: Passes
+
+extension QueueEngine.State {
+    /// Takes the work for a pass; nil while no worker is registered.
+    ///
+    /// - Parameter slots: how many attempts may be started beside a number of running ones.
+    mutating func takeInput(at now: Date, slots: (_ running: Int) -> Int) -> PassInput? {
+        guard let memory else { return nil }
+        var open = OperationRepository.RunningOperations()
+        for (number, attempt) in running where !attempt.isEnding { open.insert(number, in: attempt.lane) }
+        defer { work = PassWork() }
+        return PassInput(
+            work: work,
+            memory: memory,
+            now: now,
+            consumers: consumers,
+            slots: registry.isAbandoned ? 0 : slots(running.count - work.ended.count),
+            claims: running.values.map(\.claim),
+            running: open
+        )
+    }
+
+    /// Applies the result of a committed pass.
+    ///
+    /// - Returns: the tasks to cancel, and the callers for which no handler runs any more.
+    mutating func apply(
+        _ result: PassResult,
+        of input: PassInput
+    ) -> (unwanted: [Task<Void, Never>], waiters: [QueueEngine.EndWaiter]) {
+        for attemptEnd in input.work.ended {
+            let claim = attemptEnd.operation.claim
+            guard running[claim.operation]?.claim == claim else { continue }
+            running[claim.operation] = nil
+            consumers[attemptEnd.consumer.id]?.running.remove(claim.operation)
+        }
+        let unwanted = result.unwanted.compactMap { number in
+            running[number]?.isUnwanted = true
+            return running[number]?.task
+        }
+        applyFindings(result, of: input)
+        for (operation, consumer) in result.claims {
+            running[operation.claim.operation] = QueueEngine.Running(
+                claim: operation.claim,
+                consumer: consumer,
+                lane: OperationRepository.Lane(pipeline: operation.pipeline, name: operation.lane)
+            )
+            consumers[consumer]?.running.insert(operation.claim.operation)
+        }
+        memory = result.memory
+        if result.hasUnseenWork { work.hasUnseenWork = true }
+        let busy = Set(running.values.map(\.consumer))
+        let waiters = registry.endWaiters.values.filter { !busy.contains($0.consumer) }
+        registry.endWaiters = registry.endWaiters.filter { busy.contains($0.value.consumer) }
+        return (unwanted, waiters)
+    }
+
+    /// Records for each consumer what the pass has found.
+    private mutating func applyFindings(_ result: PassResult, of input: PassInput) {
+        // Any operation may have waited for the ended ones.
+        let mayHaveFreed = input.isEventful || result.hasUnseenWork
+        for (id, consumer) in consumers {
+            let findings = result.findings[id] ?? PassResult.Findings()
+            consumers[id]?.isDry = findings.isDry || consumer.isDry && !mayHaveFreed
+            consumers[id]?.isExemptDry = findings.isExemptDry || consumer.isExemptDry && !mayHaveFreed
+            consumers[id]?.limitedUntil = findings.limitedUntil
+            if let cursor = findings.cursor { consumers[id]?.cursor = cursor }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Strata
+
+/// Facts about the store as a whole, which spare most passes some statements.
+extension OperationRepository {
+    /// What a transaction knows of the store as a whole. Its own changes are taken into account. Nil is unknown.
+    struct StoreFacts: Sendable {
+        /// Whether the store has any dependencies or holds.
+        var haveTies: Bool?
+        /// Whether any operation is about an object of the application.
+        var haveItems: Bool?
+        /// Whether any operation waits for a place in its lane.
+        var areAwaited: Bool?
+        /// Whether any operation is suspected of having ended its process.
+        var areSuspected: Bool?
+        /// Whether any pipeline records transitions.
+        var areTransitionsRecorded: Bool?
+
+        /// The facts that something does not exist. The others may end with the transaction's own deletes.
+        var absences: StoreFacts {
+            StoreFacts(
+                haveTies: haveTies == false ? false : nil,
+                haveItems: haveItems == false ? false : nil,
+                areAwaited: areAwaited == false ? false : nil,
+                areSuspected: areSuspected == false ? false : nil,
+                areTransitionsRecorded: areTransitionsRecorded == false ? false : nil
+            )
+        }
+    }
+
+    /// Facts that one transaction passes to the next one. They hold there if no other commit comes in between.
+    struct CachedFacts: Sendable {
+        /// The number of the commit that the transaction has seen, or was.
+        let sequence: Int64
+        let facts: StoreFacts
+    }
+
+    /// Adopts the facts of the previous transaction, before this one has read any. Returns whether they still hold.
+    func adopt(_ cachedFacts: CachedFacts?) throws -> Bool {
+        guard let cachedFacts, try transaction.isUnchanged(since: cachedFacts.sequence, Self.cachedFactModels) else {
+            return false
+        }
+        sideResults.facts = cachedFacts.facts
+        return true
+    }
+
+    /// The models that the cached facts depend on. Operations are not among them, because a new operation does not wait
+    /// for a place and has never run.
+    private static let cachedFactModels: [any Model.Type] = [
+        OperationDependency.self, OperationHold.self, OperationItem.self, PipelineRecord.self, PeriodicOperation.self,
+    ]
+
+    /// The facts for the next transaction.
+    var cachedFacts: CachedFacts {
+        CachedFacts(
+            sequence: transaction.isEmpty ? transaction.number - 1 : transaction.number,
+            facts: sideResults.facts.absences
+        )
+    }
+
+    /// Whether the store has any dependencies or holds.
+    func haveTies() throws -> Bool {
+        if sideResults.facts.haveTies == nil { try readFacts() }
+        return sideResults.facts.haveTies!
+    }
+
+    /// Whether any operation is about an object of the application.
+    func haveItems() throws -> Bool {
+        if sideResults.facts.haveItems == nil { try readFacts() }
+        return sideResults.facts.haveItems!
+    }
+
+    /// Whether any operation waits for a place in its lane.
+    func areAwaited() throws -> Bool {
+        if sideResults.facts.areAwaited == nil { try readFacts() }
+        return sideResults.facts.areAwaited!
+    }
+
+    /// Whether any operation is suspected of having ended its process.
+    func areSuspected() throws -> Bool {
+        if sideResults.facts.areSuspected == nil { try readFacts() }
+        return sideResults.facts.areSuspected!
+    }
+
+    private func readFacts() throws {
+        try transaction.rows(QueueSQL.selectAnyTies, []) { row in
+            var facts = sideResults.facts
+            facts.haveTies = try facts.haveTies ?? row.read(Bool.self, at: 0)
+            facts.haveItems = try facts.haveItems ?? row.read(Bool.self, at: 1)
+            facts.areAwaited = try facts.areAwaited ?? row.read(Bool.self, at: 2)
+            facts.areSuspected = try facts.areSuspected ?? row.read(Bool.self, at: 3)
+            sideResults.facts = facts
+        }
+    }
+}
