@@ -73,7 +73,7 @@ extension Pusher {
             // The error is converted, because it says nothing about the account's own remote.
             throw CloudError(.inboxRefused, "\(inbox.name) does not accept the message: \(error)", underlying: error)
         }
-        if target.node?.isHolder ?? false { holders.record(sent: attempt.id.rawValue, of: attempt.payload.node) }
+        if target.node?.isHolder ?? false { reconciler.record(sent: attempt.id.rawValue, of: attempt.payload.node) }
         return .done
     }
 

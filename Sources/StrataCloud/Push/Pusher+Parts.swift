@@ -57,7 +57,7 @@ extension Pusher {
     ) async throws -> Written {
         let known = try await known(place)
         if let known, known.contentPrint != place.hash || !known.path.hasSameBytes(as: place.key.path) {
-            try await abandoned.abort(known)
+            try await reconciler.abort(known)
             try await forget(place)
         }
         let begun = known.flatMap {
@@ -83,7 +83,7 @@ extension Pusher {
                 )
                 try context.commit()
             }
-            abandoned.recordBegin()
+            reconciler.recordUploadBegin()
         }
         let parts = PartCounter(of: body.size, partSize: begun?.partSize ?? partSize, arrived: begun?.parts ?? [])
         let receipts = try await send(parts, of: body, upload, place, attempt)
@@ -157,7 +157,7 @@ extension Pusher {
     /// Aborts a multipart upload whose object already exists.
     private func abort(_ place: MultipartTarget) async throws -> String? {
         guard let known = try await known(place), known.path.hasSameBytes(as: place.key.path) else { return nil }
-        try await abandoned.abort(known)
+        try await reconciler.abort(known)
         return known.upload
     }
 

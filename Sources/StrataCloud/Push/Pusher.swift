@@ -21,8 +21,8 @@ final class Pusher: Sendable {
     let maxConcurrentParts: Int
     /// Receives the progress of transfers.
     let transfers: TransferTracker
-    /// Aborts multipart uploads that are not needed any more.
-    let abandoned: AbandonedUploadReconciler
+    /// Aborts multipart uploads that are not needed any more, and deletes holders after their last message.
+    let reconciler: Reconciler
     /// The constraint that operations wait for without a network.
     let reachability: any ConstraintSource
     /// Tracks whether the remote is available.
@@ -31,10 +31,6 @@ final class Pusher: Sendable {
     let pauses: ConnectionPauses
     /// The constraint of operations for which the remote has refused the credentials, or a file has refused the keys.
     let credentials = ManualConstraint(CloudAccount.credentials, isSatisfied: true)
-    /// Deletes holders after the last operation of each.
-    let holders: MessageHolderReconciler
-    /// Retries failed operations after their nodes were moved or deleted.
-    let failed: FailedOperationReconciler
     /// The circuit breakers of other accounts' inboxes.
     let inboxes: InboxBreakers
     /// The number of changes of the credentials.
@@ -54,17 +50,17 @@ final class Pusher: Sendable {
         reachability: any ConstraintSource,
         availability: RemoteAvailability,
         transfers: TransferTracker,
+        reconciler: Reconciler,
         awaitPull: @escaping @Sendable () -> Void
     ) {
         self.transfers = transfers
         (partSize, maxConcurrentParts) = (max(1, options.partSize), max(1, options.maxConcurrentParts))
         self.awaitPull = awaitPull
         (self.stack, self.info, self.remote, self.handler) = (stack, info, remote, handler)
-        (holders, failed) = (MessageHolderReconciler(stack, info), FailedOperationReconciler(stack, info))
         inboxes = InboxBreakers(options.retry, options.clock)
         (encryption, self.reachability, self.availability) = (options.encryption, reachability, availability)
         pauses = ConnectionPauses(options.retry)
-        abandoned = AbandonedUploadReconciler(stack, info, remote)
+        self.reconciler = reconciler
     }
 
     func run(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
