@@ -89,19 +89,18 @@ public final class CloudAccount: Sendable {
         let isFirstPullAwaited = options.pull.waitsForInitialPull
         let puller = Puller(stack: stack, info: info, remote: watched, handler: handler)
         let pulls = PullLoop(puller, availability, options)
+        let failures = PushFailures(options.retry, reachability: reachability) { pulls.beAwaited() }
         let pusher = Pusher(
             stack,
             info,
             remote: watched,
             handler: handler,
             options: options,
-            reachability: reachability,
             availability: availability,
+            failures: failures,
             transfers: transfers,
             reconciler: reconciler
-        ) {
-            pulls.beAwaited()
-        }
+        )
         let uploads: Pipeline
         do {
             uploads = try await Pipeline.open(
@@ -111,7 +110,7 @@ public final class CloudAccount: Sendable {
                 options: PipelineOptions(
                     maxConcurrent: options.maxConcurrent,
                     retry: options.retry,
-                    constraints: [reachability, pulls.awaited, pusher.credentials],
+                    constraints: [reachability, pulls.awaited, failures.credentials],
                     // No operation runs before all observers of the pipeline are set up.
                     isSuspended: true,
                     clock: options.clock
@@ -124,13 +123,10 @@ public final class CloudAccount: Sendable {
         let account = CloudAccount(remote, pusher, uploads, pulls, downloads, marked)
         info.afterCommits.open(account)
         uploads.listen {
-            [
-                weak transfers, weak reconciler, weak pauses = pusher.pauses, weak folders = pusher.missingFolders
-            ] event in
+            [weak transfers, weak reconciler, weak failures] event in
             transfers?.handle(event)
             reconciler?.handle(event)
-            pauses?.handle(event)
-            folders?.handle(event)
+            failures?.handle(event)
         }
         await reconciler.repair()
         account.subscribe(to: stack)
@@ -141,7 +137,7 @@ public final class CloudAccount: Sendable {
         }
         // The observed objects keep their observers forever, so these closures capture the account's parts weakly.
         reachability.observe { [weak pusher, weak pulls, weak marked] in
-            guard let pusher, pusher.reachability.isSatisfied else { return }
+            guard let pusher, pusher.failures.reachability.isSatisfied else { return }
             pulls?.hasten()
             marked?.look()
             pusher.reconciler.retryAborts()
@@ -242,7 +238,7 @@ public final class CloudAccount: Sendable {
     ///
     /// - Throws: the errors of the store.
     public func credentialsChanged() async throws {
-        pusher.credentialsChanged()
+        pusher.failures.credentialsChanged()
         let name = info.pipeline
         try await uploads.stack.overStore { context in
             let constraint = Self.credentials.rawValue

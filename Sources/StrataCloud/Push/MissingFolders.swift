@@ -29,16 +29,16 @@ final class MissingFolders: Sendable {
     func handle(_ event: PipelineEvent) { counts.handle(event) }
 }
 
-extension Pusher {
+extension PushSession {
     /// The outcome of an operation if the remote lacks the current or the future parent folder of its node.
-    func outcome(ofMissingFolder error: RemoteError, _ attempt: Attempt<CloudWork>) async throws -> Outcome {
-        forgetTrunks()
-        switch missingFolders.step(for: attempt.id.rawValue) {
+    func outcome(ofMissingFolder error: RemoteError) async throws -> Outcome {
+        pusher.forgetTrunks()
+        switch pusher.failures.missingFolders.step(for: attempt.id.rawValue) {
         case .wait: break
-        case .make: if try await makeFolders(of: attempt.payload) { return .retry(after: .zero) }
+        case .make: if try await makeFolders() { return .retry(after: .zero) }
         case .fail: throw error
         }
-        awaitPull()
+        pusher.failures.awaitPull()
         return .wait(CloudAccount.pullToEnd)
     }
 
@@ -46,8 +46,8 @@ extension Pusher {
     ///
     /// - Returns: false if the trunk itself is missing. A remote that has lost everything is not changed until a pull
     ///   has reported the loss.
-    private func makeFolders(of work: CloudWork) async throws -> Bool {
-        let info = info
+    private func makeFolders() async throws -> Bool {
+        let (work, info) = (work, info)
         let folder = try await stack.overStore { context in
             let cloud = CloudContext(context, info)
             let intended = try work.place.flatMap { try cloud.remote($0.parent) }
