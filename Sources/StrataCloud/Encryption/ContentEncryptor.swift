@@ -26,8 +26,20 @@ public struct ContentEncryptor: Sendable {
 
     /// The state for resuming the upload in another process.
     public let uploadState: UploadState
+    /// The sources of metadata, thumbnail and data, in this order.
+    fileprivate let sources: [EncryptionSource]
+    /// The bytes of the sources.
+    fileprivate let bodies: [RemoteBody]
+    fileprivate let layout: EncryptedFileLayout
+    fileprivate let keys: EncryptedFileKeys
+
     /// The encrypted file. Its size is known in advance, and it can be read more than once, in any ranges.
-    public let body: RemoteBody
+    public var body: RemoteBody {
+        RemoteBody(size: layout.total) { [self] range in
+            let reader = EncryptingReader(self, range.clamped(to: 0..<layout.total))
+            return AsyncThrowingStream(unfolding: { try await reader.next() })
+        }
+    }
 
     /// Begins to encrypt a version of a node's content.
     ///
@@ -100,8 +112,8 @@ public struct ContentEncryptor: Sendable {
             let position = layout.position(of: .header, chunk: chunk)
             head += try fileKeys.seal(plain[Int(range.lowerBound)..<Int(range.upperBound)], at: position)
         }
-        let uploadState = UploadState(head: head, fingerprints: try sources.map { try $0.fingerprint() })
-        self.init(uploadState, sources, bodies, layout, fileKeys)
+        uploadState = UploadState(head: head, fingerprints: try sources.map { try $0.fingerprint() })
+        (self.sources, self.bodies, self.layout, self.keys) = (sources, bodies, layout, fileKeys)
     }
 
     /// Resumes an encryption with the same sources.
@@ -137,28 +149,8 @@ public struct ContentEncryptor: Sendable {
                 try sources[index].fingerprint() == uploadState.fingerprints[index]
             else { throw CloudError.sourceChanged("The source of the section '\(section)'") }
         }
-        self.init(uploadState, sources, bodies, file.layout, file.keys)
-    }
-
-    private init(
-        _ uploadState: UploadState,
-        _ sources: [EncryptionSource],
-        _ bodies: [RemoteBody],
-        _ layout: EncryptedFileLayout,
-        _ keys: EncryptedFileKeys
-    ) {
         self.uploadState = uploadState
-        body = RemoteBody(size: layout.total) { range in
-            let reader = EncryptingReader(
-                uploadState: uploadState,
-                sources: sources,
-                bodies: bodies,
-                layout: layout,
-                keys: keys,
-                range: range.clamped(to: 0..<layout.total)
-            )
-            return AsyncThrowingStream(unfolding: { try await reader.next() })
-        }
+        (self.sources, self.bodies, layout, self.keys) = (sources, bodies, file.layout, file.keys)
     }
 }
 
@@ -178,39 +170,21 @@ public struct UploadState: Hashable, Sendable, Codable {
 
 /// Encrypts a range of a file, chunk by chunk, as it is read.
 private actor EncryptingReader {
-    private let uploadState: UploadState
-    private let sources: [EncryptionSource]
-    private let bodies: [RemoteBody]
-    private let layout: EncryptedFileLayout
-    private let keys: EncryptedFileKeys
+    private let encryptor: ContentEncryptor
     /// The remaining range of the encrypted file.
     private var range: Range<Int64>
     /// The current section, and the reader of its source, positioned at the next chunk.
     private var current: (section: EncryptedSection, reader: ByteReader)?
 
-    init(
-        uploadState: UploadState,
-        sources: [EncryptionSource],
-        bodies: [RemoteBody],
-        layout: EncryptedFileLayout,
-        keys: EncryptedFileKeys,
-        range: Range<Int64>
-    ) {
-        self.uploadState = uploadState
-        self.sources = sources
-        self.bodies = bodies
-        self.layout = layout
-        self.keys = keys
-        self.range = range
-    }
+    init(_ encryptor: ContentEncryptor, _ range: Range<Int64>) { (self.encryptor, self.range) = (encryptor, range) }
+
+    private var layout: EncryptedFileLayout { encryptor.layout }
 
     /// The next bytes, at most one chunk; nil after the last bytes.
     func next() async throws -> Data? {
         guard !range.isEmpty else { return nil }
-        let head = Int64(uploadState.head.count)
-        if range.lowerBound < head {
-            return give(uploadState.head, at: 0)
-        }
+        let head = encryptor.uploadState.head
+        if range.lowerBound < head.count { return give(head, at: 0) }
         guard
             let section = EncryptedSection.allCases.last(where: {
                 layout.encryptedRange(of: $0).contains(range.lowerBound)
@@ -239,18 +213,18 @@ private actor EncryptingReader {
         }
         // The check comes after the read and before the bytes are returned. So no bytes of a source are sent if a
         // change of that source has been detected.
-        try sources[section.index - 1].check(uploadState.fingerprints[section.index - 1])
+        try encryptor.sources[section.index - 1].check(encryptor.uploadState.fingerprints[section.index - 1])
         let isLast = chunk == layout.chunkCount(of: section) - 1
         if isLast, !(try await reader.isEmpty()) {
             throw RemoteError(.unreadableBody, "The section '\(section)' has more bytes than were announced.")
         }
-        return try keys.seal(plain, at: layout.position(of: section, chunk: chunk))
+        return try encryptor.keys.seal(plain, at: layout.position(of: section, chunk: chunk))
     }
 
     private func reader(of section: EncryptedSection, from start: Int64) async throws -> ByteReader {
         // Chunks are read in order, so an existing reader of this section is at the beginning of the next chunk.
         if let current, current.section == section { return current.reader }
-        let stream = try await bodies[section.index - 1].chunks(start..<layout.size(of: section))
+        let stream = try await encryptor.bodies[section.index - 1].chunks(start..<layout.size(of: section))
         let reader = ByteReader(stream)
         current = (section, reader)
         return reader

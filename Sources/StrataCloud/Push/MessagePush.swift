@@ -65,8 +65,9 @@ struct MessagePush: Push {
                 // The inbox may be on another server than the account's remote, so its failure says nothing about that
                 // remote.
                 ending.withLock { $0 = .failed(error) }
-                let pauses = session.pusher.failures.pauses
-                let pause = error.code == .unreachable ? InboxBreakers.rest : pauses.next(for: attempt.id.rawValue)
+                let failures = session.pusher.failures
+                let pause =
+                    error.code == .unreachable ? InboxBreakers.rest : failures.nextPause(of: attempt.id.rawValue)
                 return .snooze(for: max(pause, error.retryAfter ?? .zero), because: error.description)
             }
             if error.code != .unreadableBody { ending.withLock { $0 = .answered } }

@@ -12,7 +12,7 @@ import StrataPipeline
 /// | `PushSession+Objects.swift` | copies and moves single objects |
 /// | `PushSession+Parts.swift` | writes an object, large ones in parts |
 /// | `PushSession+Renaming.swift` | gives a node another name at the remote |
-/// | `MissingFolders.swift` | waits for a missing folder, and then creates it |
+/// | `PushSession+MissingFolders.swift` | waits for a missing folder, and then creates it |
 ///
 /// Isolation: any.
 struct PushSession: Sendable {
@@ -31,8 +31,8 @@ struct PushSession: Sendable {
     func whileThere(_ body: () async throws -> Outcome) async throws -> Outcome {
         guard try await pusher.availability.enter() else { return .snooze(for: .zero) }
         defer { pusher.availability.leave() }
-        let progress = WatchedRemote.Progress { [id = attempt.id.rawValue, pauses = pusher.failures.pauses] in
-            pauses.reset(id)
+        let progress = WatchedRemote.Progress { [id = attempt.id.rawValue, failures = pusher.failures] in
+            failures.recordProgress(of: id)
         }
         return try await WatchedRemote.$progress.withValue(progress) { try await body() }
     }

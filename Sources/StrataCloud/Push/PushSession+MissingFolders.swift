@@ -1,39 +1,11 @@
+import Strata
 import StrataPipeline
-
-/// Counts how often an operation has found that the remote lacks the parent folder of its node.
-///
-/// A pull detects the fate of the folder, and either moves the node along or restores the folder. A pull may also leave
-/// the node unchanged because of the very operation that waits for the pull. So an operation waits for at most two
-/// pulls, and then creates the folders itself.
-final class MissingFolders: Sendable {
-    enum Step {
-        /// The operation waits for the end of a pull.
-        case wait
-        /// The operation creates the folders.
-        case make
-        /// The folders were created, and the remote still reports them as missing.
-        case fail
-    }
-
-    private let counts = OperationCounts()
-
-    /// The number of pulls that an operation waits for.
-    private static let pulls = 2
-
-    func step(for operation: Int64) -> Step {
-        let count = counts.increment(operation)
-        if count <= Self.pulls { return .wait }
-        return count == Self.pulls + 1 ? .make : .fail
-    }
-
-    func handle(_ event: PipelineEvent) { counts.handle(event) }
-}
 
 extension PushSession {
     /// The outcome of an operation if the remote lacks the current or the future parent folder of its node.
     func outcome(ofMissingFolder error: RemoteError) async throws -> Outcome {
         pusher.forgetTrunks()
-        switch pusher.failures.missingFolders.step(for: attempt.id.rawValue) {
+        switch pusher.failures.recordMissingFolder(of: attempt.id.rawValue) {
         case .wait: break
         case .make: if try await makeFolders() { return .retry(after: .zero) }
         case .fail: throw error
