@@ -40,9 +40,9 @@ struct EncryptedFilePreamble: Hashable, Sendable {
     /// The salt, 32 bytes.
     var salt: Data
     /// The sealed box of the content key, 60 bytes.
-    var wrappedKey: Data
+    var wrappedKey = Data()
     /// The sealed box of the section table, 92 bytes.
-    var table: Data
+    var table = Data()
 
     var chunkSize: Int64 { 1 << Int64(exponent) }
 
@@ -50,15 +50,11 @@ struct EncryptedFilePreamble: Hashable, Sendable {
     var start: Data { Self.magic + Data([Self.version, Self.algorithm, exponent, 0]) }
 
     var bytes: Data { start + accountKey.data + salt + wrappedKey + table }
+}
 
-    init(exponent: UInt8, accountKey: UUID, salt: Data, wrappedKey: Data = Data(), table: Data = Data()) {
-        self.exponent = exponent
-        self.accountKey = accountKey
-        self.salt = salt
-        self.wrappedKey = wrappedKey
-        self.table = table
-    }
-
+extension EncryptedFilePreamble {
+    /// Parses the first bytes of a file.
+    ///
     /// - Throws: `notEncrypted`, `encryptionVersionUnknown`, `encryptedContentTruncated`.
     init(_ bytes: Data) throws {
         guard bytes.prefix(8) == Self.magic.prefix(bytes.count) else {
