@@ -56,8 +56,7 @@ extension CloudAccount {
 
     private func waitForCurrentWork() async {
         await uploads.waitForPasses()
-        await pusher.failed.waitUntilIdle()
-        await pusher.holders.waitUntilIdle()
+        await reconciler.waitUntilIdle()
         await marked.waitUntilIdle()
     }
 

@@ -36,6 +36,7 @@ public final class CloudAccount: Sendable {
     let pulls: PullLoop
     let marked: MarkedDownloads
     let pusher: Pusher
+    let reconciler: Reconciler
     let availability: RemoteAvailability
     /// The subscription to the store's commits.
     private let listening = Mutex<CommitListening?>(nil)
@@ -50,7 +51,7 @@ public final class CloudAccount: Sendable {
     ) {
         (self.downloads, self.marked) = (downloads, marked)
         (id, info, self.remote) = (pusher.info.account, pusher.info, remote)
-        availability = pusher.availability
+        (availability, reconciler) = (pusher.availability, pusher.reconciler)
         (self.pusher, self.uploads, self.pulls) = (pusher, uploads, pulls)
     }
 
@@ -76,31 +77,30 @@ public final class CloudAccount: Sendable {
         }
         let info = try await AccountSetup(stack, id, remote, options.names, isEncrypted: options.encryption != nil)
             .accountInfo()
-        try await stack.overStore { context in
-            if try CloudContext(context, info).requeueOrphans() { try context.commit() }
-        }
         let reachability =
             options.reachability ?? ManualConstraint(Constraint(rawValue: "reachable.\(id)"), isSatisfied: true)
         let transfers = TransferTracker(options.clock, maxUploadRate: options.maxUploadRate)
         let availability = RemoteAvailability(remote, options.retry, reachability, options.clock)
         let watched = WatchedRemote(CheckedRemote(remote), availability)
+        let reconciler = Reconciler(stack, info, watched)
+        try await reconciler.prepare()
         let downloads = Downloads(stack, info, watched, availability, options, transfers)
         let marked = MarkedDownloads(downloads, handler, options)
         let isFirstPullAwaited = options.pull.waitsForInitialPull
         let puller = Puller(stack: stack, info: info, remote: watched, handler: handler)
         let pulls = PullLoop(puller, availability, options)
+        let failures = PushFailures(options.retry, reachability: reachability) { pulls.beAwaited() }
         let pusher = Pusher(
             stack,
             info,
             remote: watched,
             handler: handler,
             options: options,
-            reachability: reachability,
             availability: availability,
-            transfers: transfers
-        ) {
-            pulls.beAwaited()
-        }
+            failures: failures,
+            transfers: transfers,
+            reconciler: reconciler
+        )
         let uploads: Pipeline
         do {
             uploads = try await Pipeline.open(
@@ -110,7 +110,7 @@ public final class CloudAccount: Sendable {
                 options: PipelineOptions(
                     maxConcurrent: options.maxConcurrent,
                     retry: options.retry,
-                    constraints: [reachability, pulls.awaited, pusher.credentials],
+                    constraints: [reachability, pulls.awaited, failures.credentials],
                     // No operation runs before all observers of the pipeline are set up.
                     isSuspended: true,
                     clock: options.clock
@@ -123,69 +123,44 @@ public final class CloudAccount: Sendable {
         let account = CloudAccount(remote, pusher, uploads, pulls, downloads, marked)
         info.afterCommits.open(account)
         uploads.listen {
-            [
-                weak transfers, weak holders = pusher.holders, weak failed = pusher.failed, weak pauses = pusher.pauses,
-                weak folders = pusher.missingFolders
-            ] event in
+            [weak transfers, weak reconciler, weak failures] event in
             transfers?.handle(event)
-            holders?.handle(event)
-            failed?.handle(event)
-            pauses?.handle(event)
-            folders?.handle(event)
+            reconciler?.handle(event)
+            failures?.handle(event)
         }
-        do { try await pusher.holders.sweep() } catch {
-            stack.log(.info, "content of sent messages is kept until the account is opened again: \(error)")
-        }
+        await reconciler.repair()
         account.subscribe(to: stack)
-        await account.removeOrphans()
         if !options.isSuspended, !isFirstPullAwaited { uploads.resume() }
-        pusher.failed.look()
         pulls.start { isFirst in
             if isFirst, isFirstPullAwaited { uploads.resume() }
             marked.look()
         }
         // The observed objects keep their observers forever, so these closures capture the account's parts weakly.
         reachability.observe { [weak pusher, weak pulls, weak marked] in
-            guard let pusher, pusher.reachability.isSatisfied else { return }
+            guard let pusher, pusher.failures.reachability.isSatisfied else { return }
             pulls?.hasten()
             marked?.look()
-            pusher.abandoned.retryAborts()
+            pusher.reconciler.retryAborts()
         }
         availability.observe { [weak pusher, weak pulls, weak marked] in
             pulls?.availabilityChanged()
             guard let pusher, pusher.availability.isSatisfied else { return }
             marked?.look()
-            pusher.abandoned.retryAborts()
+            pusher.reconciler.retryAborts()
         }
         marked.look()
-        pusher.abandoned.retryAborts()
+        reconciler.start()
         return account
     }
 
     /// Subscribes to the commits of the store until the account is closed.
     private func subscribe(to stack: ContextStack) {
         let listening = stack.listen {
-            [weak abandoned = pusher.abandoned, weak failed = pusher.failed, weak marked] news in
-            abandoned?.handle(news)
-            failed?.handle(news)
+            [weak reconciler, weak marked] news in
+            reconciler?.handle(news)
             marked?.handle(news)
         }
         self.listening.withLock { $0 = listening }
-    }
-
-    /// Removes tags and marks that earlier versions have left without a node or section.
-    private func removeOrphans() async {
-        let (stack, info) = (uploads.stack, info)
-        do {
-            try stack.transact(author: "strata.cloud") { transaction in
-                try CloudNode.deleteOrphanedTags(of: info.account, in: transaction)
-            }
-            try await stack.overStore { context in
-                if try CloudContext(context, info).removeMarksInVain() { try context.commit() }
-            }
-        } catch {
-            stack.log(.info, "tags and marks without a node stay until the account is opened again: \(error)")
-        }
     }
 
     /// Closes the account and ends its work. Queued operations stay queued.
@@ -196,10 +171,7 @@ public final class CloudAccount: Sendable {
         info.afterCommits.close()
         await pulls.stop()
         await marked.stop()
-        await pusher.abandoned.stop()
-        await pusher.failed.stop()
-        await uploads.close(grace: grace)
-        await pusher.holders.waitUntilIdle()
+        await reconciler.stop { await uploads.close(grace: grace) }
         await downloads.close()
         downloads.transfers.close()
         availability.close()
@@ -266,7 +238,7 @@ public final class CloudAccount: Sendable {
     ///
     /// - Throws: the errors of the store.
     public func credentialsChanged() async throws {
-        pusher.credentialsChanged()
+        pusher.failures.credentialsChanged()
         let name = info.pipeline
         try await uploads.stack.overStore { context in
             let constraint = Self.credentials.rawValue

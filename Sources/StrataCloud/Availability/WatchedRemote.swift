@@ -152,6 +152,43 @@ final class SourceFault: Sendable {
     }
 }
 
+extension RemoteBody {
+    /// The same bytes. A read error is also passed unchanged to a closure, because the code that sends the bytes may
+    /// convert it to another error.
+    fileprivate func telling(_ tell: @escaping @Sendable (any Error) -> Void) -> RemoteBody {
+        guard bytes == nil else { return self }
+        var body = RemoteBody(size: size) { [self] range in
+            do {
+                let chunks = ToldChunks(try await chunks(range), tell)
+                return AsyncThrowingStream(unfolding: { try await chunks.next() })
+            } catch {
+                tell(error)
+                throw error
+            }
+        }
+        (body.mark, body.mediaType) = (mark, mediaType)
+        return body
+    }
+}
+
+private actor ToldChunks {
+    private let iterator: AsyncThrowingStream<Data, any Error>.Iterator
+    private let tell: @Sendable (any Error) -> Void
+
+    init(_ chunks: AsyncThrowingStream<Data, any Error>, _ tell: @escaping @Sendable (any Error) -> Void) {
+        (iterator, self.tell) = (chunks.makeAsyncIterator(), tell)
+    }
+
+    func next() async throws -> Data? {
+        // The copied iterator reads the same stream.
+        var iterator = iterator
+        do { return try await iterator.next(isolation: self) } catch {
+            tell(error)
+            throw error
+        }
+    }
+}
+
 /// The content of an object. The stream reports its progress to a circuit breaker.
 private actor WatchedChunks {
     private let iterator: AsyncThrowingStream<Data, any Error>.Iterator

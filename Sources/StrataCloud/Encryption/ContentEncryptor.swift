@@ -26,8 +26,20 @@ public struct ContentEncryptor: Sendable {
 
     /// The state for resuming the upload in another process.
     public let uploadState: UploadState
+    /// The sources of metadata, thumbnail and data, in this order.
+    fileprivate let sources: [EncryptionSource]
+    /// The bytes of the sources.
+    fileprivate let bodies: [RemoteBody]
+    fileprivate let layout: EncryptedFileLayout
+    fileprivate let keys: EncryptedFileKeys
+
     /// The encrypted file. Its size is known in advance, and it can be read more than once, in any ranges.
-    public let body: RemoteBody
+    public var body: RemoteBody {
+        RemoteBody(size: layout.total) { [self] range in
+            let reader = EncryptingReader(self, range.clamped(to: 0..<layout.total))
+            return AsyncThrowingStream(unfolding: { try await reader.next() })
+        }
+    }
 
     /// Begins to encrypt a version of a node's content.
     ///
@@ -95,14 +107,13 @@ public struct ContentEncryptor: Sendable {
         try preamble.encryptTable(layout, node: node, keys: fileKeys, nonce: random(12))
         try preamble.wrap(key, with: keys.current, nonce: random(12))
         var head = preamble.bytes
-        let count = layout.chunkCount(of: .header)
-        for chunk in 0..<count {
+        for chunk in 0..<layout.chunkCount(of: .header) {
             let range = layout.range(of: .header, chunk: chunk)
-            let position = ChunkPosition(section: .header, chunk: chunk, isLast: chunk == count - 1)
+            let position = layout.position(of: .header, chunk: chunk)
             head += try fileKeys.seal(plain[Int(range.lowerBound)..<Int(range.upperBound)], at: position)
         }
-        let uploadState = UploadState(head: head, fingerprints: try sources.map { try $0.fingerprint() })
-        self.init(uploadState, sources, bodies, layout, fileKeys)
+        uploadState = UploadState(head: head, fingerprints: try sources.map { try $0.fingerprint() })
+        (self.sources, self.bodies, self.layout, self.keys) = (sources, bodies, layout, fileKeys)
     }
 
     /// Resumes an encryption with the same sources.
@@ -138,27 +149,84 @@ public struct ContentEncryptor: Sendable {
                 try sources[index].fingerprint() == uploadState.fingerprints[index]
             else { throw CloudError.sourceChanged("The source of the section '\(section)'") }
         }
-        self.init(uploadState, sources, bodies, file.layout, file.keys)
+        self.uploadState = uploadState
+        (self.sources, self.bodies, layout, self.keys) = (sources, bodies, file.layout, file.keys)
+    }
+}
+
+/// The state for resuming an upload of encrypted content, also in another process.
+///
+/// With an upload state, the same content is encrypted to the same bytes.
+///
+/// The upload state does not contain secrets: the account key wraps the content key, and all data about the content is
+/// encrypted or a digest. An upload state belongs to one version of one node's content. A new version gets a new upload
+/// state.
+public struct UploadState: Hashable, Sendable, Codable {
+    /// The preamble and the encrypted header.
+    let head: Data
+    /// The fingerprints that detect changes of the sources: metadata, thumbnail, data.
+    let fingerprints: [String]
+}
+
+/// Encrypts a range of a file, chunk by chunk, as it is read.
+private actor EncryptingReader {
+    private let encryptor: ContentEncryptor
+    /// The remaining range of the encrypted file.
+    private var range: Range<Int64>
+    /// The current section, and the reader of its source, positioned at the next chunk.
+    private var current: (section: EncryptedSection, reader: ByteReader)?
+
+    init(_ encryptor: ContentEncryptor, _ range: Range<Int64>) { (self.encryptor, self.range) = (encryptor, range) }
+
+    private var layout: EncryptedFileLayout { encryptor.layout }
+
+    /// The next bytes, at most one chunk; nil after the last bytes.
+    func next() async throws -> Data? {
+        guard !range.isEmpty else { return nil }
+        let head = encryptor.uploadState.head
+        if range.lowerBound < head.count { return give(head, at: 0) }
+        guard
+            let section = EncryptedSection.allCases.last(where: {
+                layout.encryptedRange(of: $0).contains(range.lowerBound)
+            })
+        else { return nil }
+        let step = layout.chunkSize + EncryptedFileLayout.overhead
+        let chunk = (range.lowerBound - layout.offset(of: section)) / step
+        let box = try await seal(section, chunk)
+        return give(box, at: layout.offset(of: section) + chunk * step)
     }
 
-    private init(
-        _ uploadState: UploadState,
-        _ sources: [EncryptionSource],
-        _ bodies: [RemoteBody],
-        _ layout: EncryptedFileLayout,
-        _ keys: EncryptedFileKeys
-    ) {
-        self.uploadState = uploadState
-        body = RemoteBody(size: layout.total) { range in
-            let reader = EncryptingReader(
-                uploadState: uploadState,
-                sources: sources,
-                bodies: bodies,
-                layout: layout,
-                keys: keys,
-                range: range.clamped(to: 0..<layout.total)
-            )
-            return AsyncThrowingStream(unfolding: { try await reader.next() })
+    /// Returns those of the given bytes that belong to the range, and moves the start of the range to their end.
+    private func give(_ bytes: Data, at offset: Int64) -> Data {
+        let start = Int(range.lowerBound - offset)
+        let end = Int(min(range.upperBound - offset, Int64(bytes.count)))
+        range = offset + Int64(end)..<range.upperBound
+        return Data(bytes.dropFirst(start).prefix(end - start))
+    }
+
+    private func seal(_ section: EncryptedSection, _ chunk: Int64) async throws -> Data {
+        let wanted = layout.range(of: section, chunk: chunk)
+        let reader = try await reader(of: section, from: wanted.lowerBound)
+        let plain = try await reader.read(wanted.count)
+        guard plain.count == wanted.count else {
+            throw RemoteError(.unreadableBody, "The section '\(section)' has fewer bytes than were announced.")
         }
+        // The check comes after the read and before the bytes are returned. So no bytes of a source are sent if a
+        // change of that source has been detected.
+        try encryptor.sources[section.index - 1].check(encryptor.uploadState.fingerprints[section.index - 1])
+        let isLast = chunk == layout.chunkCount(of: section) - 1
+        if isLast, !(try await reader.isEmpty()) {
+            throw RemoteError(.unreadableBody, "The section '\(section)' has more bytes than were announced.")
+        }
+        return try encryptor.keys.seal(plain, at: layout.position(of: section, chunk: chunk))
+    }
+
+    private func reader(of section: EncryptedSection, from start: Int64) async throws -> ByteReader {
+        // Chunks are read in order, so an existing reader of this section is at the beginning of the next chunk.
+        if let current, current.section == section { return current.reader }
+        let stream = try await encryptor.bodies[section.index - 1].chunks(start..<layout.size(of: section))
+        let reader = ByteReader(stream)
+        current = (section, reader)
+        return reader
     }
 }

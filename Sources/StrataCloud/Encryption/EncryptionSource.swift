@@ -44,11 +44,7 @@ public enum EncryptionSource: Sendable {
     }
 
     private static func fingerprint(_ data: Data) -> String {
-        "data "
-            + SHA256.hash(data: data).map { byte in
-                let text = String(byte, radix: 16)
-                return text.count == 1 ? "0" + text : text
-            }.joined()
+        "data " + Hexadecimal.text(SHA256.hash(data: data))
     }
 
     /// Throws if the bytes do not match a fingerprint, as far as this can be detected without reading them.

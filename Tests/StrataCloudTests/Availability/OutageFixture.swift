@@ -60,7 +60,7 @@ struct OutageFixture {
         var quiet = 0
         while quiet < 3 {
             await account.uploads.waitForPasses()
-            await account.pusher.failed.waitUntilIdle()
+            await account.reconciler.waitUntilIdle()
             let count = requests.count
             let isRunning = try await account.uploads.isWorking()
             quiet = count == last && !isRunning ? quiet + 1 : 0

@@ -110,7 +110,7 @@ import Testing
         harness.account.uploads.resume()
         while try await harness.queued().count > 1 { try await Task.sleep(for: .milliseconds(1)) }
         // If a holder is deleted too early, it is deleted at this point.
-        await harness.account.pusher.holders.waitUntilIdle()
+        await harness.account.reconciler.waitUntilIdle()
         #expect(inboxes.flatMap(inbox) == ["inbox/greeting.txt: Hello"])
         #expect(try await holders(harness) == 1)
         gate.open()

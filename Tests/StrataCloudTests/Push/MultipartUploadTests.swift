@@ -201,7 +201,7 @@ import Testing
         account: CloudAccount? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
-        await (account ?? harness.account).pusher.abandoned.waitUntilIdle()
+        await (account ?? harness.account).reconciler.waitForAborts()
         #expect(harness.remote.state.withLock { $0.uploads.count } == count, sourceLocation: sourceLocation)
         let rows = try await harness.stack.background { try $0.count(PartialUpload.all) }
         #expect(rows == count, sourceLocation: sourceLocation)
@@ -326,7 +326,7 @@ import Testing
         for await _ in begun { break }
         try await harness.commit { cloud in _ = try cloud.upload(cloud.node(at: "/n")) }
         gate.open()
-        await harness.account.pusher.abandoned.waitUntilIdle()
+        await harness.account.reconciler.waitForAborts()
         // The new upload may continue the multipart upload.
         #expect(try await harness.stack.background { try $0.count(PartialUpload.all) } == 1)
         try await skip(harness)

@@ -240,7 +240,7 @@ struct CloudHarness {
         defer { account.uploads.suspend() }
         for _ in 0..<5_000 {
             await account.uploads.waitForPasses()
-            await account.pusher.failed.waitUntilIdle()
+            await account.reconciler.waitUntilIdle()
             if try await !account.uploads.isWorking(), try await waiting() == 0 { return true }
             try await Task.sleep(for: .milliseconds(1))
         }

@@ -1,5 +1,28 @@
-import Crypto
 import Foundation
+
+/// A section of an encrypted file, which can be fetched and decrypted separately.
+///
+/// The raw values identify the sections in encrypted files.
+public enum EncryptedSection: UInt8, CaseIterable, Sendable, Hashable, Codable {
+    /// Sizes, dates, and a small dictionary of the application.
+    case header = 1
+    /// Metadata that the application stores beside the content.
+    case metadata = 2
+    /// A small picture of the content.
+    case thumbnail = 4
+    /// The content.
+    case data = 8
+
+    /// The index of the section in the file.
+    var index: Int {
+        switch self {
+        case .header: 0
+        case .metadata: 1
+        case .thumbnail: 2
+        case .data: 3
+        }
+    }
+}
 
 /// The parsed first bytes of an encrypted file. Only their format is checked at this point.
 struct EncryptedFilePreamble: Hashable, Sendable {
@@ -17,9 +40,9 @@ struct EncryptedFilePreamble: Hashable, Sendable {
     /// The salt, 32 bytes.
     var salt: Data
     /// The sealed box of the content key, 60 bytes.
-    var wrappedKey: Data
+    var wrappedKey = Data()
     /// The sealed box of the section table, 92 bytes.
-    var table: Data
+    var table = Data()
 
     var chunkSize: Int64 { 1 << Int64(exponent) }
 
@@ -27,15 +50,11 @@ struct EncryptedFilePreamble: Hashable, Sendable {
     var start: Data { Self.magic + Data([Self.version, Self.algorithm, exponent, 0]) }
 
     var bytes: Data { start + accountKey.data + salt + wrappedKey + table }
+}
 
-    init(exponent: UInt8, accountKey: UUID, salt: Data, wrappedKey: Data = Data(), table: Data = Data()) {
-        self.exponent = exponent
-        self.accountKey = accountKey
-        self.salt = salt
-        self.wrappedKey = wrappedKey
-        self.table = table
-    }
-
+extension EncryptedFilePreamble {
+    /// Parses the first bytes of a file.
+    ///
     /// - Throws: `notEncrypted`, `encryptionVersionUnknown`, `encryptedContentTruncated`.
     init(_ bytes: Data) throws {
         guard bytes.prefix(8) == Self.magic.prefix(bytes.count) else {
@@ -118,6 +137,90 @@ struct EncryptedFilePreamble: Hashable, Sendable {
             )
         }
         return layout
+    }
+}
+
+/// The positions of all sections and chunks in an encrypted file with given sizes.
+struct EncryptedFileLayout: Hashable, Sendable {
+    /// The number of bytes that a sealed box adds: a nonce before the encrypted bytes, and a tag after them.
+    static let overhead: Int64 = 12 + 16
+    /// The maximum size of a section in bytes. Sums of encrypted sizes then fit into 64 bits.
+    static let maximumSize: Int64 = 1 << 56
+
+    /// The decrypted size of a chunk in bytes, except for the last chunk of a section.
+    let chunkSize: Int64
+    /// The decrypted sizes, in the order of the sections.
+    let sizes: [Int64]
+
+    /// Whether the format allows these sizes.
+    var isValid: Bool {
+        sizes.count == EncryptedSection.allCases.count && sizes.allSatisfy { 0...Self.maximumSize ~= $0 }
+    }
+
+    func size(of section: EncryptedSection) -> Int64 { sizes[section.index] }
+
+    func chunkCount(of section: EncryptedSection) -> Int64 {
+        let size = size(of: section)
+        return size / chunkSize + (size % chunkSize == 0 ? 0 : 1)
+    }
+
+    func encryptedSize(of section: EncryptedSection) -> Int64 {
+        size(of: section) + chunkCount(of: section) * Self.overhead
+    }
+
+    /// The offset of a section in the file.
+    func offset(of section: EncryptedSection) -> Int64 {
+        EncryptedSection.allCases.prefix(section.index).reduce(Int64(EncryptedFile.preambleSize)) {
+            $0 + encryptedSize(of: $1)
+        }
+    }
+
+    /// The range of a section in the file.
+    func encryptedRange(of section: EncryptedSection) -> Range<Int64> {
+        let start = offset(of: section)
+        return start..<start + encryptedSize(of: section)
+    }
+
+    /// The size of the file in bytes.
+    var total: Int64 { encryptedRange(of: .data).upperBound }
+
+    /// The indices of the chunks that contain a range of the section's decrypted bytes.
+    func chunks(of section: EncryptedSection, holding range: Range<Int64>) -> Range<Int64> {
+        guard !range.isEmpty else { return 0..<0 }
+        return range.lowerBound / chunkSize..<(range.upperBound - 1) / chunkSize + 1
+    }
+
+    /// The range of some chunks of a section in the file.
+    func encryptedRange(of section: EncryptedSection, chunks: Range<Int64>) -> Range<Int64> {
+        let whole = encryptedRange(of: section)
+        let step = chunkSize + Self.overhead
+        let start = whole.lowerBound + chunks.lowerBound * step
+        guard !chunks.isEmpty else { return start..<start }
+        return start..<min(whole.upperBound, whole.lowerBound + chunks.upperBound * step)
+    }
+
+    /// The range of decrypted bytes that a chunk contains.
+    func range(of section: EncryptedSection, chunk: Int64) -> Range<Int64> {
+        chunk * chunkSize..<min(size(of: section), (chunk + 1) * chunkSize)
+    }
+
+    /// The position of a chunk in 10 bytes: the section, whether the chunk is the last one of its section, and the
+    /// index from 0. The position is authenticated with the chunk, so that no chunk can replace another one.
+    func position(of section: EncryptedSection, chunk: Int64) -> Data {
+        var data = Data([section.rawValue, chunk == chunkCount(of: section) - 1 ? 1 : 0])
+        data.append(bigEndian: UInt64(chunk))
+        return data
+    }
+}
+
+extension Data {
+    mutating func append(bigEndian value: UInt64) {
+        for shift in stride(from: 56, through: 0, by: -8) { append(UInt8(truncatingIfNeeded: value >> UInt64(shift))) }
+    }
+
+    /// The number in the eight bytes from an offset. The caller ensures that they exist.
+    func bigEndian(at offset: Int) -> UInt64 {
+        self[startIndex + offset..<startIndex + offset + 8].reduce(0) { $0 << 8 | UInt64($1) }
     }
 }
 

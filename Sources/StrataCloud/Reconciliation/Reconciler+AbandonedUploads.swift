@@ -1,57 +1,34 @@
 import Strata
 import StrataPipeline
-import Synchronization
 
-/// Aborts multipart uploads at the remote that no operation continues. The content has become small or does not exist
-/// any more, the upload was skipped, its conflict was resolved otherwise, or the node was deleted.
+/// Multipart uploads that no operation continues are aborted at the remote. The content has become small or does not
+/// exist any more, the upload was skipped, its conflict was resolved otherwise, or the node was deleted.
 ///
 /// Each started upload has a row, which survives the process that started it. The row is needed as long as an upload of
-/// its node is queued. This class looks for rows that are not needed when the account is opened. After that it looks
+/// its node is queued. The step looks for rows that are not needed when the account is opened. After that it looks
 /// whenever the queued operations change while such rows exist. An upload that cannot be aborted stays until the remote
 /// is reachable again, another upload begins, or the account is opened.
-final class AbandonedUploadReconciler: Sendable {
-    private let stack: ContextStack
-    private let info: AccountInfo
-    private let remote: any Remote
-    private let looks = RepeatedTask()
-    /// The number of reasons to look so far: the opening, each start of an upload, and each time the remote may be
-    /// reachable again.
-    private let reasons = Atomic(1)
-    /// The number of these reasons before the last look that found no needed upload.
-    private let handledReasons = Atomic(0)
+extension Reconciler {
+    /// The reasons to look for uploads.
+    struct UploadNews {
+        /// The number of reasons so far: the opening, each start of an upload, and each time the remote may be
+        /// reachable again.
+        var reasons = 1
+        /// The number of these reasons before the last look that found no needed upload.
+        var handledReasons = 0
 
-    init(_ stack: ContextStack, _ info: AccountInfo, _ remote: any Remote) {
-        (self.stack, self.info, self.remote) = (stack, info, remote)
+        var isDue: Bool { reasons != handledReasons }
     }
 
     /// Records that an upload has begun, after the commit that says so.
-    func recordBegin() { reasons.add(1, ordering: .acquiringAndReleasing) }
+    func recordUploadBegin() { state.withLock { $0.uploads.reasons += 1 } }
 
-    /// Handles commits, which may have ended uploads.
-    func handle(_ news: [ChangeSet]?) {
-        if news?.contains(where: { $0.contains(QueuedOperation.self) }) ?? true { look() }
-    }
-
-    /// Looks again for uploads that could not be aborted.
-    func retryAborts() {
-        recordBegin()
-        look()
-    }
-
-    private func look() {
-        // While a look is running, a new reason requests another one.
-        guard reasons.load(ordering: .acquiring) != handledReasons.load(ordering: .acquiring) else { return }
-        looks.ask {
-            do { try await self.giveUp() } catch {
-                self.stack.log(.warning, "unfinished uploads cannot be read: \(error)")
-            }
+    /// Aborts the uploads that no operation continues.
+    func abortAbandonedUploads() async {
+        do { try await giveUp() } catch {
+            stack.log(.warning, "unfinished uploads cannot be read: \(error)")
         }
     }
-
-    /// Waits for the running looks.
-    func waitUntilIdle() async { await looks.waitUntilIdle() }
-
-    func stop() async { await looks.stop() }
 
     private struct Begun: Sendable {
         let row: PartialUpload.Row
@@ -61,12 +38,12 @@ final class AbandonedUploadReconciler: Sendable {
     private func giveUp() async throws {
         let info = info
         // The counter is read before the rows: an upload that begins later counts as a new reason.
-        let reasons = reasons.load(ordering: .acquiring)
+        let reasons = state.withLock { $0.uploads.reasons }
         let begun = try await stack.overStore { context in
             let cloud = CloudContext(context, info)
             return try cloud.begunUploads().map { Begun(row: $0.snapshot, isNeeded: try cloud.hasUploads($0.node)) }
         }
-        if !begun.contains(where: \.isNeeded) { handledReasons.store(reasons, ordering: .releasing) }
+        if !begun.contains(where: \.isNeeded) { state.withLock { $0.uploads.handledReasons = reasons } }
         for begun in begun where !begun.isNeeded {
             do { try await giveUp(begun.row) } catch {
                 stack.log(.info, "uploaded parts of '\(begun.row.path)' stay at the remote for now: \(error)")
@@ -83,7 +60,7 @@ final class AbandonedUploadReconciler: Sendable {
             guard let upload = try context.find(row.id) else { return }
             // If an upload of the same node was queued in the meantime, it finds that the remote has forgotten the
             // parts.
-            guard try !CloudContext(context, info).hasUploads(row.node) else { return self.recordBegin() }
+            guard try !CloudContext(context, info).hasUploads(row.node) else { return self.recordUploadBegin() }
             context.delete(upload)
             try CloudContext(context, info).forgetUploadState(of: row.node)
             try context.commit()

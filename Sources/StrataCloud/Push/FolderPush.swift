@@ -1,30 +1,57 @@
 import Strata
 import StrataPipeline
 
-/// Creation of folders, including folders made from files and folders for content that has lost its folder.
-extension Pusher {
+/// Creates a folder, or makes a folder from a file. Uploads and copies to a folder also create it first.
+struct FolderPush: Push {
+    let session: PushSession
+
+    func run() async throws -> Outcome {
+        let (work, info) = (attempt.payload, info)
+        // Earlier versions have stored operations of this kind for files too, to send records of them. Such a file must
+        // not become a folder.
+        guard work.isFolder else { return .skip }
+        let target = try await session.target()
+        guard let key = try await session.key(of: target) else { return session.createAtCurrentPlace() }
+        if target.isTaken { return try await session.renameAwayFromConflict(key) }
+        if target.remote.map({ !$0.isFolder }) ?? false,
+            let outcome = try await makeFolder(target, key)
+        {
+            return outcome
+        }
+        // An existing folder is used as this folder, because that loses no data.
+        if !target.isThere {
+            try await session.recordIntent(work)
+            do { try await remote.createFolder(key) } catch let error as RemoteError where error.code == .occupied {
+                return try await session.renameAwayFromConflict(key)
+            }
+        }
+        return .done { context in
+            try CloudContext(context, info).remoteForSending(work).isCertain = true
+        }
+    }
+
     /// Creates a folder, if necessary, before its sidecars are written.
     ///
     /// - Returns: nil if the folder exists.
-    func makeFolder(for attempt: Attempt<CloudWork>, _ target: Target, _ key: RemoteKey) async throws -> Outcome? {
+    func makeFolder(_ target: PushTarget, _ key: RemoteKey) async throws -> Outcome? {
         if let file = target.remote, !file.isFolder {
-            return try await convert(file, at: key, attempt)
+            return try await convert(file, at: key)
         }
         if target.isThere {
             guard try await remote.capabilities().hasFolders else { return nil }
             guard try await remote.head(key) == nil else { return nil }
-            if try await makeFolderOfContent(key, target.remote) { return nil }
+            if try await session.makeFolderOfContent(key, target.remote) { return nil }
             // Another machine has deleted the folder. The pull creates it again, or deletes it here too.
             throw RemoteError(.parentMissing, "The folder \(key) no longer exists.", key: key)
         }
         var work = attempt.payload
         // The operation may have been queued before the file became a folder.
         work.place?.isFolder = true
-        try await recordIntent(work)
+        try await session.recordIntent(work)
         do { try await remote.createFolder(key) } catch let error as RemoteError where error.code == .occupied {
-            return try await renameAwayFromConflict(attempt, key)
+            return try await session.renameAwayFromConflict(key)
         }
-        try await recordIntent(work) { remote, _ in remote.isCertain = true }
+        try await session.recordIntent(work) { remote, _ in remote.isCertain = true }
         return .snooze(for: .zero)
     }
 
@@ -37,15 +64,11 @@ extension Pusher {
     ///
     /// A version that another machine has written in the meantime is moved as well, but does not count as known: the
     /// next pull reports it.
-    private func convert(
-        _ file: RemoteNode.Row,
-        at key: RemoteKey,
-        _ attempt: Attempt<CloudWork>
-    ) async throws -> Outcome {
+    private func convert(_ file: RemoteNode.Row, at key: RemoteKey) async throws -> Outcome {
         let (work, content) = (attempt.payload, key.sidecar(Sidecar.content))
         let capabilities = try await remote.capabilities()
         // A delete that ends the conversion looks for the content at both places.
-        try await recordIntent(work) { remote, _ in
+        try await session.recordIntent(work) { remote, _ in
             guard try remote.parent?.child(remote.segment, isFolder: true) == nil else {
                 throw CloudError(
                     .pathOccupied,
@@ -57,14 +80,14 @@ extension Pusher {
         }
         if let there = try await remote.head(key), !there.isFolder {
             // This machine's file has not arrived, and another machine has put a file at the place.
-            if !file.isCertain, try await !isVersion(there, of: file) {
-                return try await renameAwayFromConflict(attempt, key)
+            if !file.isCertain, try await !session.isVersion(there, of: file) {
+                return try await session.renameAwayFromConflict(key)
             }
-            _ = try await carryOne(key, to: content, isFolder: false, capabilities, file)
+            _ = try await session.carryOne(key, to: content, isFolder: false, capabilities, file)
         } else if file.isCertain, try await remote.head(content) == nil {
             // Another machine has deleted the file. This machine's content takes precedence, and is uploaded to its
             // current place.
-            return requeueUpload(work)
+            return session.requeueUpload()
         }
         try await remote.createFolder(key)
         var moved = try await remote.head(content)
@@ -75,7 +98,7 @@ extension Pusher {
             hash = try await sentHash(of: there, file.hashes)
             if hash == nil { moved = nil }
         }
-        try await recordIntent(work) { [moved, hash] remote, _ in
+        try await session.recordIntent(work) { [moved, hash] remote, _ in
             let seal = hash == file.contentPrint ? file.knownSeal : nil
             (remote.isFolder, remote.isConverting, remote.isCertain, remote.isListed) = (true, false, true, false)
             if let moved { remote.record(moved, of: .data, hash: hash, seal: seal) }
@@ -85,16 +108,13 @@ extension Pusher {
 
     /// The hash of the upload that an object contains; nil if it contains none of them.
     private func sentHash(of object: RemoteObject, _ hashes: [ContentHash]) async throws -> String? {
-        for hash in hashes where try await isOwn(object, hash) { return hash.text }
+        for hash in hashes where try await session.isOwn(object, hash) { return hash.text }
         return nil
     }
+}
 
-    /// Whether an object has the known version of a file, or is an unanswered upload of it.
-    func isVersion(_ object: RemoteObject, of file: RemoteNode.Row) async throws -> Bool {
-        if file.isCertain, ETag.isSame(object.eTag, file.eTag) { return true }
-        return try await isOwn(object, anyOf: file.hashes)
-    }
-
+/// Folders whose content is at the remote without them.
+extension PushSession {
     /// Creates a folder of which the remote has only the content. Its conversion has not finished, or the folder was
     /// deleted before its content changed.
     ///

@@ -1,54 +1,54 @@
-import Foundation
 import Strata
 import StrataPipeline
 import Synchronization
 
-extension Pusher {
-    /// Puts a copy of a file, or the content of a holder, into the inbox of another account.
-    func sendMessage(_ attempt: Attempt<CloudWork>, _ message: CloudWork.Message) async throws -> Outcome {
+/// Puts a copy of a file, or the content of a holder, into the inbox of another account.
+struct MessagePush: Push {
+    let session: PushSession
+    let message: CloudWork.Message
+
+    func run() async throws -> Outcome {
         let (recipient, name) = (message.recipient, message.name)
         guard let known = try await handler.remote(of: recipient, for: info.account) else {
             return .fail("The remote of '\(recipient)' is unknown.")
         }
         let inbox = CheckedRemote(known)
         let place = InboxBreakers.Key(recipient: UTF8Text(recipient), remote: UTF8Text(inbox.name))
-        if let pause = inboxes.begin(place) { return .snooze(for: pause) }
+        if let pause = session.pusher.inboxes.begin(place) { return .snooze(for: pause) }
         let ending = Mutex(InboxBreakers.Ending.unknown)
-        defer { inboxes.end(place, ending.withLock { $0 }) }
-        let target = try await target(of: attempt.payload)
+        defer { session.pusher.inboxes.end(place, ending.withLock { $0 }) }
+        let target = try await session.target()
         if let key = target.key, target.isThere {
-            return try await whileThere(attempt) {
+            return try await session.whileThere {
                 let place = Sidecar.key(of: key, section: .data, isFolder: target.remote?.isFolder ?? false)
                 guard let object = try await remote.head(place), !object.isFolder else {
-                    return try await sendFromHere(attempt, target, name, to: inbox, ending)
+                    return try await sendFromHere(target, name, to: inbox, ending)
                 }
-                return try await send(attempt, body(of: object), target, name, to: inbox, ending)
+                return try await send(session.body(of: object), target, name, to: inbox, ending)
             }
         }
-        return try await sendFromHere(attempt, target, name, to: inbox, ending)
+        return try await sendFromHere(target, name, to: inbox, ending)
     }
 
     /// Sends the application's content.
     private func sendFromHere(
-        _ attempt: Attempt<CloudWork>,
-        _ target: Target,
+        _ target: PushTarget,
         _ name: String,
         to inbox: any Remote,
         _ ending: borrowing Mutex<InboxBreakers.Ending>
     ) async throws -> Outcome {
         // The file was deleted before any recipient had it.
         guard let node = target.node, let path = target.path else { return .skip }
-        let request = self.request(for: node, at: path, link: attempt.payload.sourceLink)
+        let request = session.request(for: node, at: path, link: attempt.payload.sourceLink)
         guard let content = try await handler.content(for: request)?.gathered() else {
             return .fail("The handler returned no content for \(path), so the message was not sent.")
         }
-        return try await send(attempt, content, target, name, to: inbox, ending)
+        return try await send(content, target, name, to: inbox, ending)
     }
 
     private func send(
-        _ attempt: Attempt<CloudWork>,
         _ body: RemoteBody,
-        _ target: Target,
+        _ target: PushTarget,
         _ name: String,
         to inbox: any Remote,
         _ ending: borrowing Mutex<InboxBreakers.Ending>
@@ -65,7 +65,9 @@ extension Pusher {
                 // The inbox may be on another server than the account's remote, so its failure says nothing about that
                 // remote.
                 ending.withLock { $0 = .failed(error) }
-                let pause = error.code == .unreachable ? InboxBreakers.rest : pauses.next(for: attempt.id.rawValue)
+                let failures = session.pusher.failures
+                let pause =
+                    error.code == .unreachable ? InboxBreakers.rest : failures.nextPause(of: attempt.id.rawValue)
                 return .snooze(for: max(pause, error.retryAfter ?? .zero), because: error.description)
             }
             if error.code != .unreadableBody { ending.withLock { $0 = .answered } }
@@ -73,7 +75,9 @@ extension Pusher {
             // The error is converted, because it says nothing about the account's own remote.
             throw CloudError(.inboxRefused, "\(inbox.name) does not accept the message: \(error)", underlying: error)
         }
-        if target.node?.isHolder ?? false { holders.record(sent: attempt.id.rawValue, of: attempt.payload.node) }
+        if target.node?.isHolder ?? false {
+            session.pusher.reconciler.record(sent: attempt.id.rawValue, of: attempt.payload.node)
+        }
         return .done
     }
 
@@ -96,43 +100,6 @@ extension Pusher {
             if let size = there.size, size != body.size {
                 _ = try await remote.put(body, at: key, if: there.eTag.map { .matches($0) } ?? .none)
             }
-        }
-    }
-}
-
-extension RemoteBody {
-    /// The same bytes. A read error is also passed unchanged to a closure, because the code that sends the bytes may
-    /// convert it to another error.
-    func telling(_ tell: @escaping @Sendable (any Error) -> Void) -> RemoteBody {
-        guard bytes == nil else { return self }
-        var body = RemoteBody(size: size) { [self] range in
-            do {
-                let chunks = ToldChunks(try await chunks(range), tell)
-                return AsyncThrowingStream(unfolding: { try await chunks.next() })
-            } catch {
-                tell(error)
-                throw error
-            }
-        }
-        (body.mark, body.mediaType) = (mark, mediaType)
-        return body
-    }
-}
-
-private actor ToldChunks {
-    private let iterator: AsyncThrowingStream<Data, any Error>.Iterator
-    private let tell: @Sendable (any Error) -> Void
-
-    init(_ chunks: AsyncThrowingStream<Data, any Error>, _ tell: @escaping @Sendable (any Error) -> Void) {
-        (iterator, self.tell) = (chunks.makeAsyncIterator(), tell)
-    }
-
-    func next() async throws -> Data? {
-        // The copied iterator reads the same stream.
-        var iterator = iterator
-        do { return try await iterator.next(isolation: self) } catch {
-            tell(error)
-            throw error
         }
     }
 }

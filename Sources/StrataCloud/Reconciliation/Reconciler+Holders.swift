@@ -1,46 +1,41 @@
 import Strata
 import StrataPipeline
-import Synchronization
 
-/// Deletes holders: nodes that only held content for messages, after the last message was sent.
+/// Holders: nodes that only held content for messages. They are deleted after the last message was sent.
 ///
 /// Several messages of a holder may finish at once, and none of their commits sees the others. So the check runs after
 /// the commit of each. A holder can be missed if the process ends before the check, or if the application skips an
 /// operation. Such holders are deleted when the account is opened.
-final class MessageHolderReconciler: Sendable {
-    private let stack: ContextStack
-    private let info: AccountInfo
-    private let looks = RepeatedTask()
-    private let state = Mutex(State())
-
-    private struct State {
+extension Reconciler {
+    /// The operations that have sent content of holders.
+    struct HolderNews {
         /// The nodes of operations that are about to finish.
         var sent: [Int64: Int64] = [:]
         /// The nodes of finished operations.
         var doubtful: Set<Int64> = []
-    }
 
-    init(_ stack: ContextStack, _ info: AccountInfo) { (self.stack, self.info) = (stack, info) }
-
-    /// Records that content of a holder was sent, before the commit that says so.
-    func record(sent operation: Int64, of node: Int64) { state.withLock { $0.sent[operation] = node } }
-
-    func handle(_ event: PipelineEvent) {
-        guard case .finished(let id, _) = event else { return }
-        let isDoubtful = state.withLock { state in
-            guard let node = state.sent.removeValue(forKey: id.rawValue) else { return false }
-            state.doubtful.insert(node)
+        /// - Returns: whether a holder may be idle now.
+        mutating func record(_ event: PipelineEvent) -> Bool {
+            guard case .finished(let id, _) = event, let node = sent.removeValue(forKey: id.rawValue) else {
+                return false
+            }
+            doubtful.insert(node)
             return true
         }
-        guard isDoubtful else { return }
-        looks.ask { [self] in
-            let nodes = state.withLock { state in
-                defer { state.doubtful = [] }
-                return state.doubtful
-            }
-            do { try await forget(nodes) } catch {
-                stack.log(.info, "content of sent messages is kept until the account is opened again: \(error)")
-            }
+    }
+
+    /// Records that content of a holder was sent, before the commit that says so.
+    func record(sent operation: Int64, of node: Int64) { state.withLock { $0.holders.sent[operation] = node } }
+
+    /// Deletes the holders of finished operations that have no other operations.
+    func deleteSentHolders() async {
+        let nodes = state.withLock { state in
+            defer { state.holders.doubtful = [] }
+            return state.holders.doubtful
+        }
+        if nodes.isEmpty { return }
+        do { try await forget(nodes) } catch {
+            stack.log(.info, "content of sent messages is kept until the account is opened again: \(error)")
         }
     }
 
@@ -56,7 +51,13 @@ final class MessageHolderReconciler: Sendable {
     /// Deletes all holders of the account without queued operations, a batch at a time.
     ///
     /// - Complexity: O(holders) in one statement, and O(deleted holders).
-    func sweep() async throws {
+    func deleteIdleHolders() async {
+        do { try await deleteAllIdleHolders() } catch {
+            stack.log(.info, "content of sent messages is kept until the account is opened again: \(error)")
+        }
+    }
+
+    private func deleteAllIdleHolders() async throws {
         let info = info
         while true {
             let count = try await stack.overStore { context in
@@ -71,9 +72,6 @@ final class MessageHolderReconciler: Sendable {
 
     /// The number of holders that one commit deletes.
     private static let chunkSize = 500
-
-    /// Waits until all idle holders are deleted.
-    func waitUntilIdle() async { await looks.waitUntilIdle() }
 }
 
 extension CloudContext {

@@ -2,15 +2,17 @@ import Foundation
 import Strata
 import StrataPipeline
 
-extension Pusher {
+/// Deletes a node, after everything below it. Only objects in their last known version are deleted.
+struct DeletePush: Push {
+    let session: PushSession
+
     /// An object to delete, in the state that the remote has, or may have.
     private struct Doomed: Sendable {
         let key: RemoteKey
         let row: RemoteNode.Row
     }
 
-    /// Deletes a node, after everything below it. Only objects in their last known version are deleted.
-    func delete(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
+    func run() async throws -> Outcome {
         let (info, number) = (info, attempt.payload.node)
         let doomed = try await stack.overStore { context in
             guard let remote = try CloudContext(context, info).remote(number) else { return [] as [Doomed] }
@@ -45,7 +47,7 @@ extension Pusher {
                     _ = try await deleteContent(of: row, at: content, isMoved: true)
                 } else if removal == .folder {
                     return
-                } else if removal == .absent, try await isConvertedByOthers(key) {
+                } else if removal == .absent, try await session.isConvertedByOthers(key) {
                     // The sidecars belong to the other machine's folder.
                     return
                 }
@@ -66,7 +68,7 @@ extension Pusher {
     private func isKept(_ row: RemoteNode.Row, at key: RemoteKey) async throws -> Bool {
         guard let there = try await remote.head(key) else { return false }
         if ETag.isSame(there.eTag, row.eTag) { return false }
-        return try await !isOwn(there, anyOf: row.hashes)
+        return try await !session.isOwn(there, anyOf: row.hashes)
     }
 
     /// Deletes the content of a deleted folder.
@@ -114,7 +116,7 @@ extension Pusher {
         }
         guard let there = try await remote.head(key), !there.isFolder else { return nil }
         if ETag.isSame(there.eTag, row.eTag) { return there.eTag }
-        return try await isOwn(there, anyOf: isMoved ? row.hashes : row.sentHashes) ? there.eTag : nil
+        return try await session.isOwn(there, anyOf: isMoved ? row.hashes : row.sentHashes) ? there.eTag : nil
     }
 }
 

@@ -1,38 +1,13 @@
 import Strata
 import StrataPipeline
 
-extension Pusher {
-    /// Creates a folder, or makes a folder from a file.
-    func createFolder(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
-        let (work, info) = (attempt.payload, info)
-        // Earlier versions have stored operations of this kind for files too, to send records of them. Such a file must
-        // not become a folder.
-        guard work.isFolder else { return .skip }
-        let target = try await target(of: work)
-        guard let key = try await key(of: target, work) else { return createAtCurrentPlace(work) }
-        if target.isTaken { return try await renameAwayFromConflict(attempt, key) }
-        if target.remote.map({ !$0.isFolder }) ?? false,
-            let outcome = try await makeFolder(for: attempt, target, key)
-        {
-            return outcome
-        }
-        // An existing folder is used as this folder, because that loses no data.
-        if !target.isThere {
-            try await recordIntent(work)
-            do { try await remote.createFolder(key) } catch let error as RemoteError where error.code == .occupied {
-                return try await renameAwayFromConflict(attempt, key)
-            }
-        }
-        return .done { context in
-            try CloudContext(context, info).remoteForSending(work).isCertain = true
-        }
-    }
-
+/// Other names for nodes, if the remote rejects a name or another machine has taken the place.
+extension PushSession {
     /// The outcome of an operation whose name the remote rejects, if the rejection is not final. A node that is about
     /// to be moved, or was deleted here, gets a temporary name until then.
     ///
     /// - Returns: nil if a person must choose another name.
-    func renameAwayFromRefusal(_ attempt: Attempt<CloudWork>) async throws -> Outcome? {
+    func renameAwayFromRefusal() async throws -> Outcome? {
         let (info, id, work) = (info, attempt.id, attempt.payload)
         guard let place = work.place else { return nil }
         let (key, isGone, isMovedOn) = try await stack.overStore { context in
@@ -48,11 +23,11 @@ extension Pusher {
             // deleted there.
             guard isGone else { return nil }
             return work.kind == .move
-                ? .done { CloudContext($0, info).deleteLater(work.node) } : try await delete(attempt)
+                ? .done { CloudContext($0, info).deleteLater(work.node) } : try await DeletePush(session: self).run()
         }
         // Without a parent folder the node is not sent.
         guard let key else { return .retry(after: .zero) }
-        return try await renameAwayFromConflict(attempt, key.appending(temporaryName), as: temporaryName)
+        return try await renameAwayFromConflict(key.appending(temporaryName), as: temporaryName)
     }
 
     /// Whether a node was deleted here, or will not be at any remote.
@@ -70,7 +45,6 @@ extension Pusher {
     ///   - name: the new name, with a number appended if the name is taken; by default the intended name.
     ///   - other: the folder to put the node into instead of the intended one.
     func renameAwayFromConflict(
-        _ attempt: Attempt<CloudWork>,
         _ key: RemoteKey,
         as name: String? = nil,
         in other: Int64? = nil

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import StrataPipeline
 
-extension Pusher {
+extension ContentPush {
     /// How an upload is encrypted.
     struct UploadEncryption: Sendable {
         /// The state that encrypts the same content to the same bytes again.
@@ -22,7 +22,7 @@ extension Pusher {
     /// - Returns: nil if the application gives no section.
     func encryptedPart(
         of request: ContentRequest,
-        _ target: Target,
+        _ target: PushTarget,
         at key: RemoteKey,
         _ encryption: ContentEncryption
     ) async throws -> UploadObject? {
@@ -114,7 +114,7 @@ extension Pusher {
     }
 
     /// Deletes the unencrypted sidecars of a file that is now encrypted.
-    func deleteSidecars(of target: Target, at key: RemoteKey) async throws {
+    func deleteSidecars(of target: PushTarget, at key: RemoteKey) async throws {
         for mark in [Sidecar.metadata, Sidecar.thumbnail] where target.remote?.eTag(ofMark: mark) != nil {
             try await remote.delete(key.sidecar(mark), isFolder: false, if: .none)
         }
@@ -137,7 +137,7 @@ private actor Remaining {
         case encrypted(EncryptedFile, KnownSeal)
     }
 
-    init(_ remote: any Remote, _ target: Pusher.Target, _ key: RemoteKey, _ encryption: ContentEncryption) {
+    init(_ remote: any Remote, _ target: PushTarget, _ key: RemoteKey, _ encryption: ContentEncryption) {
         let isFolder = target.node?.isFolder ?? false
         (self.remote, self.place, self.encryption) = (remote, key, encryption)
         self.key = Sidecar.key(of: key, section: .data, isFolder: isFolder)

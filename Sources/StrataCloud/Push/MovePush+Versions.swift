@@ -1,7 +1,7 @@
 import Strata
 
 /// The versions of files after a move.
-extension Pusher {
+extension MovePush {
     /// The current versions of the objects at a key and below it.
     func tags(at key: RemoteKey, isFolder: Bool) async throws -> [RemoteKey: RemoteObject] {
         let capabilities = try await remote.capabilities()
@@ -39,7 +39,7 @@ extension Pusher {
         }
         for (key, row) in rows where !row.isFolder && row.isCertain {
             guard let object = unknown[key], !ETag.isSame(object.eTag, row.eTag) else { continue }
-            guard try await isOwn(object, anyOf: row.hashes) else { continue }
+            guard try await session.isOwn(object, anyOf: row.hashes) else { continue }
             carried[key] = RemoteObject(key: key, eTag: row.eTag(of: .data))
         }
     }

@@ -1,63 +1,59 @@
 import Strata
 import StrataPipeline
-import Synchronization
 
-/// Retries failed operations after their node was moved or deleted. A name that the remote has rejected may have
+/// Failed operations are retried after their node was moved or deleted. A name that the remote has rejected may have
 /// changed, and the operation that moved or deleted the node waits for the failed one.
 ///
-/// It looks for such operations when an account is opened, when an operation fails, and when nodes were moved or
+/// The step looks for such operations when an account is opened, when an operation fails, and when nodes were moved or
 /// deleted while failed operations exist. An operation that also fails for another reason gets one more attempt for
 /// each place of its node.
-final class FailedOperationReconciler: Sendable {
-    private let stack: ContextStack
-    private let info: AccountInfo
-    private let looks = RepeatedTask()
-    private let state = Mutex(State())
-
-    private struct State {
+extension Reconciler {
+    /// The operations that may have to be retried.
+    struct FailureNews {
         /// Whether failed operations may exist.
         var mayBeAny = true
         var due = Due(all: true)
         /// The retried operations, by their numbers, with the places of their nodes at the time.
         var tried: [Int64: Location] = [:]
-    }
+        /// Whether no operation is retried any more.
+        var isStopped = false
 
-    /// The operations and nodes to look at.
-    fileprivate struct Due {
-        var all = false
-        var operations: Set<ObjectID<QueuedOperation>> = []
-        var nodes: Set<Int64> = []
-    }
+        /// The operations and nodes to look at.
+        struct Due {
+            var all = false
+            var operations: Set<ObjectID<QueuedOperation>> = []
+            var nodes: Set<Int64> = []
 
-    fileprivate enum Location: Equatable {
-        case gone
-        case there(folder: Int64, name: UTF8Text)
-    }
-
-    /// The columns that define a node's place.
-    private static let placing: Set = ["parent", "name", "trunk"]
-
-    init(_ stack: ContextStack, _ info: AccountInfo) { (self.stack, self.info) = (stack, info) }
-
-    func handle(_ event: PipelineEvent) {
-        switch event {
-        case .failed(let id, _):
-            state.withLock { state in
-                state.mayBeAny = true
-                state.due.operations.insert(id)
-            }
-            look()
-        case .finished(let id, _): state.withLock { _ = $0.tried.removeValue(forKey: id.rawValue) }
-        default: break
+            var isEmpty: Bool { !all && operations.isEmpty && nodes.isEmpty }
         }
-    }
 
-    /// Handles commits, which may have moved or deleted nodes.
-    func handle(_ news: [ChangeSet]?) {
-        let isDue = state.withLock { state in
-            guard state.mayBeAny else { return false }
+        enum Location: Equatable {
+            case gone
+            case there(folder: Int64, name: UTF8Text)
+        }
+
+        /// The columns that define a node's place.
+        private static let placing: Set = ["parent", "name", "trunk"]
+
+        /// - Returns: whether an operation may have to be retried now.
+        mutating func record(_ event: PipelineEvent) -> Bool {
+            switch event {
+            case .failed(let id, _):
+                mayBeAny = true
+                due.operations.insert(id)
+                return true
+            case .finished(let id, _):
+                tried.removeValue(forKey: id.rawValue)
+                return false
+            default: return false
+            }
+        }
+
+        /// - Returns: whether an operation may have to be retried now.
+        mutating func record(_ news: [ChangeSet]?) -> Bool {
+            guard mayBeAny else { return false }
             guard let news else {
-                state.due.all = true
+                due.all = true
                 return true
             }
             var nodes: Set<Int64> = []
@@ -68,37 +64,31 @@ final class FailedOperationReconciler: Sendable {
                     nodes.insert(id.rawValue)
                 }
             }
-            state.due.nodes.formUnion(nodes)
+            due.nodes.formUnion(nodes)
             return !nodes.isEmpty
         }
-        if isDue { look() }
     }
 
-    /// Looks at the due operations; at first at all of them.
-    func look() {
-        looks.ask {
-            do { try await self.retry() } catch {
-                self.stack.log(.warning, "failed operations of moved nodes cannot be retried: \(error)")
-            }
+    /// Retries the due operations whose nodes have another place; at first examines all failed operations.
+    func retryFailedOperations() async {
+        do { try await retry() } catch {
+            stack.log(.warning, "failed operations of moved nodes cannot be retried: \(error)")
         }
     }
-
-    /// Waits for the running looks.
-    func waitUntilIdle() async { await looks.waitUntilIdle() }
-
-    func stop() async { await looks.stop() }
 
     private func retry() async throws {
         let info = info
         // The state is read before the store: later changes make another look due.
-        let (due, tried) = state.withLock { state in
-            defer { state.due = Due() }
-            return (state.due, state.tried)
+        let begun = state.withLock { state -> (due: FailureNews.Due, tried: [Int64: FailureNews.Location])? in
+            guard !state.failures.isStopped, !state.failures.due.isEmpty else { return nil }
+            defer { state.failures.due = FailureNews.Due() }
+            return (state.failures.due, state.failures.tried)
         }
+        guard let (due, tried) = begun else { return }
         do {
             let (retried, isAny) = try await stack.overStore { context in
                 let cloud = CloudContext(context, info)
-                var retried: [Int64: Location] = [:]
+                var retried: [Int64: FailureNews.Location] = [:]
                 for operation in try cloud.failed(due) {
                     let work = try operation.payload(as: CloudWork.self)
                     guard let intended = work.place else { continue }
@@ -115,19 +105,19 @@ final class FailedOperationReconciler: Sendable {
             }
             state.withLock { state in
                 // Operations that have failed since then are due.
-                if !isAny, retried.isEmpty, state.due.operations.isEmpty, !state.due.all { state.mayBeAny = false }
-                state.tried.merge(retried) { $1 }
+                let due = state.failures.due
+                if !isAny, retried.isEmpty, due.operations.isEmpty, !due.all { state.failures.mayBeAny = false }
+                state.failures.tried.merge(retried) { $1 }
             }
         } catch {
-            state.withLock { $0.due.all = true }
+            state.withLock { $0.failures.due.all = true }
             throw error
         }
     }
 }
 
 extension CloudContext {
-
-    fileprivate func failed(_ due: FailedOperationReconciler.Due) throws -> [QueuedOperation] {
+    fileprivate func failed(_ due: Reconciler.FailureNews.Due) throws -> [QueuedOperation] {
         if due.all { return try context.fetch(failed) }
         var found = try context.find(due.operations.sorted()).compactMap(\.self)
         for node in due.nodes.sorted() { found += try context.fetch(queued(for: node)) }
@@ -136,7 +126,7 @@ extension CloudContext {
     }
 
     /// The place of a node in the local tree.
-    fileprivate func location(of number: Int64) throws -> FailedOperationReconciler.Location {
+    fileprivate func location(of number: Int64) throws -> Reconciler.FailureNews.Location {
         guard let node = try context.find(nodeID(number)), let folder = node.parent, node.trunk != .detached else {
             return .gone
         }

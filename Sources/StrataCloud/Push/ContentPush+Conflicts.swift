@@ -1,10 +1,58 @@
 import Foundation
 import Strata
+import StrataPipeline
+
+/// Objects of other machines at the place of an upload.
+extension ContentPush {
+    /// Records that the remote's object is an unanswered upload from this machine, and continues from its version.
+    ///
+    /// - Parameter seal: how the object is encrypted, if it was read.
+    func adoptLostResponse(_ there: RemoteObject, _ seal: KnownSeal? = nil) async throws -> Outcome {
+        try await session.recordIntent(attempt.payload) { remote, _ in
+            remote.record(there, of: .data, hash: nil, seal: seal)
+        }
+        return .snooze(for: .zero)
+    }
+
+    /// Records a conflict. The uploads of the node wait until the application resolves it.
+    func recordConflict(
+        of section: ContentSections,
+        known: ETag?,
+        there: RemoteObject,
+        target: PushTarget,
+        uploadEncryption: UploadEncryption? = nil,
+        after sent: [Sent] = []
+    ) async throws -> Outcome {
+        let (info, handler, work) = (info, handler, attempt.payload)
+        var section = section
+        if let difference = try await encryptedDifference(of: there, work, target, uploadEncryption) {
+            // The other machine has encrypted the same content again.
+            if difference.sections.isEmpty { return try await adoptLostResponse(there, difference.seal) }
+            section = difference.sections
+        }
+        try await stack.overStore { [section] context in
+            let cloud = CloudContext(context, info)
+            if !sent.isEmpty {
+                // These objects have arrived, whatever the outcome of the other sections.
+                let remote = try cloud.remoteForSending(work)
+                for sent in sent { try sent.record(in: remote, cloud) }
+            }
+            let conflict =
+                try context.first(CloudConflict.where { $0.nodeNumber == work.node })
+                ?? context.insert(CloudConflict(account: info.account, nodeNumber: work.node, section: section))
+            (conflict.section, conflict.knownETag) = (section, known?.stored)
+            (conflict.remoteETag, conflict.remoteSize) = (there.eTag?.stored, there.size)
+            try handler.didFind(conflict, in: cloud)
+            try context.commit()
+        }
+        return .wait(CloudAccount.conflict)
+    }
+}
 
 /// Conflicts of encrypted files. The header of a file contains a digest of each section's version.
-extension Pusher {
+extension ContentPush {
     /// The difference between another machine's file and the known version.
-    struct EncryptedDifference: Sendable {
+    private struct EncryptedDifference: Sendable {
         /// The sections with another version; empty if the content is the same.
         let sections: ContentSections
         /// How the file is encrypted.
@@ -16,13 +64,15 @@ extension Pusher {
     ///
     /// - Parameter sending: the content of this upload, if the application has already given all of it.
     /// - Returns: nil if a comparison is impossible: the account is not encrypted, or the file cannot be opened.
-    func encryptedDifference(
+    private func encryptedDifference(
         of there: RemoteObject,
         _ work: CloudWork,
-        _ target: Target,
+        _ target: PushTarget,
         _ sending: UploadEncryption?
     ) async throws -> EncryptedDifference? {
-        guard let encryption, let theirs = try await seal(of: there, encryption) else { return nil }
+        guard let encryption = session.pusher.encryption, let theirs = try await seal(of: there, encryption) else {
+            return nil
+        }
         let known = target.remote?.knownSeal.flatMap { $0.isPlain ? nil : $0 }
         let ours: [ContentSections: String]
         if let sending { ours = sending.digests } else { ours = try await digests(of: target, work) }
@@ -45,9 +95,9 @@ extension Pusher {
     }
 
     /// The digests of the sections that the application gives.
-    private func digests(of target: Target, _ work: CloudWork) async throws -> [ContentSections: String] {
+    private func digests(of target: PushTarget, _ work: CloudWork) async throws -> [ContentSections: String] {
         guard let node = target.node, let path = target.path else { return [:] }
-        let request = self.request(for: node, at: path, link: node.link ?? work.sourceLink)
+        let request = session.request(for: node, at: path, link: node.link ?? work.sourceLink)
         var digests: [ContentSections: String] = [:]
         for section in target.sections.subtracting(.header).elements {
             guard let body = try await handler.content(for: request.asking(section))?.gathered() else { continue }

@@ -2,7 +2,10 @@ import Foundation
 import Strata
 import StrataPipeline
 
-extension Pusher {
+/// Uploads sections of a node's current content. Copies whose source is not at the remote are uploaded too.
+struct ContentPush: Push {
+    let session: PushSession
+
     /// An object to upload.
     struct UploadObject: Sendable {
         /// The section; ``ContentSections/data`` for an encrypted file, which contains all sections.
@@ -14,9 +17,9 @@ extension Pusher {
     }
 
     /// An uploaded object.
-    private struct Sent: Sendable {
+    struct Sent: Sendable {
         let part: UploadObject
-        let written: Written
+        let written: PushSession.Written
 
         /// The uploaded sections that are reported to the application.
         var sections: ContentSections { part.encryption?.given ?? part.section }
@@ -27,18 +30,19 @@ extension Pusher {
         }
     }
 
-    /// Uploads sections of a node's current content.
-    func sendContent(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
+    func run() async throws -> Outcome {
         var work = attempt.payload
-        let target = try await target(of: work)
+        let target = try await session.target()
         // A later operation deletes at the remote a node that was deleted here.
         guard let node = target.node, let path = target.path, node.trunk != .detached else { return .skip }
-        guard let key = try await key(of: target, work) else { return createAtCurrentPlace(work) }
-        if target.isTaken { return try await renameAwayFromConflict(attempt, key) }
-        if node.isFolder, let outcome = try await makeFolder(for: attempt, target, key) { return outcome }
+        guard let key = try await session.key(of: target) else { return session.createAtCurrentPlace() }
+        if target.isTaken { return try await session.renameAwayFromConflict(key) }
+        if node.isFolder, let outcome = try await FolderPush(session: session).makeFolder(target, key) {
+            return outcome
+        }
         // The kind is fixed now, when the place of the content is chosen. The node may become a folder at any time.
         work.place?.isFolder = node.isFolder
-        let request = self.request(for: node, at: path, link: node.link ?? work.sourceLink)
+        let request = session.request(for: node, at: path, link: node.link ?? work.sourceLink)
         let parts: [UploadObject]
         do { parts = try await self.parts(of: request, target, at: key) } catch let error as RemoteError
             where error.code == .conditionFailed
@@ -46,34 +50,28 @@ extension Pusher {
             // The sections that are copied from the remote have another version than the known one.
             let place = Sidecar.key(of: key, section: .data, isFolder: node.isFolder)
             guard let there = try await remote.head(place) else { throw error }
-            if there.isFolder { return try await uploadToFolderOrRequeue(attempt, key) }
-            if try await isOwn(there, anyOf: target.remote?.hashes ?? []) {
-                return try await adoptLostResponse(attempt, there)
+            if there.isFolder { return try await uploadToFolderOrRequeue(key) }
+            if try await session.isOwn(there, anyOf: target.remote?.hashes ?? []) {
+                return try await adoptLostResponse(there)
             }
-            return try await recordConflict(
-                attempt,
-                of: .data,
-                known: target.remote?.eTag(of: .data),
-                there: there,
-                target: target
-            )
+            let known = target.remote?.eTag(of: .data)
+            return try await recordConflict(of: .data, known: known, there: there, target: target)
         }
         if !parts.isEmpty { try await recordIntent(parts, work) }
         var sent: [Sent] = []
         for part in parts {
             let place = TransferTracker.Key(direction: .upload, number: attempt.id.rawValue, section: part.section)
-            let transfer = transfers.begin(place, of: work.node, size: part.body.size)
+            let transfer = session.pusher.transfers.begin(place, of: work.node, size: part.body.size)
             defer { transfer.end() }
-            switch try await send(part, to: key, target, attempt, transfer) {
+            switch try await send(part, to: key, target, transfer) {
             case .sent(let written):
                 transfer.pass(all: part.body.size)
                 sent.append(Sent(part: part, written: written))
-            case .taken: return try await renameAwayFromConflict(attempt, key)
-            case .replaced: return try await uploadToFolderOrRequeue(attempt, key)
-            case .earlier(let there): return try await adoptLostResponse(attempt, there)
+            case .taken: return try await session.renameAwayFromConflict(key)
+            case .replaced: return try await uploadToFolderOrRequeue(key)
+            case .earlier(let there): return try await adoptLostResponse(there)
             case .conflict(let known, let there):
                 return try await recordConflict(
-                    attempt,
                     of: part.section,
                     known: known,
                     there: there,
@@ -104,15 +102,14 @@ extension Pusher {
         }
     }
 
-    /// The request for a node's content to the application.
-    func request(for node: CloudNode.Row, at path: TreePath, link: String?) -> ContentRequest {
-        ContentRequest(account: info.account, node: node.id, path: path, section: .data, link: link)
-    }
-
     /// The content of the sections to upload, from the application. The data comes first: if it is in conflict, its
     /// sidecars must not be uploaded.
-    private func parts(of request: ContentRequest, _ target: Target, at key: RemoteKey) async throws -> [UploadObject] {
-        if let encryption {
+    private func parts(
+        of request: ContentRequest,
+        _ target: PushTarget,
+        at key: RemoteKey
+    ) async throws -> [UploadObject] {
+        if let encryption = session.pusher.encryption {
             return try await encryptedPart(of: request, target, at: key, encryption).map { [$0] } ?? []
         }
         var parts: [UploadObject] = []
@@ -126,7 +123,7 @@ extension Pusher {
     /// Records the objects about to be uploaded, so that a later attempt recognises them, and how they are encrypted,
     /// so that a later attempt encrypts them the same way.
     private func recordIntent(_ parts: [UploadObject], _ work: CloudWork) async throws {
-        try await recordIntent(work) { remote, cloud in
+        try await session.recordIntent(work) { remote, cloud in
             for part in parts {
                 remote.record(sending: RemoteNode.sending(part.hash, of: part.section))
                 if let encryption = part.encryption {
@@ -137,7 +134,7 @@ extension Pusher {
     }
 
     private enum Sending {
-        case sent(Written)
+        case sent(PushSession.Written)
         /// Another object is at the key where the node would be created.
         case taken
         /// A folder has replaced the file.
@@ -152,8 +149,7 @@ extension Pusher {
     private func send(
         _ part: UploadObject,
         to key: RemoteKey,
-        _ target: Target,
-        _ attempt: Attempt<CloudWork>,
+        _ target: PushTarget,
         _ transfer: TrackedTransfer
     ) async throws -> Sending {
         var body = part.body.tracked(by: transfer)
@@ -166,7 +162,7 @@ extension Pusher {
         var condition: RemoteCondition = known.map { .matches($0) } ?? .isAbsent
         for _ in 0..<Self.tries {
             do {
-                return .sent(try await put(body, part.section, at: place, if: condition, part.hash, attempt))
+                return .sent(try await session.put(body, part.section, at: place, if: condition, part.hash))
             } catch let error as RemoteError where error.code == .conditionFailed || error.code == .occupied {
                 guard let there = try await remote.head(place) else {
                     if part.section == .data, try await isContentOfFolder(place, target) { return .replaced }
@@ -180,10 +176,10 @@ extension Pusher {
                     continue
                 }
                 if there.isFolder { return isNew ? .taken : .replaced }
-                if try await isOwn(there, part.hash) { return .sent(Written(object: there)) }
+                if try await session.isOwn(there, part.hash) { return .sent(PushSession.Written(object: there)) }
                 // A sidecar beside a place that was free belongs to a deleted object.
                 var isEarlier = isNew && part.section != .data
-                if !isEarlier { isEarlier = try await isOwn(there, anyOf: earlier ?? []) }
+                if !isEarlier { isEarlier = try await session.isOwn(there, anyOf: earlier ?? []) }
                 if !isEarlier, earlier?.contains(part.hash) ?? false {
                     isEarlier = try await isBrokenOff(there, part)
                 }
@@ -206,57 +202,22 @@ extension Pusher {
     }
 
     /// Whether another machine has converted a file to a folder and has moved the content beside it.
-    private func isContentOfFolder(_ place: RemoteKey, _ target: Target) async throws -> Bool {
+    private func isContentOfFolder(_ place: RemoteKey, _ target: PushTarget) async throws -> Bool {
         guard target.isThere, target.remote?.isFolder == false else { return false }
         return try await remote.head(place.sidecar(Sidecar.content)) != nil
     }
 
     /// The outcome of an upload if a folder, or the content of a folder, has replaced the known file.
-    private func uploadToFolderOrRequeue(_ attempt: Attempt<CloudWork>, _ key: RemoteKey) async throws -> Outcome {
+    private func uploadToFolderOrRequeue(_ key: RemoteKey) async throws -> Outcome {
         // Another machine has converted the file to a folder. After a pull has found the folder, the content is
         // uploaded beside it.
-        if try await isConvertedByOthers(key) {
-            return try await outcome(
-                ofMissingFolder: RemoteError(.occupied, "\(key) is now a folder.", key: key),
-                attempt
+        if try await session.isConvertedByOthers(key) {
+            return try await session.outcome(
+                ofMissingFolder: RemoteError(.occupied, "\(key) is now a folder.", key: key)
             )
         }
         // The old object is gone, so there is no version to compare with.
-        return requeueUpload(attempt.payload)
-    }
-
-    /// Records that the remote's object is an unanswered upload from this machine, and continues from its version.
-    ///
-    /// - Parameter seal: how the object is encrypted, if it was read.
-    private func adoptLostResponse(
-        _ attempt: Attempt<CloudWork>,
-        _ there: RemoteObject,
-        _ seal: KnownSeal? = nil
-    ) async throws -> Outcome {
-        try await recordIntent(attempt.payload) { remote, _ in remote.record(there, of: .data, hash: nil, seal: seal) }
-        return .snooze(for: .zero)
-    }
-
-    /// Whether the remote's object is this upload, whose answer was lost.
-    func isOwn(_ there: RemoteObject, _ hash: ContentHash) async throws -> Bool {
-        try await isOwn(there, anyOf: [hash])
-    }
-
-    /// Whether the remote's object is one of several uploads.
-    func isOwn(_ there: RemoteObject, anyOf hashes: [ContentHash]) async throws -> Bool {
-        if let mark = there.mark { return hashes.contains { $0.text.hasSameBytes(as: mark) } }
-        let hashes = hashes.filter { there.size == nil || there.size == $0.size }
-        guard !hashes.isEmpty else { return false }
-        let condition = there.eTag.map { RemoteCondition.matches($0) } ?? .none
-        if hashes.contains(where: \.isEncrypted), there.size ?? .max >= EncryptedFile.preambleSize {
-            let start = try await remote.get(there.key, range: 0..<EncryptedFile.preambleSize, if: condition)
-            let size = there.size ?? start.object.size ?? 0
-            if hashes.contains(ContentHash(encrypted: try await start.data(), size: size)) { return true }
-        }
-        guard hashes.contains(where: { !$0.isEncrypted }) else { return false }
-        return try await hashes.contains(
-            ContentHash(of: remote.get(there.key, range: nil, if: condition).chunks)
-        )
+        return session.requeueUpload()
     }
 
     /// Whether the remote's object is the beginning of an interrupted upload, at a server that writes in place.
@@ -265,67 +226,5 @@ extension Pusher {
         let condition = there.eTag.map { RemoteCondition.matches($0) } ?? .none
         let arrived = try await ContentHash(of: remote.get(there.key, range: nil, if: condition).chunks)
         return try await arrived == ContentHash(of: part.body.chunks(0..<size))
-    }
-
-    /// Records a conflict. The uploads of the node wait until the application resolves it.
-    private func recordConflict(
-        _ attempt: Attempt<CloudWork>,
-        of section: ContentSections,
-        known: ETag?,
-        there: RemoteObject,
-        target: Target,
-        uploadEncryption: UploadEncryption? = nil,
-        after sent: [Sent] = []
-    ) async throws -> Outcome {
-        let (info, handler, work) = (info, handler, attempt.payload)
-        var section = section
-        if let difference = try await encryptedDifference(of: there, work, target, uploadEncryption) {
-            // The other machine has encrypted the same content again.
-            if difference.sections.isEmpty { return try await adoptLostResponse(attempt, there, difference.seal) }
-            section = difference.sections
-        }
-        try await stack.overStore { [section] context in
-            let cloud = CloudContext(context, info)
-            if !sent.isEmpty {
-                // These objects have arrived, whatever the outcome of the other sections.
-                let remote = try cloud.remoteForSending(work)
-                for sent in sent { try sent.record(in: remote, cloud) }
-            }
-            let conflict =
-                try context.first(CloudConflict.where { $0.nodeNumber == work.node })
-                ?? context.insert(CloudConflict(account: info.account, nodeNumber: work.node, section: section))
-            (conflict.section, conflict.knownETag) = (section, known?.stored)
-            (conflict.remoteETag, conflict.remoteSize) = (there.eTag?.stored, there.size)
-            try handler.didFind(conflict, in: cloud)
-            try context.commit()
-        }
-        return .wait(CloudAccount.conflict)
-    }
-}
-
-extension RemoteNode {
-    /// Records the hash of an object that is about to be uploaded.
-    func record(sending hash: String) {
-        sending = sending.filter { $0 != hash }.suffix(Self.longestSending - 1) + [hash]
-    }
-
-    /// The largest number of recorded hashes. It is larger than the number of attempts, unless the application requests
-    /// more.
-    private static let longestSending = 32
-
-    /// Records the state at the remote after an answer from it.
-    func record(_ object: RemoteObject, of section: ContentSections, hash: String?, seal: KnownSeal? = nil) {
-        setETag(object.eTag?.stored, of: section)
-        (isCertain, isListed) = (true, false)
-        guard section == .data else {
-            sending.removeAll { Self.hash(of: section, in: $0) != nil }
-            return
-        }
-        (size, modifiedAt, contentPrint) = (object.size, object.modifiedAt, hash)
-        self.seal = seal?.moved(to: object.eTag)
-        sending.removeAll { Self.hash(of: .data, in: $0) != nil }
-        guard let seal, !seal.isPlain else { return }
-        // The encrypted file contains the sections that were sidecars before.
-        (metadataETag, thumbnailETag) = (nil, nil)
     }
 }

@@ -1,7 +1,8 @@
 import Strata
 import StrataPipeline
 
-extension Pusher {
+/// Uploads of objects, in parts if they are large.
+extension PushSession {
     /// The smallest number of parts for which a multipart upload is worth its requests.
     private static let fewestParts: Int64 = 2
 
@@ -19,15 +20,14 @@ extension Pusher {
         _ section: ContentSections,
         at key: RemoteKey,
         if condition: RemoteCondition,
-        _ hash: ContentHash,
-        _ attempt: Attempt<CloudWork>
+        _ hash: ContentHash
     ) async throws -> Written {
-        guard body.size >= partSize * Self.fewestParts, let partSize = try await partSize(of: body) else {
+        guard body.size >= pusher.partSize * Self.fewestParts, let partSize = try await partSize(of: body) else {
             return Written(object: try await remote.put(body, at: key, if: condition))
         }
         let place = MultipartTarget(node: attempt.payload.node, section: section.rawValue, key: key, hash: hash.text)
         do {
-            return try await putParts(body, place, partSize, if: condition, attempt)
+            return try await putParts(body, place, partSize, if: condition)
         } catch let error as RemoteError where error.code == .uploadGone || error.code == .conditionFailed {
             // The upload has completed and its answer was lost, or the remote has forgotten the upload.
             if let there = try await remote.head(key), try await isOwn(there, hash) {
@@ -35,7 +35,7 @@ extension Pusher {
             }
             guard error.code == .uploadGone else { throw error }
             try await forget(place)
-            return try await putParts(body, place, partSize, if: condition, attempt)
+            return try await putParts(body, place, partSize, if: condition)
         }
     }
 
@@ -44,20 +44,19 @@ extension Pusher {
     private func partSize(of body: RemoteBody) async throws -> Int64? {
         let capabilities = try await remote.capabilities()
         guard let least = capabilities.minimumPartSize else { return nil }
-        guard let most = capabilities.maximumPartCount else { return max(partSize, least) }
-        return max(partSize, least, body.size.dividedUp(by: Int64(max(1, most))))
+        guard let most = capabilities.maximumPartCount else { return max(pusher.partSize, least) }
+        return max(pusher.partSize, least, body.size.dividedUp(by: Int64(max(1, most))))
     }
 
     private func putParts(
         _ body: RemoteBody,
         _ place: MultipartTarget,
         _ partSize: Int64,
-        if condition: RemoteCondition,
-        _ attempt: Attempt<CloudWork>
+        if condition: RemoteCondition
     ) async throws -> Written {
         let known = try await known(place)
         if let known, known.contentPrint != place.hash || !known.path.hasSameBytes(as: place.key.path) {
-            try await abandoned.abort(known)
+            try await pusher.reconciler.abort(known)
             try await forget(place)
         }
         let begun = known.flatMap {
@@ -83,10 +82,10 @@ extension Pusher {
                 )
                 try context.commit()
             }
-            abandoned.recordBegin()
+            pusher.reconciler.recordUploadBegin()
         }
         let parts = PartCounter(of: body.size, partSize: begun?.partSize ?? partSize, arrived: begun?.parts ?? [])
-        let receipts = try await send(parts, of: body, upload, place, attempt)
+        let receipts = try await send(parts, of: body, upload, place)
         let object = try await remote.completeUpload(upload, parts: receipts, at: place.key, if: condition)
         guard object.size ?? body.size == body.size else {
             let found = "has \(object.size ?? 0) bytes there, not \(body.size)"
@@ -103,8 +102,7 @@ extension Pusher {
         _ parts: PartCounter,
         of body: RemoteBody,
         _ upload: String,
-        _ place: MultipartTarget,
-        _ attempt: Attempt<CloudWork>
+        _ place: MultipartTarget
     ) async throws -> [String] {
         for part in parts.arrived { body.transfer?.skip(parts.range(of: part)) }
         return try await withThrowingTaskGroup(of: PartAnswer.self) { group in
@@ -113,7 +111,7 @@ extension Pusher {
             var running = 0
             var failure: (any Error)?
             while true {
-                while failure == nil, running < maxConcurrentParts, let part = missing.next() {
+                while failure == nil, running < pusher.maxConcurrentParts, let part = missing.next() {
                     let content = body.part(parts.range(of: part))
                     group.addTask { [remote] in
                         do {
@@ -157,7 +155,7 @@ extension Pusher {
     /// Aborts a multipart upload whose object already exists.
     private func abort(_ place: MultipartTarget) async throws -> String? {
         guard let known = try await known(place), known.path.hasSameBytes(as: place.key.path) else { return nil }
-        try await abandoned.abort(known)
+        try await pusher.reconciler.abort(known)
         return known.upload
     }
 
