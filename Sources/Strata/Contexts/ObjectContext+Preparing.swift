@@ -1,8 +1,8 @@
 import Foundation
 
 extension ObjectContext {
-    /// Prepares the changes for a save or commit: retries failed inserts, merges duplicate inserts, refuses uses of
-    /// deleted objects, calls hooks, sets timestamps and validates.
+    /// Prepares the changes for a save or commit: retries failed inserts, drops no-op changes, merges duplicate inserts,
+    /// calls hooks, refuses uses of deleted objects, sets timestamps and validates.
     ///
     /// - Parameter last: the last step.
     func prepareToSave(_ last: (inout PreparedSave) throws -> Void) throws -> PreparedSave {

@@ -133,7 +133,15 @@ final class CommitJob {
             author: commit.author,
             changes: changes
         )
-        return CommitRecord(of: self, results, changeSet)
+        return CommitRecord(
+            sequence: sequence,
+            committer: commit.committer,
+            included: Set(commit.frozen.keys),
+            segments: segments,
+            known: known,
+            results: results,
+            changes: changeSet
+        )
     }
 
     private func throwConflicts() throws {

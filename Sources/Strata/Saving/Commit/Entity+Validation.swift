@@ -31,4 +31,3 @@ extension Entity {
         return columns
     }
 }
-

@@ -17,7 +17,9 @@ extension EntityCommit {
                 try !unique.allSatisfy({ try change.row._$value(at: $0) == row._$value(at: $0) })
             else { continue }
             guard let before = try stored(holder) else { continue }
-            vacated[holder, default: (before.row, before.version, ColumnSet())].columns.insert(column)
+            var left = vacated[holder] ?? VacatedRow(row: before.row, version: before.version, columns: ColumnSet())
+            left.columns.insert(column)
+            vacated[holder] = left
             let placeholder = StoredValue.text("\u{0}strata parking \(holder)")
             try connection.execute(
                 "UPDATE \(info.sql.table) SET \(info.sql.columns[column]) = ? WHERE \"id\" = ?",

@@ -30,8 +30,8 @@ final class EntityCommit<Row: StoredRow>: AnyEntityCommit {
     var consequences = [Int64: Change<Row>]()
     /// The rows as the commit has left them; nil if none was written.
     var written: RowChanges<Row>?
-    /// Rows that have a temporary value instead of a unique one, in their earlier state. The columns have such a value.
-    var vacated = [Int64: (row: Row, version: Int64, columns: ColumnSet)]()
+    /// Rows that have a temporary value instead of a unique one.
+    var vacated = [Int64: VacatedRow]()
     /// Rows that stay, or are restored, in a state that differs from this commit's changes.
     var retained: Set<Int64> = []
     /// Rows that this commit deletes or changes but others had already deleted.
@@ -40,6 +40,14 @@ final class EntityCommit<Row: StoredRow>: AnyEntityCommit {
     var merged: [Int64: Int64] = [:]
     /// Rows whose result differs from the committer's version, each as it was recorded last.
     var rewritten = [Int64: Change<Row>]()
+
+    /// A row that has a temporary value instead of a unique one, in its earlier state.
+    struct VacatedRow {
+        let row: Row
+        let version: Int64
+        /// The columns with a temporary value.
+        var columns: ColumnSet
+    }
 
     init(_ entity: Entity<Row>, in job: CommitJob) {
         self.entity = entity

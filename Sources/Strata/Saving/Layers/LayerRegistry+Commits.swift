@@ -92,17 +92,16 @@ extension LayerRegistry {
     func applyCommit(_ record: CommitRecord) {
         state.withLock { state in
             state.layers = state.layers.applying(record)
-            for entity in record.moved.keys { state.recordEvents(ofAll: entity) }
+            for result in record.results where !result.moved.isEmpty { state.recordEvents(ofAll: result.entity) }
             if !state.held.isEmpty { state.recordIncludedRows(record) }
             state.sequence = record.sequence
             state.inFlight = nil
             state.recordEvent(record)
             hub.advance(to: record.sequence, record.changes)
             // Rows that never reached the store are gone for all contexts that read these layers.
-            if !record.cancelledInserts.isEmpty,
-                let root = record.committer.flatMap({ state.layers.path(to: $0).first })
-            {
-                state.recordEvent(.layer(root), record.cancelledInserts)
+            let cancelledInserts = record.cancelledInserts
+            if !cancelledInserts.isEmpty, let root = record.committer.flatMap({ state.layers.path(to: $0).first }) {
+                state.recordEvent(.layer(root), cancelledInserts)
             }
         }
         notifyWatchers(of: record.committer)
