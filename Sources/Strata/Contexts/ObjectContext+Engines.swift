@@ -11,9 +11,8 @@ extension ObjectContext {
         prepared: () -> Void = {},
         alongside body: @escaping @Sendable (StoreTransaction) throws -> Void
     ) throws {
-        var pending = try beginCommit()
+        let pending = try beginCommit(alongside: PendingCommit.EngineWork(author: author, body: body))
         prepared()
-        (pending.alongside, pending.isAhead) = ((author, body), readRecord != nil)
         try carryOut(pending)
     }
 

@@ -183,25 +183,7 @@ protocol AnyEntity: AnyObject, Sendable {
         -> Bool
 
     // Committing
-    func gather(_ job: CommitJob) -> (any AnyRowChanges)?
-    func neededRows(_ job: CommitJob, only: Int64?) -> [(entity: Int, number: Int64)]
-    func include(_ number: Int64, _ job: CommitJob) throws -> Bool
-    func findHolders(_ job: CommitJob) throws -> [Int64: Int64]
-    func moveReferences(_ job: CommitJob) throws
-    func restateMergeTargets(_ holders: [Int64: Int64], _ job: CommitJob) throws
-    func expandDeletes(_ job: CommitJob) throws
-    func applyDeleteRule(
-        _ reference: IncomingReference,
-        deleted numbers: [Int64],
-        of deletedInfo: EntityInfo,
-        _ job: CommitJob
-    ) throws -> [Int64]
-    func applyConsequences(_ job: CommitJob)
-    func checkReferences(_ job: CommitJob) throws
-    func write(_ job: CommitJob) throws
-    func applyDeleteRules(toRetained number: Int64, _ job: CommitJob) throws -> Bool
-    func retainReferring(_ reference: IncomingReference, to number: Int64, _ job: CommitJob) throws
-    func recordConflictLosses(_ job: CommitJob)
+    func join(_ job: CommitJob)
 
     // Migration
     func writeDerived(on connection: Connection, _ report: (_ rows: Int) throws -> Void) throws

@@ -72,15 +72,6 @@ extension Entity {
         }
     }
 
-    /// Lets the policy decide about a change of this commit whose row was deleted elsewhere.
-    func resolveDeletedElsewhere(_ change: Change<Row>, _ job: CommitJob) -> ObjectResolution {
-        let onlyClearsDeleted = onlyClearsDeleted(change) { entity, id in
-            guard let taken = job.taken[entity], let index = taken.index(of: id) else { return false }
-            return taken.kind(at: index) == .delete
-        }
-        return onlyClearsDeleted ? .theirs : resolveConflict(.deletedElsewhere, mine: change.row, job.policy)
-    }
-
     /// Whether a change only clears references to objects that are deleted along with it. If the row itself is gone,
     /// such a change can be dropped.
     func onlyClearsDeleted(_ change: Change<Row>, isDeleted: (_ entity: Int, _ id: Int64) -> Bool) -> Bool {
@@ -96,5 +87,100 @@ extension Entity {
                 else { return false }
                 return isDeleted(reference.destination, target)
             }
+    }
+
+    /// The columns that a change still sets when some are discarded. A timestamp alone is not worth writing.
+    func rest(of columns: ColumnSet, without conflictLosses: ColumnSet) -> ColumnSet {
+        let rest = columns.subtracting(conflictLosses)
+        return conflictLosses.isEmpty || !rest.subtracting(info.automatic).isEmpty ? rest : ColumnSet()
+    }
+
+    // MARK: Details of errors
+
+    /// The conflict of a column that both sides have changed.
+    func detail(_ mine: Row, _ column: Int, base: Row?, theirs: Row?) -> StrataError.Detail {
+        StrataError.Detail(
+            model: info.name,
+            id: mine._$id,
+            column: info.columns[column].name,
+            message: "was changed here and elsewhere",
+            base: base.flatMap { try? $0._$value(at: column) },
+            mine: try? mine._$value(at: column),
+            theirs: theirs.flatMap { try? $0._$value(at: column) }
+        )
+    }
+
+    /// The conflicts of an update whose row is gone, one for each column.
+    func deletedElsewhere(_ change: Change<Row>) -> [StrataError.Detail] {
+        change.columns.map { column in
+            detail(change.row, column, base: change.base?.original, theirs: nil)
+                .saying("was changed here, and the object deleted elsewhere")
+        }
+    }
+
+    /// The conflicts of a delete whose row was changed meanwhile, one for each column.
+    func changedElsewhere(_ deleted: Row, _ columns: ColumnSet, base: Row, theirs: Row) -> [StrataError.Detail] {
+        columns.subtracting(info.derived).map { column in
+            var detail = detail(deleted, column, base: base, theirs: theirs)
+            detail.mine = nil
+            return detail.saying("was changed elsewhere, and the object deleted here")
+        }
+    }
+
+    /// The error detail of a row with unique values that another row has.
+    func duplicate(_ row: Row, of holder: Int64, in unique: [Int]) -> StrataError.Detail {
+        let names = unique.map { column in
+            let value = try? row._$value(at: column)
+            return info.columns[column].name + (value.map { " (\($0))" } ?? "")
+        }.joined(separator: " and ")
+        return StrataError.Detail(
+            model: info.name,
+            id: row._$id,
+            column: info.columns[unique[0]].name,
+            message: "has the same \(names) as \(info.name) \(holder)",
+            mine: try? row._$value(at: unique[0])
+        )
+    }
+
+    /// The error detail of a reference to a row that does not exist.
+    func missing(
+        _ reference: OutgoingReference,
+        of row: Row,
+        _ destination: EntityInfo,
+        _ target: Int64
+    ) -> StrataError.Detail {
+        StrataError.Detail(
+            model: info.name,
+            id: row._$id,
+            column: info.isJoin ? nil : info.columns[reference.column].name,
+            message: "\(info.isJoin ? "has a member or owner" : "refers to") \(destination.name) \(target), which "
+                + "does not exist: it was deleted, or another context has not saved it",
+            mine: .integer(target)
+        )
+    }
+}
+
+extension Change {
+    /// The columns that this change sets and whose value below differs from both the value that was seen and the new
+    /// value.
+    func conflicting(with beneath: Row) -> ColumnSet {
+        guard let base else { return ColumnSet() }
+        return columns.intersection(beneath._$differences(from: base.original))
+            .intersection(row._$differences(from: beneath))
+    }
+}
+
+extension StrataError.Detail {
+    /// This detail with another message.
+    func saying(_ message: String) -> StrataError.Detail {
+        StrataError.Detail(
+            model: model,
+            id: id,
+            column: column,
+            message: message,
+            base: base,
+            mine: mine,
+            theirs: theirs
+        )
     }
 }

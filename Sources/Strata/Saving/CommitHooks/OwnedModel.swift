@@ -41,7 +41,7 @@ extension CommitJob {
     /// once for each of these models.
     func neededByOwnedModels() throws -> [(entity: Int, number: Int64)] {
         try schema.ownedModels.flatMap { owned -> [(entity: Int, number: Int64)] in
-            guard let part = taken[owned.entity] else { return [] }
+            guard let part = taken(owned.entity) else { return [] }
             var needed: [(entity: Int, number: Int64)] = []
             for index in part.ids.indices where part.kind(at: index) != .delete {
                 guard case .integer(let owner) = try part.value(at: index, column: owned.column), owner != 0 else {

@@ -29,12 +29,13 @@ extension RowChanges {
         in layers: inout LayerSnapshot
     ) {
         var edits: [Int: [Int: [Int64: Change<Row>?]]] = [:]
+        let result = record[entity]
         for id in ids {
             guard let committed = self[id] else { continue }
             var descent = Descent(
                 committed,
-                taken: record.taken[entity]?.typed(Row.self)[id],
-                isIncluded: record.includedRows[entity]?.contains(id) ?? false
+                taken: result?.taken?.typed(Row.self)[id],
+                isIncluded: result?.includedRows.contains(id) ?? false
             )
             /// Whether the commit has read a segment but not written it.
             func isLeft(_ position: Int, in context: Int) -> Bool {

@@ -14,58 +14,68 @@ final class CommitRecord: Sendable {
     /// The segments of parents that the commit did not take as a whole, as it has read them. Later segments were
     /// published while the commit was being written.
     let known: Set<Int>
-    /// The changes that were taken, by entity: their columns and their bases.
-    let taken: [Int: any AnyRowChanges]
+    /// The results, one for each entity.
+    let results: [EntityResult]
     /// The rows as they are in the store now, by entity. Inserted and updated rows are complete; deleted rows are
     /// deletes.
     let rows: [Int: any AnyRowChanges]
-    /// The rows whose result differs from the committer's version, by entity.
-    let rewritten: [Int: any AnyRowChanges]
-    /// Members that existed already, by entity: the rows that the commit wanted to add, and the rows that represent
-    /// them.
-    let merged: [Int: [Int64: Int64]]
-    /// Rows that the committer had inserted and deleted again. They never reach the store.
-    let cancelledInserts: [Int: any AnyRowChanges]
-    /// The references to inserted rows that stored rows have absorbed, by the entity that holds the references.
-    let moved: [Int: [MovedReferences]]
-    /// Rows that a parent had inserted and that the commit included as a whole, by entity.
-    let includedRows: [Int: Set<Int64>]
     /// The change set for observers of the store; nil for commits of other processes.
     let changes: ChangeSet?
     /// For a commit of another process, the rows that it has changed, by entity, including rows in no layer; nil if
     /// they are not known.
     let unread: [Int: IDRanges]?
 
+    /// Creates the record of a commit by a context.
     init(
         sequence: Int64,
-        committer: Int?,
-        included: Set<Int> = [],
-        segments: Set<Int> = [],
-        known: Set<Int> = [],
-        taken: [Int: any AnyRowChanges] = [:],
-        rows: [Int: any AnyRowChanges],
-        rewritten: [Int: any AnyRowChanges] = [:],
-        merged: [Int: [Int64: Int64]] = [:],
-        cancelledInserts: [Int: any AnyRowChanges] = [:],
-        moved: [Int: [MovedReferences]] = [:],
-        includedRows: [Int: Set<Int64>] = [:],
-        changes: ChangeSet? = nil,
-        unread: [Int: IDRanges]? = nil
+        committer: Int,
+        included: Set<Int>,
+        segments: Set<Int>,
+        known: Set<Int>,
+        results: [EntityResult],
+        changes: ChangeSet
     ) {
         self.sequence = sequence
         self.committer = committer
         self.included = included
         self.segments = segments
         self.known = known
-        self.taken = taken
+        self.results = results
+        var rows: [Int: any AnyRowChanges] = [:]
+        for result in results { rows[result.entity] = result.rows }
         self.rows = rows
-        self.rewritten = rewritten
-        self.merged = merged
-        self.cancelledInserts = cancelledInserts
-        self.moved = moved
-        self.includedRows = includedRows
         self.changes = changes
+        unread = nil
+    }
+
+    /// Creates the record of a commit by another process.
+    init(sequence: Int64, rows: [Int: any AnyRowChanges], unread: [Int: IDRanges]? = nil) {
+        self.sequence = sequence
+        committer = nil
+        included = []
+        segments = []
+        known = []
+        results = rows.map { EntityResult(entity: $0.key, rows: $0.value) }
+        self.rows = rows
+        changes = nil
         self.unread = unread
+    }
+
+    /// The result of one entity; nil if the commit has not changed it.
+    subscript(entity: Int) -> EntityResult? { results.first { $0.entity == entity } }
+
+    /// The rows whose result differs from the committer's version, by entity.
+    var rewritten: [Int: any AnyRowChanges] { parts { $0.rewritten } }
+
+    /// Rows that the committer had inserted and deleted again, by entity. They never reach the store.
+    var cancelledInserts: [Int: any AnyRowChanges] { parts { $0.cancelledInserts } }
+
+    private func parts(_ part: (EntityResult) -> (any AnyRowChanges)?) -> [Int: any AnyRowChanges] {
+        var parts: [Int: any AnyRowChanges] = [:]
+        for result in results {
+            if let part = part(result) { parts[result.entity] = part }
+        }
+        return parts
     }
 
     /// Whether the record has all changed rows. For commits of other processes, only the rows that layers need were
@@ -73,28 +83,49 @@ final class CommitRecord: Sendable {
     var isComplete: Bool { committer != nil }
 }
 
+/// The result of a commit for the rows of one entity.
+struct EntityResult: Sendable {
+    let entity: Int
+    /// The changes that were taken: their columns and their bases; nil if there were none.
+    var taken: (any AnyRowChanges)?
+    /// The rows as they are in the store now; nil if none was written.
+    var rows: (any AnyRowChanges)?
+    /// The rows whose result differs from the committer's version.
+    var rewritten: (any AnyRowChanges)?
+    /// Rows that the committer had inserted and deleted again. They never reach the store.
+    var cancelledInserts: (any AnyRowChanges)?
+    /// Members that existed already: the rows that the commit wanted to add, and the rows that represent them.
+    var merged: [Int64: Int64] = [:]
+    /// The references of this entity to inserted rows that stored rows have absorbed.
+    var moved: [MovedReferences] = []
+    /// Rows that a parent had inserted and that the commit included as a whole.
+    var includedRows: Set<Int64> = []
+    /// Rows that the commit deletes or changes, and that others had already deleted.
+    var deletedElsewhere: Set<Int64> = []
+}
+
 extension LayerSnapshot {
     /// The layers after a commit is in the store. The commit's segments are removed, and the remaining changes are
     /// rebased.
     func applying(_ record: CommitRecord) -> LayerSnapshot {
-        var result = self
-        let path = record.committer.map { result.path(to: $0) } ?? []
+        var layers = self
+        let path = record.committer.map { layers.path(to: $0) } ?? []
         // Also from layers to which a savepoint has returned the segments meanwhile.
         for (context, level) in levels where level.contains(where: { record.segments.contains($0.id) }) {
-            result[context] = level.filter { !record.segments.contains($0.id) }
+            layers[context] = level.filter { !record.segments.contains($0.id) }
         }
-        for (entity, ids) in record.merged {
-            guard let rows = record.rows[entity]?.typed(JoinRow.self) else { continue }
-            result.move(ids, onto: rows, entity: entity, sequence: record.sequence)
+        for result in record.results where !result.merged.isEmpty {
+            guard let rows = result.rows?.typed(JoinRow.self) else { continue }
+            layers.move(result.merged, onto: rows, entity: result.entity, sequence: record.sequence)
         }
-        for (entity, references) in record.moved { result.move(references, entity: entity) }
-        for (entity, rows) in record.rows {
-            rows.applyCommit(record, entity: entity, path: path, before: self, in: &result)
+        for result in record.results where !result.moved.isEmpty { layers.move(result.moved, entity: result.entity) }
+        for result in record.results {
+            result.rows?.applyCommit(record, entity: result.entity, path: path, before: self, in: &layers)
         }
-        for (entity, rows) in record.cancelledInserts {
-            rows.applyCommit(record, entity: entity, path: path, before: self, in: &result)
+        for result in record.results {
+            result.cancelledInserts?.applyCommit(record, entity: result.entity, path: path, before: self, in: &layers)
         }
-        return result
+        return layers
     }
 }
 
@@ -147,7 +178,7 @@ extension RowChanges {
         before: LayerSnapshot,
         in layers: inout LayerSnapshot
     ) {
-        let taken = record.taken[entity]?.typed(Row.self)
+        let taken = record[entity]?.taken?.typed(Row.self)
         dropOverwritten(record, entity: entity, path: path, before: before, in: &layers)
         for context in layers.levels.keys.sorted() {
             let ids = touched(in: layers, context: context, entity: entity)

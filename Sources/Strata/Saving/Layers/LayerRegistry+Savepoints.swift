@@ -173,8 +173,8 @@ extension LayerSavepoint {
 extension LayerRegistry.State {
     /// Records the rows that a commit has included from layers other than its own.
     mutating func recordIncludedRows(_ record: CommitRecord) {
-        for (entity, ids) in record.includedRows {
-            for id in ids { includedRows[entity, default: [:]][id] = layers.nextSegment }
+        for result in record.results {
+            for id in result.includedRows { includedRows[result.entity, default: [:]][id] = layers.nextSegment }
         }
     }
 

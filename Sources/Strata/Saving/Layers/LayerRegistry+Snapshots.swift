@@ -106,7 +106,7 @@ extension LayerRegistry {
                 layer.parts.keys.contains { unread[$0] != nil }
             }
             guard !isTouched else { return nil }
-            state.take(CommitRecord(sequence: sequence, committer: nil, rows: [:], unread: unread))
+            state.take(CommitRecord(sequence: sequence, rows: [:], unread: unread))
             hub.advance(to: sequence, nil)
             return true
         }
@@ -353,7 +353,7 @@ extension LayerRegistry.State {
                 found[entity.info.index] = rows
             }
         }
-        take(CommitRecord(sequence: sequence, committer: nil, rows: found, unread: unread))
+        take(CommitRecord(sequence: sequence, rows: found, unread: unread))
     }
 
     fileprivate mutating func take(_ record: CommitRecord) {

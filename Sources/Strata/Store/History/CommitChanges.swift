@@ -19,17 +19,12 @@ struct TableChanges: Sendable, Hashable {
 }
 
 extension CommitChanges {
-    /// Creates the changes of one commit.
-    ///
-    /// - Parameter written: the rows as the commit has left them, by entity.
-    init(_ written: [Int: any AnyRowChanges], _ schema: Schema) {
-        for (entity, part) in written {
-            let entity = schema.entities[entity]
-            if entity.info.isJoin {
-                addMembers(part.typed(JoinRow.self), entity.info, schema)
-            } else {
-                add(entity.changes(of: part), to: entity.info.table)
-            }
+    /// Adds the rows of one entity, as the commit has left them.
+    mutating func add(_ rows: any AnyRowChanges, of entity: any AnyEntity, _ schema: Schema) {
+        if entity.info.isJoin {
+            addMembers(rows.typed(JoinRow.self), entity.info, schema)
+        } else {
+            add(entity.changes(of: rows), to: entity.info.table)
         }
     }
 

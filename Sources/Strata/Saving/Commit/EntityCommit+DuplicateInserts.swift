@@ -3,47 +3,40 @@ import Foundation
 extension CommitJob {
     /// Turns inserts into updates of the rows that have the same unique values (``UniqueConflict/update``).
     ///
-    /// The contexts have done so before the transaction, see ``ObjectContext/mergeDuplicateInserts(_:)``. Other writers may
-    /// have committed since, so the commit looks again in the store, where no other writer can commit now. The commit's
-    /// values replace the values of those writers.
+    /// The contexts have done so before the transaction, see ``ObjectContext/mergeDuplicateInserts(_:)``. Other
+    /// writers may have committed since, so the commit looks again in the store, where no other writer can commit now.
+    /// The commit's values replace the values of those writers.
     func mergeDuplicateInserts() throws {
-        guard !schema.updating.isEmpty else { return }
-        var mergeTargets: [Int: [Int64: Int64]] = [:]
-        for index in schema.updating {
-            let holders = try schema.entities[index].findHolders(self)
+        let updating = schema.updating.filter { hasPart(of: $0) || commit.mergeTargets[$0] != nil }.map(part(of:))
+        for part in updating {
+            let holders = try part.findHolders()
             if holders.isEmpty { continue }
-            mergeTargets[index] = holders
-            for reference in schema.entities[index].info.incoming {
+            for reference in part.info.incoming {
                 let references = MovedReferences(column: reference.column, holders: holders)
-                moved[reference.entity, default: []].append(references)
+                self.part(of: reference.entity).move(references)
             }
         }
-        for entity in moved.keys { try schema.entities[entity].moveReferences(self) }
-        for index in schema.updating {
-            try schema.entities[index].restateMergeTargets(mergeTargets[index] ?? [:], self)
-        }
+        for part in activeParts { try part.moveReferences() }
+        for part in updating { try part.restateMergeTargets() }
     }
 }
 
-extension Entity {
-    /// The stored rows with the unique values of rows of this commit, by the id of the latter.
+extension EntityCommit {
+    /// Finds the stored rows with the unique values of rows of this commit. Returns them by the id of the latter.
     ///
     /// The rows of the commit are inserts, and rows that have absorbed inserts but were deleted by another writer
     /// since.
-    func findHolders(_ job: CommitJob) throws -> [Int64: Int64] {
-        let part = job.taken[info.index]?.typed(Row.self)
-        var holders: [Int64: Int64] = [:]
-        if let part, part.kinds.contains(.insert) {
-            let includedRows = job.includedRows[info.index] ?? []
+    func findHolders() throws -> [Int64: Int64] {
+        if let taken, taken.kinds.contains(.insert) {
             // A parent's row that this commit includes is absorbed when the parent saves.
-            for change in part.changes where change.kind == .insert && !includedRows.contains(change.row._$id) {
-                holders[change.row._$id] = try freeHolder(of: change.row, part, job)
+            for change in taken.changes where change.kind == .insert && !includedRows.contains(change.row._$id) {
+                holders[change.row._$id] = try freeHolder(of: change.row)
             }
         }
-        for known in job.request.mergeTargets[info.index]?.typed(Row.self).changes ?? [] {
+        for known in job.commit.mergeTargets[info.index]?.typed(Row.self).changes ?? [] {
             let id = known.row._$id
-            if try hasInserted(id, job) || stored(id, job) != nil { continue }
-            holders[id] = try freeHolder(of: known.row, part, job)
+            if try hasInserted(id) || stored(id) != nil { continue }
+            holders[id] = try freeHolder(of: known.row)
         }
         return holders
     }
@@ -52,11 +45,11 @@ extension Entity {
     ///
     /// Nil if this commit changes these values of the stored row, or if a parent has changed them without saving. Only
     /// that parent may decide about its change, so the commit fails for such values.
-    private func freeHolder(of row: Row, _ part: RowChanges<Row>?, _ job: CommitJob) throws -> Int64? {
+    private func freeHolder(of row: Row) throws -> Int64? {
         for unique in info.updating {
-            guard let holder = try holder(of: row, unique, job) else { continue }
+            guard let holder = try holder(of: row, unique) else { continue }
             let parents = job.foreignPath.map { job.layers.top(holder, entity: info.index, in: [$0], Row.self) }
-            let isFree = (parents + [part?[holder]]).allSatisfy { change in
+            let isFree = (parents + [taken?[holder]]).allSatisfy { change in
                 change.map { $0.kind.isUpdate && !unique.contains(where: $0.columns.contains) } ?? true
             }
             if isFree { return holder }
@@ -65,32 +58,35 @@ extension Entity {
     }
 
     /// Whether a context has inserted a row and not saved it.
-    private func hasInserted(_ id: Int64, _ job: CommitJob) -> Bool {
+    private func hasInserted(_ id: Int64) -> Bool {
         job.layers.contains(.insert, of: id, entity: info.index, in: job.path)
     }
 
+    /// Notes references to inserted rows that stored rows have absorbed.
+    func move(_ references: MovedReferences) { moved.append(references) }
+
     /// Redirects references of this commit to the rows that have absorbed inserted rows.
-    func moveReferences(_ job: CommitJob) throws {
-        guard let references = job.moved[info.index], let part = job.taken[info.index]?.typed(Row.self) else { return }
-        var moved: [Change<Row>] = []
+    func moveReferences() throws {
+        guard !moved.isEmpty, let part = taken else { return }
+        var redirected: [Change<Row>] = []
         let changes = try part.changes.map { change in
-            guard let other = change.moving(references) else { return change }
-            for reference in references where info.oneToOne.contains(reference.column) {
-                try freeOneToOne(reference.column, for: other.row, part, job)
+            guard let other = change.moving(moved) else { return change }
+            for reference in moved where info.oneToOne.contains(reference.column) {
+                try freeOneToOne(reference.column, for: other.row, part)
             }
-            moved.append(Change(kind: .update, columns: ColumnSet(), row: other.row, base: nil))
+            redirected.append(Change(kind: .update, columns: ColumnSet(), row: other.row, base: nil))
             return other
         }
-        guard !moved.isEmpty else { return }
-        job.taken[info.index] = RowChanges(ids: part.ids, changes: changes)
-        recordRewritten(RowChanges(unsorted: moved), job)
+        guard !redirected.isEmpty else { return }
+        taken = RowChanges(ids: part.ids, changes: changes)
+        recordRewritten(RowChanges(unsorted: redirected))
     }
 
     /// Clears one-to-one references of stored rows to an object to which a row of this commit refers now.
-    private func freeOneToOne(_ column: Int, for row: Row, _ part: RowChanges<Row>, _ job: CommitJob) throws {
+    private func freeOneToOne(_ column: Int, for row: Row, _ part: RowChanges<Row>) throws {
         guard case .integer(let destination) = try row._$value(at: column) else { return }
         var others: [Row] = []
-        try job.connection.statement(info.sql.selectReferring[column]).run([.integer(destination)]) { reader in
+        try connection.statement(info.sql.selectReferring[column]).run([.integer(destination)]) { reader in
             others.append(try Row(_$from: reader))
         }
         for var other in others where other._$id != row._$id {
@@ -98,59 +94,50 @@ extension Entity {
             let base = Base(original: other, storeOriginal: other, sequence: job.base)
             try other._$set(.null, at: column)
             let columns = info.derived.union(ColumnSet(column))
-            consequences(job).add(Change(kind: .update, columns: columns, row: other, base: base))
+            addConsequence(Change(kind: .update, columns: columns, row: other, base: base))
         }
     }
 
     /// Gives the absorbing rows all values of the inserted ones, on top of their newest stored state.
-    ///
-    /// - Parameter holders: the rows that were found in the store, by the id of the row that they absorb.
-    func restateMergeTargets(_ holders: [Int64: Int64], _ job: CommitJob) throws {
-        let known = job.request.mergeTargets[info.index]?.typed(Row.self)
+    func restateMergeTargets() throws {
+        let known = job.commit.mergeTargets[info.index]?.typed(Row.self)
         if known == nil && holders.isEmpty { return }
-        let part = job.taken[info.index]?.typed(Row.self)
+        let part = taken
         var edits: [Int64: Change<Row>?] = [:]
-        var cancelledInserts: [Change<Row>] = []
+        var cancelled: [Change<Row>] = []
         for change in known?.changes ?? [] where holders[change.row._$id] == nil {
             let id = change.row._$id
-            if hasInserted(id, job) { continue }
+            if hasInserted(id) { continue }
             var row = change.row
             if let edited = part?[id] {
                 guard edited.kind.isUpdate else { continue }
                 row._$copy(edited.columns, from: edited.row)
             }
-            edits[id] = .some(try restated(id, as: row, part?[id], job))
+            edits[id] = .some(try restated(id, as: row, part?[id]))
         }
         for (id, holder) in holders.sorted(by: { $0.key < $1.key }) {
             guard let change = part?[id] ?? known?[id] else { continue }
             edits[id] = .some(nil)
             if change.kind == .insert {
-                cancelledInserts.append(
-                    Change(kind: .cancelledInsert, columns: ColumnSet(), row: change.row, base: nil)
-                )
+                cancelled.append(Change(kind: .cancelledInsert, columns: ColumnSet(), row: change.row, base: nil))
             } else {
-                recordRewritten(Change(kind: .delete, columns: ColumnSet(), row: change.row, base: nil), job)
+                recordRewritten(Change(kind: .delete, columns: ColumnSet(), row: change.row, base: nil))
             }
-            edits[holder] = .some(try restated(holder, as: change.row, change, job))
+            edits[holder] = .some(try restated(holder, as: change.row, change))
         }
         let changes = (part?.changes ?? []).filter { edits[$0.row._$id] == nil } + edits.values.compactMap(\.self)
-        job.taken[info.index] = changes.isEmpty ? nil : RowChanges(unsorted: changes)
-        guard !cancelledInserts.isEmpty else { return }
-        let gone = RowChanges(unsorted: cancelledInserts)
-        job.cancelledInserts[info.index] = job.cancelledInserts[info.index]?.followed(by: gone) ?? gone
+        taken = changes.isEmpty ? nil : RowChanges(unsorted: changes)
+        guard !cancelled.isEmpty else { return }
+        let gone = RowChanges(unsorted: cancelled)
+        cancelledInserts = cancelledInserts?.merged(with: gone) { $0.followed(by: $1) } ?? gone
     }
 
     /// The change that gives a stored row all values of another one; nil if it has them already.
     ///
     /// - Parameter edited: the change with the time of the update.
-    private func restated(
-        _ id: Int64,
-        as row: Row,
-        _ edited: Change<Row>?,
-        _ job: CommitJob
-    ) throws -> Change<Row>? {
+    private func restated(_ id: Int64, as row: Row, _ edited: Change<Row>?) throws -> Change<Row>? {
         job.conflicts.removeAll { $0.model == info.name && $0.id == id }
-        guard let stored = try stored(id, job)?.row else {
+        guard let stored = try stored(id)?.row else {
             // Another writer has deleted the row. The commit overrides this delete as well.
             let columns = ColumnSet(first: info.columns.count).subtracting(info.automatic)
             let base = Base(original: row, storeOriginal: row, sequence: job.base, parentVersion: .gone)
@@ -174,7 +161,7 @@ extension Entity {
             row: restated,
             base: Base(inStore: stored, sequence: job.base)
         )
-        recordRewritten(change, job)
+        recordRewritten(change)
         return columns.isEmpty ? nil : change
     }
 }

@@ -1,11 +1,11 @@
-extension Entity {
+extension EntityCommit {
     /// Sets the commit number of inserted rows: the number of this commit, or of the earlier commit that they join. A
     /// row states the earlier number as a negative number.
     ///
     /// This also applies to an update, if a row was committed while its object was about to join: the object did not
     /// know the number yet.
     @inline(never)
-    func numberRows(of part: RowChanges<Row>, _ column: Int, _ job: CommitJob) throws -> RowChanges<Row> {
+    func numberRows(of part: RowChanges<Row>, _ column: Int) throws -> RowChanges<Row> {
         func isNumbered(_ change: Change<Row>) -> Bool {
             change.kind == .insert || change.kind.isUpdate && change.columns.contains(column)
         }
@@ -24,8 +24,8 @@ extension Entity {
             return change
         }
         let result = RowChanges(ids: part.ids, changes: changes)
-        job.taken[info.index] = result
-        recordRewritten(RowChanges(unsorted: numbered), job)
+        taken = result
+        recordRewritten(RowChanges(unsorted: numbered))
         return result
     }
 }

@@ -1,0 +1,66 @@
+extension LayerRegistry {
+    /// Moves a context's segments to its parent, by reference. If the layers have changed from `layers`, it does
+    /// nothing and returns false.
+    func moveUp(
+        from context: Int,
+        expecting layers: LayerSnapshot,
+        edits: [Int: any LayerEdits],
+        schema: Schema,
+        _ reading: LayerReading
+    ) throws -> Bool {
+        let path = layers.path(to: context)
+        let isMoved = try rebasing(onto: reading, schema) { state in
+            guard path.allSatisfy({ state.layers.revisions[$0] == layers.revisions[$0] }) else { return false }
+            let unresolved = edits.isEmpty ? [] : state.layers[context]
+            var resolved = unresolved
+            for (entity, edit) in edits { edit.apply(to: &resolved, entity: entity) }
+            if !edits.isEmpty { state.layers[context] = resolved.filter { !$0.parts.isEmpty } }
+            let parent = path[path.count - 2]
+            let above = edits.isEmpty ? [] : state.layers[parent]
+            let (frozen, fixed) = (Set(state.frozen.keys), state.fixed)
+            for (entity, edit) in edits {
+                let cancelled = edit.cancelDeletes(in: &state.layers, context: parent, entity: entity, frozen: frozen)
+                for (segment, ids) in cancelled where state.held[segment] != nil {
+                    state.overruled[context, default: [:]][segment, default: [:]][entity, default: []].formUnion(
+                        ids
+                    )
+                }
+            }
+            let segments = state.layers[context]
+            if !edits.isEmpty {
+                let left = Set((segments + state.layers[parent]).map(\.id))
+                for segment in unresolved + above where state.held[segment.id] != nil && !left.contains(segment.id) {
+                    state.emptied.insert(segment.id)
+                }
+            }
+            state.layers[context] = []
+            for segment in segments {
+                state.layers.push(
+                    segment.parts,
+                    provenance: segment.provenance.adding(context),
+                    to: parent,
+                    frozen: fixed,
+                    keeping: fixed.contains(segment.id) ? segment.id : nil,
+                    moved: (segment, by: context)
+                )
+            }
+            // The parent's own layer is rebased too, because a save from over the committed state may now lie on top of
+            // it.
+            let others = [parent] + state.layers.descendants(of: parent)
+            for segment in segments {
+                state.layers.rebaseAll(segment.parts, in: others)
+                state.recordEvent(.layer(parent), segment.parts)
+                // A context over the committed state does not see the changes that it has moved to its parent.
+                if state.layers.committedOnly.contains(context) { state.recordEvent(.layer(context), segment.parts) }
+            }
+            // Dropped changes are no longer among the segments. Their rows show the state beneath.
+            for segment in unresolved {
+                state.layers.rebaseAll(segment.parts, in: others, schema, reading: reading.connection)
+                state.recordEvent(.layer(parent), segment.parts)
+            }
+            return true
+        }
+        if isMoved == true { notifyWatchers(of: context) }
+        return isMoved ?? false
+    }
+}
