@@ -13,7 +13,7 @@ extension ObjectContext {
     ) throws {
         var pending = try beginCommit()
         prepared()
-        (pending.alongside, pending.isAhead) = ((author, body), readRecord != nil)
+        (pending.alongside, pending.isAhead) = ((author, body), reading.readRecord != nil)
         try carryOut(pending)
     }
 

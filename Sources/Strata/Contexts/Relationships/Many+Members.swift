@@ -89,7 +89,7 @@ extension ObjectContext {
         let info = store.schema.entities[resolved.destination].info
         let isPending = connection.overlay.parts[resolved.destination] != nil
         var objects: [Object] = []
-        defer { if hasFetchHooks { runHooksAfterFetch() } }
+        defer { if hookQueue.hasFetchHooks { runHooksAfterFetch() } }
         try connection.statement(info.selectReferring(column, isPending: isPending))
             .run([.integer(owner.id.rawValue)]) { objects.append(try object(from: $0, entity: info.index)) }
         return objects
@@ -167,8 +167,8 @@ extension ObjectContext {
 
     /// Records in the undo history that a member is restored without an edit.
     func recordUndelete(_ row: JoinRow, _ join: Int) {
-        guard undoHistory.isOn, !isSaving else { return }
-        undoHistory.record([join: RowChanges(ids: [row._$id], changes: [.insert(row)])])
+        guard undoing.history.isOn, !saving.isRunning else { return }
+        undoing.history.record([join: RowChanges(ids: [row._$id], changes: [.insert(row)])])
     }
 
     /// Reverts the removal of a member, unless it is a member again.

@@ -11,13 +11,13 @@ extension ObjectContext {
         guard !isEnded else { return }
         noteTurn()
         // A rollback inside a savepoint keeps the edits from before the savepoint.
-        let before = savepoints.last
-        failedInserts = before?.failedInserts ?? []
-        deleteEffects = before?.deleteEffects ?? [:]
-        if let before { undoHistory = before.undoHistory } else { undoHistory.removeAll() }
-        hookStates = before?.hookStates ?? [:]
+        let before = undoing.savepoints.last
+        saving.failedInserts = before?.failedInserts ?? []
+        deleteEffects.effects = before?.deleteEffects ?? [:]
+        if let before { undoing.history = before.undoHistory } else { undoing.history.removeAll() }
+        hookQueue.states = before?.hookStates ?? [:]
         dropCallbacks(after: before?.lastCallback ?? 0, includesSaved: includingSaved)
-        for tracker in trackers { tracker?.discard() }
+        for tracker in live.trackers { tracker?.discard() }
         if let before { restoreFailures(before) }
         drop { segment in
             includingSaved || segment.provenance == Provenance(id)
@@ -35,24 +35,24 @@ extension ObjectContext {
     public func rollback(_ objects: [any Model]) {
         guard !isEnded, !objects.isEmpty else { return }
         noteTurn()
-        failedInserts.removeAll { failed in objects.contains { $0 === failed.object } }
+        saving.forgetFailedInserts(of: objects)
         publish()
         var ids = Set(objects.filter { $0._$link.context === self }.map(\.storedID))
         let effects = effects(ofDeleting: &ids)
-        for tracker in trackers { tracker?.forgetFailures(of: ids) }
+        for tracker in live.trackers { tracker?.forgetFailures(of: ids) }
         drop {
             $0.provenance == Provenance(id)
         } keeping: {
             !ids.contains($0)
         }
         do { try undo(effects) } catch { reference.report(error) }
-        if hasFetchHooks { runHooksAfterFetch() }
+        if hookQueue.hasFetchHooks { runHooksAfterFetch() }
     }
 
     /// Removes changes from this context's layer and rebases all changes above onto the remaining state.
     func drop(_ isDropped: (ChangeSegment) -> Bool, keeping: (Int64) -> Bool) {
         do {
-            let held = Set(savepoints.last?.layers.own.map(\.id) ?? [])
+            let held = undoing.heldSegments
             try editLayer {
                 try store.layers.drop(
                     from: id,
@@ -84,9 +84,9 @@ extension ObjectContext {
     private func objects<Object: Model>(_ model: Object.Type, _ isWanted: (ChangeKind) -> Bool) -> [Object] {
         publish()
         guard !isEnded, let entity = try? store.schema.entity(model) else { return [] }
-        defer { if hasFetchHooks { runHooksAfterFetch() } }
+        defer { if hookQueue.hasFetchHooks { runHooksAfterFetch() } }
         return pendingChanges(entity).filter { isWanted($0.kind) }.compactMap { change in
-            if let object = identity[change.row._$id, Object.self] { return object as? Object }
+            if let object = live.identity[change.row._$id, Object.self] { return object as? Object }
             guard change.kind.isVisible else { return nil }
             return register(Object(_$row: change.row), entity: entity.info.index)
         }
