@@ -44,7 +44,7 @@ import Testing
         ("Strata/Store/History/CommitChanges.swift", "tables: [String: TableChanges]", "names of tables"),
         ("Strata/Store/History/ChangeSet.swift", "Set<String>", "names of columns"),
         ("Strata/Contexts/Cursors/RowStream.swift", "tables: Set<String>", "names of tables"),
-        ("Strata/Contexts/Undo/ObjectContext+Rollback.swift", "[String: ChangedValue]", "names of columns"),
+        ("Contexts/Objects/ObjectContext+PendingChanges.swift", "[String: ChangedValue]", "names of columns"),
         ("Strata/Saving/Batch/BatchJob.swift", "tables: Set<String>", "names of tables"),
         ("Strata/Saving/CommitHooks/Store+Engines.swift", "tables: Set<String>", "names of tables"),
         ("Strata/Stack/JSONLines/LineExport.swift", "[String: LineValue]", "names of columns"),
