@@ -78,7 +78,7 @@ extension ContextStack {
             do {
                 return try await handle.run(stack: [handle], dropping: true, isLimited: false) { context in
                     let record = ReadRecord()
-                    context.readRecord = record
+                    context.reading.readRecord = record
                     do {
                         try changes(context)
                         var isPrepared = false

@@ -49,7 +49,7 @@ struct HookTests {
         let context = try stack.create(.private)
         try await context.perform { _ = $0.insert(Memo(name: "One")) }
         try await context.perform { context in
-            #expect(context.identity.count == 0)
+            #expect(context.live.identity.count == 0)
             try context.commit()
             #expect(context.takeLog() == ["fetch One", "insert One true"])
             #expect(try context.first(Memo.all)?.slug == "one")

@@ -202,8 +202,8 @@ struct PrefetchTests {
             _ = try context.fetch(Author.including { $0.articles.including { $0.author } })
         }
         try await stack.on(.root) { context in
-            #expect(context.snapshot?.prefetched.isEmpty ?? true)
-            #expect(context.identity.count == 0)
+            #expect(context.reading.snapshot?.prefetched.isEmpty ?? true)
+            #expect(context.live.identity.count == 0)
         }
     }
 

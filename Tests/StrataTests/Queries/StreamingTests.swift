@@ -44,7 +44,7 @@ struct StreamingTests {
                 count += 1
                 if count % 1_000 == 0 { held.append(article) }
                 if count % 2_000 == 0 { article.title = "edited" }
-                most = max(most, context.identity.count)
+                most = max(most, context.live.identity.count)
             }
             #expect(count == 20_000)
             #expect(most < 2_100)

@@ -118,7 +118,7 @@ struct MainSavingTests {
                 inside.set()
                 await go.wait()
                 // The block keeps its snapshot. It also shows the edits that this context itself holds.
-                #expect(context.snapshot != nil)
+                #expect(context.reading.snapshot != nil)
                 context.insert(2)
             }
         }

@@ -43,21 +43,21 @@ extension ObjectContext {
         noteTurn()
         publish()
         var uses: [Int: [Int64: UseAfterDelete]] = [:]
-        for (entity, tracker) in trackers.enumerated() {
+        for (entity, tracker) in live.trackers.enumerated() {
             if let tracker, !tracker.usesAfterDelete.isEmpty { uses[entity] = tracker.usesAfterDelete }
         }
         let savepoint = Savepoint(
             layers: store.layers.beginSavepoint(in: id, of: hasParent),
-            failedInserts: failedInserts,
-            deleteEffects: deleteEffects,
-            undoHistory: undoHistory,
-            hookStates: hookStates,
+            failedInserts: saving.failedInserts,
+            deleteEffects: deleteEffects.effects,
+            undoHistory: undoing.history,
+            hookStates: hookQueue.states,
             usesAfterDelete: uses,
             lastCallback: store.callbacks.lastID
         )
-        savepoints.append(savepoint)
+        undoing.savepoints.append(savepoint)
         defer {
-            savepoints.removeLast()
+            undoing.savepoints.removeLast()
             store.layers.endSavepoint(savepoint.layers)
         }
         do {
@@ -71,11 +71,11 @@ extension ObjectContext {
     }
 
     private func takeBack(_ savepoint: Savepoint) {
-        for tracker in trackers { tracker?.discard() }
-        failedInserts = savepoint.failedInserts
-        deleteEffects = savepoint.deleteEffects
-        undoHistory = savepoint.undoHistory
-        hookStates = savepoint.hookStates
+        for tracker in live.trackers { tracker?.discard() }
+        saving.failedInserts = savepoint.failedInserts
+        deleteEffects.effects = savepoint.deleteEffects
+        undoing.history = savepoint.undoHistory
+        hookQueue.states = savepoint.hookStates
         dropCallbacks(after: savepoint.lastCallback, includesMoved: true)
         restoreFailures(savepoint)
         do {
@@ -87,14 +87,14 @@ extension ObjectContext {
 
     /// Restores the recorded uses of deleted objects from before a savepoint, so that the next save reports them.
     func restoreFailures(_ savepoint: Savepoint) {
-        for (entity, uses) in savepoint.usesAfterDelete { trackers[entity]?.usesAfterDelete = uses }
+        for (entity, uses) in savepoint.usesAfterDelete { live.trackers[entity]?.usesAfterDelete = uses }
     }
 
     /// Refuses a commit inside a savepoint.
     ///
     /// - Throws: `invalidState` inside a savepoint.
     func checkNoSavepoint() throws {
-        guard !savepoints.isEmpty else { return }
+        guard !undoing.savepoints.isEmpty else { return }
         throw StrataError(
             .invalidState,
             "A commit inside a savepoint is not possible, because a savepoint cannot undo it. Commit after the "

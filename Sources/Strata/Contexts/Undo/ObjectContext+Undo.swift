@@ -2,35 +2,35 @@ extension ObjectContext {
     /// The maximum number of groups of edits that can be undone. The default is 0, because undo keeps the edited rows
     /// in memory.
     public var undoLevels: Int {
-        get { undoHistory.levels }
+        get { undoing.history.levels }
         set {
             publish()
-            undoHistory.levels = max(0, newValue)
+            undoing.history.levels = max(0, newValue)
         }
     }
 
     /// Whether there are edits to undo.
     public var canUndo: Bool {
         publish()
-        return undoHistory.canUndo
+        return undoing.history.canUndo
     }
 
     /// Whether there are edits to redo: edits were undone, and no other edits were made since.
     public var canRedo: Bool {
         publish()
-        return !undoHistory.redoable.isEmpty
+        return !undoing.history.redoable.isEmpty
     }
 
     /// The name of the group that ``undo()`` would undo; nil if the group has no name.
     public var undoName: String? {
         publish()
-        return undoHistory.undoName
+        return undoing.history.undoName
     }
 
     /// The name of the group that ``redo()`` would redo; nil if the group has no name.
     public var redoName: String? {
         publish()
-        return undoHistory.redoable.last?.name
+        return undoing.history.redoable.last?.name
     }
 
     /// Makes the edits of a block one group, which is undone as a whole.
@@ -42,15 +42,12 @@ extension ObjectContext {
     ///   - name: the name of the group, for a menu.
     ///   - body: makes the edits.
     public func undoGroup<Result>(named name: String? = nil, _ body: () throws -> Result) rethrows -> Result {
-        if isInUndoGroup { return try body() }
+        if undoing.isInGroup { return try body() }
         publish()
-        undoHistory.closeGroup()
-        isInUndoGroup = true
+        undoing.beginGroup()
         defer {
             publish()
-            undoHistory.name(name)
-            undoHistory.closeGroup()
-            isInUndoGroup = false
+            undoing.endGroup(named: name)
         }
         return try body()
     }
@@ -67,7 +64,7 @@ extension ObjectContext {
     @discardableResult
     public func undo() throws -> Bool {
         publish()
-        return try carryOut(undoHistory.beginUndo())
+        return try carryOut(undoing.history.beginUndo())
     }
 
     /// Makes the edits again that ``undo()`` has taken back last, under the same conditions as ``undo()``.
@@ -77,7 +74,7 @@ extension ObjectContext {
     @discardableResult
     public func redo() throws -> Bool {
         publish()
-        return try carryOut(undoHistory.beginRedo())
+        return try carryOut(undoing.history.beginRedo())
     }
 
     /// Reads the externally stored bytes that these changes replace or delete. After the commit, the store no longer
@@ -86,7 +83,7 @@ extension ObjectContext {
         for (entity, part) in parts where store.schema.keepsBytes[entity] && part.kinds != .insert {
             let entity = store.schema.entities[entity]
             do {
-                if let connection = snapshot?.reader.connection {
+                if let connection = reading.snapshot?.reader.connection {
                     try entity.keepBytes(of: part, connection)
                 } else {
                     try store.reading(for: reference.label) { connection, _ in
@@ -104,14 +101,14 @@ extension ObjectContext {
         noteTurn()
         defer {
             publish()
-            undoHistory.end(group)
+            undoing.history.end(group)
         }
         // Join rows come last, because by then the objects at both ends are restored.
         for isJoin in [false, true] {
             for step in group.steps.reversed() {
                 for (entity, part) in step where store.schema.entities[entity].info.isJoin == isJoin {
-                    if isJoin { _ = joinTracker(entity) } else if trackers[entity] == nil { makeTracker(entity) }
-                    try trackers[entity]?.undo(part, of: group, self)
+                    if isJoin { _ = joinTracker(entity) } else if live.trackers[entity] == nil { makeTracker(entity) }
+                    try live.trackers[entity]?.undo(part, of: group, self)
                 }
             }
         }
@@ -194,7 +191,7 @@ extension ObjectTracker {
             let undone = own.filter { back.contains($0.row._$id) }
             // The removal is not an edit, but redo must know of it.
             if !undone.isEmpty {
-                context.undoHistory.record([index: RowChanges(unsorted: undone.map { .insert($0.lastSeen) })])
+                context.undoing.history.record([index: RowChanges(unsorted: undone.map { .insert($0.lastSeen) })])
             }
         }
         for change in others { undelete(change.lastSeen, context) }

@@ -214,7 +214,7 @@ actor ContextOwner {
         let context = try object(for: scope.handle)
         if isAlone {
             scope.noteTurn()
-            context.hasPlace = scope.hasPlace
+            context.reading.hasPlace = scope.hasPlace
             context.beginBlock()
         }
         return context

@@ -69,7 +69,7 @@ extension ObjectContext {
     private func objects<Object: Model>(_ query: Query<Object>, _ shape: ResultShape) throws -> [Object] {
         let entity = try store.schema.index(of: Object.self)
         var objects: [Object] = []
-        defer { if hasFetchHooks { runHooksAfterFetch() } }
+        defer { if hookQueue.hasFetchHooks { runHooksAfterFetch() } }
         let isReversed = try run(query, shape) { reader in
             objects.append(try object(from: reader, entity: entity))
         }
@@ -82,7 +82,7 @@ extension ObjectContext {
     @inline(__always)
     func object<Object: Model>(from reader: RowReader, entity: Int) throws -> Object {
         let number = try reader.read(Int64.self, at: 0)
-        if let object = identity[number, Object.self] {
+        if let object = live.identity[number, Object.self] {
             return unsafeDowncast(object, to: Object.self)  // the look-up compares the type
         }
         if hasPendingBytes(entity), let object: Object = pendingObject(number, entity) { return object }
@@ -95,8 +95,8 @@ extension ObjectContext {
         prepareToRegister(Object.self, entity)
         let state = ObjectState(entity: UInt16(truncatingIfNeeded: entity), isObserved: observers != nil)
         let object = try Object._$make(reader, ObjectLink(self), state)
-        identity.insert(object, number)
-        if hasFetchHooks { noteFetched(object, entity: entity) }
+        live.identity.insert(object, number)
+        if hookQueue.hasFetchHooks { noteFetched(object, entity: entity) }
         return object
     }
 
@@ -104,7 +104,7 @@ extension ObjectContext {
     /// query cannot return their location.
     @inline(__always)
     private func hasPendingBytes(_ entity: Int) -> Bool {
-        store.schema.keepsBytes[entity] && snapshot?.reader.connection.overlay.parts[entity] != nil
+        store.schema.keepsBytes[entity] && reading.snapshot?.reader.connection.overlay.parts[entity] != nil
     }
 
     /// The object of a row as the layers show it. Separate from ``object(from:entity:)``, because generic code looks up
@@ -116,7 +116,7 @@ extension ObjectContext {
 
     /// The row as the layers show it.
     private func pendingRow<Row: StoredRow>(_ number: Int64, _ entity: Int, _ type: Row.Type) -> Row? {
-        snapshot?.layers.visibleRow(number, entity: entity, in: path)
+        reading.snapshot?.layers.visibleRow(number, entity: entity, in: path)
     }
 
     /// The single value that a query returns.

@@ -30,7 +30,7 @@ public final class ObjectCursor<Object: Model> {
         self.context = context
         entity = try context.store.schema.index(of: Object.self)
         stream = try context.stream(query)
-        edition = context.edition
+        edition = context.reading.edition
         prefetches = query._$parts.prefetches
     }
 
@@ -70,7 +70,7 @@ public final class ObjectCursor<Object: Model> {
             while batch.count < Self.batchSize, let object = try nextOfStream() { batch.append(object) }
             guard !batch.isEmpty else { return nil }
             // Otherwise the prefetched relationships of all earlier batches would stay in memory.
-            context.snapshot?.prefetched = Prefetched()
+            context.reading.snapshot?.prefetched = Prefetched()
             try context.prefetch(prefetches, of: batch)
             batch.reverse()
         }
@@ -81,7 +81,7 @@ public final class ObjectCursor<Object: Model> {
 
     @inline(__always)
     private func object(of row: RowReader) throws -> Object? {
-        guard context.edition == edition else { return try object(ofOlder: row) }
+        guard context.reading.edition == edition else { return try object(ofOlder: row) }
         let object: Object = try context.object(from: row, entity: entity)
         return object._$state.isDeleted ? nil : object
     }

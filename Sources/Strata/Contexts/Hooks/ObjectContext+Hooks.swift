@@ -1,29 +1,16 @@
-/// The edits of one entity's objects in a context that hooks have and have not yet handled.
-struct HookState {
-    /// The rows that were edited since their hooks were last called.
-    var edited: Set<Int64> = []
-    /// The rows whose insert hook was called and whose insert is not saved.
-    var inserted: Set<Int64> = []
-}
-
 extension ObjectContext {
     // MARK: Before a save
-
-    /// Records edited rows. The next save calls the hooks of their objects.
-    func noteForHooks(_ ids: [Int64], entity: Int) {
-        hookStates[entity, default: HookState()].edited.formUnion(ids)
-    }
 
     /// Calls the hooks of objects that were inserted or edited here, and of objects that the hooks edit, until none
     /// remain.
     func runHooksBeforeSave() throws {
-        guard !hookStates.isEmpty else { return }
+        guard !hookQueue.states.isEmpty else { return }
         var done: Set<Int64> = []
         // Each hook runs once in a save. If other hooks edit an object whose hook has already run, its hook is not
         // called again.
         defer {
             publish()
-            for entity in hookStates.keys { hookStates[entity]?.edited.subtract(done) }
+            for entity in hookQueue.states.keys { hookQueue.states[entity]?.edited.subtract(done) }
         }
         for _ in 0..<Self.hookRounds {
             let due = dueHooks(without: done)
@@ -32,7 +19,7 @@ extension ObjectContext {
                 done.insert(next.number)
                 // An object that an earlier hook has deleted is skipped.
                 guard let object = try anyObject(next.number, entity: next.entity) else { continue }
-                if next.isInsert { hookStates[next.entity]?.inserted.insert(next.number) }
+                if next.isInsert { hookQueue.states[next.entity]?.inserted.insert(next.number) }
                 try next.hook.run?(object, self)
             }
             publish()
@@ -53,12 +40,12 @@ extension ObjectContext {
         let layers = store.layers.state.withLock { $0.layers }
         let own = layers[id].filter { $0.provenance == Provenance(id) }
         var due: [(number: Int64, entity: Int, isInsert: Bool, hook: ObjectHook)] = []
-        for entity in hookStates.keys.sorted() {
+        for entity in hookQueue.states.keys.sorted() {
             let parts = own.compactMap { $0.parts[entity] }
             let hooks = store.schema.entities[entity].info.hooks
-            let announced = hookStates[entity]?.inserted ?? []
+            let announced = hookQueue.states[entity]?.inserted ?? []
             var inserted: Set<Int64> = []
-            for number in (hookStates[entity]?.edited ?? []).sorted() where !done.contains(number) {
+            for number in (hookQueue.states[entity]?.edited ?? []).sorted() where !done.contains(number) {
                 let kinds = parts.compactMap { part in part.index(of: number).map(part.kind) }
                 guard let last = kinds.last, last.isVisible else { continue }
                 let isInsert = kinds.contains(.insert) && !announced.contains(number)
@@ -67,7 +54,7 @@ extension ObjectContext {
             for number in announced where parts.contains(where: { $0.index(of: number) != nil }) {
                 inserted.insert(number)
             }
-            hookStates[entity]?.inserted = inserted
+            hookQueue.states[entity]?.inserted = inserted
         }
         return due
     }
@@ -83,8 +70,8 @@ extension ObjectContext {
         }
         let number = object.id.rawValue
         // If a hook deletes its own object, the object is deleted once.
-        guard deleting.insert(number).inserted else { return false }
-        defer { deleting.remove(number) }
+        guard hookQueue.beginDelete(number) else { return false }
+        defer { hookQueue.endDelete(number) }
         do { try hook(object, self) } catch { reference.report(error) }
         return !object._$state.isDeleted
     }
@@ -96,24 +83,19 @@ extension ObjectContext {
     @inline(never)
     func noteFetched(_ object: AnyObject, entity: Int) {
         guard store.schema.entities[entity].info.hooks.didFetch.run != nil else { return }
-        fetched.append((object, entity))
+        hookQueue.noteFetched(object, entity: entity)
     }
 
     /// Calls the hooks of objects that were created from rows. Objects that the hooks fetch are handled in the same
     /// loop, without recursion, because chains of objects can exceed the stack's depth.
     @inline(never)
     func runHooksAfterFetch() {
-        guard !isTellingFetched, !fetched.isEmpty else { return }
-        isTellingFetched = true
-        defer { isTellingFetched = false }
-        var next = 0
-        while next < fetched.count {
-            let (object, entity) = fetched[next]
-            next += 1
+        guard hookQueue.beginFetchHooks() else { return }
+        while let (object, entity) = hookQueue.takeFetched() {
             guard let hook = store.schema.entities[entity].info.hooks.didFetch.run else { continue }
             do { try hook(object, self) } catch { reference.report(error) }
         }
-        fetched.removeAll()
+        _ = hookQueue.endFetchHooks()
     }
 
     // MARK: Validation
@@ -130,7 +112,7 @@ extension ObjectContext {
                 failures += try validate(number, entity.info, layers)
             }
         }
-        guard !hasUnpublishedEdits, failedInserts.isEmpty else {
+        guard !hasUnpublishedEdits, saving.failedInserts.isEmpty else {
             throw StrataError(
                 .invalidState,
                 "A validation has changed objects. Validations only read; change objects in willInsert or willUpdate."
@@ -148,8 +130,8 @@ extension ObjectContext {
         switch layers.topKind(of: number, entity: info.index, in: [id]) {
         case .delete:
             guard let validate = info.hooks.validateDelete.run else { return [] }
-            if trackers[info.index] == nil { makeTracker(info.index) }
-            guard let object = trackers[info.index]?.deletedObject(number, layers, self) else { return [] }
+            if live.trackers[info.index] == nil { makeTracker(info.index) }
+            guard let object = live.trackers[info.index]?.deletedObject(number, layers, self) else { return [] }
             return try validate(object, self)
         case .insert, .update, .undelete:
             guard let validate = info.hooks.validate.run, let object = try anyObject(number, entity: info.index) else {

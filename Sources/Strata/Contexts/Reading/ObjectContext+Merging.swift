@@ -11,10 +11,10 @@ extension ObjectContext {
     /// Refreshes a pinned context's own layer: children's saves and rollbacks become visible, over the state to which
     /// the context is pinned.
     func showOwnLayer() {
-        guard let snapshot else { return }
+        guard let snapshot = reading.snapshot else { return }
         let (level, revision) = store.layers.state.withLock { ($0.layers[id], $0.layers.revisions[id]) }
-        guard revision != ownRevision else { return }
-        ownRevision = revision
+        guard revision != reading.ownRevision else { return }
+        reading.ownRevision = revision
         var layers = snapshot.layers
         layers[id] = level
         for segment in level {
@@ -23,9 +23,9 @@ extension ObjectContext {
                 part.keepUndeleted(entity: entity, context: id, shownIn: snapshot.layers, in: &layers)
             }
         }
-        self.snapshot?.layers = layers
+        reading.snapshot?.layers = layers
         showOverlay()
-        do { try refreshAll(self.snapshot ?? snapshot) } catch { reference.report(error) }
+        do { try refreshAll(reading.snapshot ?? snapshot) } catch { reference.report(error) }
     }
 
     /// Changes this context's layer according to the current state of the store, and refreshes the context. `body`
@@ -40,12 +40,12 @@ extension ObjectContext {
     @discardableResult
     func editLayers(_ body: (LayerReading) throws -> LayerChange?) throws -> Bool {
         publish()
-        if isPinned { _ = try currentSnapshot() } else { try acquireSnapshot() }
+        if reading.isPinned { _ = try currentSnapshot() } else { try acquireSnapshot() }
         let change = try store.readingForLayers(for: reference.label, body)
         guard change.hasChanged else { return false }
-        // This context's saved changes are visible only through the parent's layer. The pinned snapshot has an old version
-        // of that layer, so the context takes the newest snapshot.
-        if isPinned && !change.hasChangedParent { showOwnLayer() } else { try acquireSnapshot() }
+        // This context's saved changes are visible only through the parent's layer. The pinned snapshot has an old
+        // version of that layer, so the context takes the newest snapshot.
+        if reading.isPinned && !change.hasChangedParent { showOwnLayer() } else { try acquireSnapshot() }
         return true
     }
 
@@ -65,8 +65,8 @@ extension ObjectContext {
 extension RowChanges {
     /// Keeps showing rows that a pinned context has restored over a delete in its snapshot.
     ///
-    /// If another context takes back the delete, the restoring change becomes an ordinary update. The pinned snapshot still
-    /// contains the delete, so the row would disappear from it.
+    /// If another context takes back the delete, the restoring change becomes an ordinary update. The pinned snapshot
+    /// still contains the delete, so the row would disappear from it.
     ///
     /// - Parameter shown: the layers as the context has shown them until now.
     func keepUndeleted(entity: Int, context: Int, shownIn shown: LayerSnapshot, in layers: inout LayerSnapshot) {

@@ -16,7 +16,7 @@ extension ObjectContext {
         let entity = try store.schema.index(of: Object.self)
         let score = Int32(Object._$schema.columns.count + 1)
         var matches: [SearchMatch<Object>] = []
-        defer { if hasFetchHooks { runHooksAfterFetch() } }
+        defer { if hookQueue.hasFetchHooks { runHooksAfterFetch() } }
         try run(query, .matches) { reader in
             let object: Object = try object(from: reader, entity: entity)
             matches.append(

@@ -1,49 +1,26 @@
-/// The effects of one object's delete rules on other objects in its context, until the delete is saved or rolled back.
-struct DeleteEffects {
-    enum Effect {
-        /// This object was deleted.
-        case deleted(entity: Int, number: Int64)
-        /// The to-one column of this object was set to nil.
-        case emptied(entity: Int, number: Int64, column: Int)
-        /// This member of a relationship was removed.
-        case removed(join: Int, row: JoinRow)
-    }
-
-    /// The entity of the deleted object.
-    let entity: Int
-    var effects: [Effect] = []
-}
-
 extension ObjectContext {
-    /// Records an effect of a delete rule. A save that applies the rules again records nothing, because the save takes
-    /// back these effects itself if it fails.
-    func note(_ effect: DeleteEffects.Effect, of number: Int64, entity: Int) {
-        if isReapplyingRules { return }
-        deleteEffects[number, default: DeleteEffects(entity: entity)].effects.append(effect)
-    }
-
     /// Forgets the effects of deletes that are now saved.
     func forgetSavedDeletes() {
-        guard !deleteEffects.isEmpty else { return }
+        guard !deleteEffects.effects.isEmpty else { return }
         publish()
         let layers = store.layers.state.withLock { $0.layers }
-        deleteEffects = deleteEffects.filter { layers.isDeleted($0, entity: $1.entity, in: id) }
+        deleteEffects.effects = deleteEffects.effects.filter { layers.isDeleted($0, entity: $1.entity, in: id) }
     }
 
     /// The effects to undo when the edits of some rows are dropped.
     ///
     /// Adds to `ids` the rows that were deleted along with them, and rows whose only change is such an effect.
     func effects(ofDeleting ids: inout Set<Int64>) -> [(number: Int64, done: DeleteEffects)] {
-        guard !deleteEffects.isEmpty else { return [] }
+        guard !deleteEffects.effects.isEmpty else { return [] }
         let (layers, frozen) = store.layers.state.withLock { ($0.layers, $0.frozen) }
         var pending = ids.sorted()
         var result: [(number: Int64, done: DeleteEffects)] = []
         while let number = pending.popLast() {
             // Otherwise another context has restored the row, or a commit is currently writing the delete.
-            guard let done = deleteEffects[number], layers.isDeleted(number, entity: done.entity, in: id),
+            guard let done = deleteEffects.effects[number], layers.isDeleted(number, entity: done.entity, in: id),
                 !layers.isFrozen(number, entity: done.entity, in: id, frozen)
             else { continue }
-            deleteEffects[number] = nil
+            deleteEffects.effects[number] = nil
             result.append((number, done))
             for effect in done.effects {
                 switch effect {
@@ -70,8 +47,8 @@ extension ObjectContext {
         for (_, done) in effects {
             for case .deleted(let entity, let number) in done.effects
             where layers.isInserted(number, entity: entity, by: id) {
-                if trackers[entity] == nil { makeTracker(entity) }
-                trackers[entity]?.insertAgain(number, self)
+                if live.trackers[entity] == nil { makeTracker(entity) }
+                live.trackers[entity]?.insertAgain(number, self)
             }
         }
         if !effects.isEmpty { publish() }
@@ -99,7 +76,7 @@ extension ObjectContext {
                 try restoreMember(row, join)
             } else {
                 // The other object was deleted too. The member returns when that delete is taken back.
-                note(effect, of: other, entity: entity)
+                deleteEffects.record(effect, of: other, entity: entity)
             }
         }
     }

@@ -118,7 +118,7 @@ extension ObjectContext {
     private func isPending<Row: ModelRow>(_ row: Row, _ entity: Entity<Row>) -> Bool {
         guard row.id.isAssigned, row.id.fingerprint == store.ids.fingerprint else { return false }
         let (number, index) = (row.id.rawValue, entity.info.index)
-        if let object = identity[number, Row.Object.self] as? Row.Object,
+        if let object = live.identity[number, Row.Object.self] as? Row.Object,
             tracker(Row.Object.self, index).hasInserted(object)
         {
             return true
@@ -153,7 +153,7 @@ extension ObjectContext {
         _ body: (BatchJob, Entity<Object.Row>) throws -> Void
     ) throws -> ObjectChanges<Object> {
         guard !isEnded else { throw Self.endedError }
-        guard !isSaving else {
+        guard !saving.isRunning else {
             throw StrataError(
                 .invalidState,
                 "This context is being saved already. Run the batch after the save has returned."
@@ -163,7 +163,7 @@ extension ObjectContext {
         try checkCommits()
         let entity = try store.schema.entity(model)
         let changes = try store.batch(author: author, for: reference.label) { try body($0, entity) }
-        if isPinned { try acquireSnapshot() } else { lookAgain() }
+        if reading.isPinned { try acquireSnapshot() } else { lookAgain() }
         return changes.of(model)
     }
 }

@@ -20,7 +20,7 @@ extension ObjectContext {
             }
             try publishWithFailedInserts()
             try refuseUsesAfterDelete()
-            if !store.schema.stamped.isEmpty, !isStamped { stamp(saveTime) }
+            if !store.schema.stamped.isEmpty, !saving.isStamped { stamp(saving.time) }
             try runValidations()
             try last(&prepared)
         } catch {
@@ -39,7 +39,7 @@ extension ObjectContext {
 
     private func refuseUsesAfterDelete() throws {
         var failures: [StrataError.Detail] = []
-        for case let tracker? in trackers { failures += tracker.failures(self) }
+        for case let tracker? in live.trackers { failures += tracker.failures(self) }
         guard failures.isEmpty else {
             throw StrataError(
                 .invalidState,
@@ -53,7 +53,7 @@ extension ObjectContext {
     /// Drops changes whose values are back at their original values. Does nothing in a savepoint, which needs all
     /// changes.
     private func dropNoOpChanges() throws {
-        guard savepoints.isEmpty, store.layers.hasNoOpChanges(in: id, store.schema) else { return }
+        guard undoing.savepoints.isEmpty, store.layers.hasNoOpChanges(in: id, store.schema) else { return }
         try editLayer { try store.layers.dropNoOpChanges(of: id, store.schema, $0) }
     }
 
@@ -72,8 +72,8 @@ extension ObjectContext {
         for (entity, part) in stamps {
             guard let model = store.schema.model(entity) else { continue }
             for number in part.ids {
-                guard let object = identity[number, model] else { continue }
-                trackers[entity]?.show(part, number, in: object)
+                guard let object = live.identity[number, model] else { continue }
+                live.trackers[entity]?.show(part, number, in: object)
             }
         }
     }
@@ -89,8 +89,8 @@ extension ObjectContext {
         guard !deletes.isEmpty else { return }
         try prepared.recordBasis(currentSnapshot(), path)
         let added = try adding {
-            isReapplyingRules = true
-            defer { isReapplyingRules = false }
+            deleteEffects.isPaused = true
+            defer { deleteEffects.isPaused = false }
             try applyDeleteRulesAgain(deletes)
         }
         prepared.added.formUnion(added)

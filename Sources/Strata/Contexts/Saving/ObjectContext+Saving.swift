@@ -85,7 +85,7 @@ extension ObjectContext {
 
     /// Refuses saves, commits and batches in a block whose changes an engine commits together with its own writes.
     func checkCommits() throws {
-        guard readRecord != nil else { return }
+        guard reading.readRecord != nil else { return }
         throw StrataError(
             .invalidState,
             "All changes of this block are committed together after it has returned. Do not save, commit or run a "
@@ -143,12 +143,12 @@ extension ObjectContext {
             frozen: store.layers.freeze([id]).merging(store.layers.freezeAgain(segments)) { own, _ in own },
             policy: mergePolicy,
             author: author,
-            reads: readRecord?.reads(cursor),
+            reads: reading.readRecord?.reads(reading.cursor.event),
             mergeTargets: mergeTargets.reduce(into: [:]) { $0.merge($1) { $0.replacing(by: $1) } },
             names: { reference.name(of: $0) },
             callbacks: store.callbacks.take(for: id, with: others.keys),
             alongside: alongside,
-            isAhead: readRecord != nil
+            isAhead: reading.readRecord != nil
         )
     }
 
@@ -165,18 +165,18 @@ extension ObjectContext {
         if case .failure = result { takeBack(pending.added) }
         releaseSnapshot()
         if case .success = result { forgetSavedDeletes() }
-        if isPinned { return showNewest() }
-        guard case .success(let record?) = result, identity.count > 0 else { return }
+        if reading.isPinned { return showNewest() }
+        guard case .success(let record?) = result, live.identity.count > 0 else { return }
         if record.cancelledInserts.isEmpty, record.rewritten.isEmpty || canShowRewritten,
-            let last = store.layers.cursor(after: cursor, of: id, committing: record.sequence)
+            let last = store.layers.cursor(after: reading.cursor.event, of: id, committing: record.sequence)
         {
             // No other context has changed anything in between. All rows except the rewritten ones are as the objects
             // show them.
             for (entity, part) in record.rewritten {
-                trackers[entity]?.show(liveObjects(in: part, entity: entity), of: part)
+                live.trackers[entity]?.show(live.objects(in: part, of: store.schema.model(entity)), of: part)
             }
-            cursor = last
-            shownSequence = record.sequence
+            reading.cursor.event = last
+            reading.cursor.sequence = record.sequence
         } else {
             showNewest()
             // A snapshot that is kept until the next commit would keep SQLite from restarting the journal.
@@ -197,7 +197,7 @@ extension ObjectContext {
     /// Runs a step of a save. A save inside a save is refused.
     private func whileSaving<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isEnded else { throw Self.endedError }
-        guard !isSaving else {
+        guard !saving.isRunning else {
             throw StrataError(
                 .invalidState,
                 "This context is being saved already. Save again after the save has returned."
@@ -205,13 +205,13 @@ extension ObjectContext {
         }
         noteTurn()
         publishStamped()
-        isSaving = true
+        saving.isRunning = true
         defer {
-            isSaving = false
+            saving.isRunning = false
             observers?.flush()
         }
         // A save is checked against the newest state, even if the context is pinned to an older one.
-        if isPinned { try acquireSnapshot() }
+        if reading.isPinned { try acquireSnapshot() }
         return try body()
     }
 
@@ -221,13 +221,13 @@ extension ObjectContext {
     /// or change them. Most commits are like this, and setting the timestamps in the layer would double the cost.
     private func publishStamped() {
         let schema = store.schema
-        isStamped =
-            !schema.hasSaveHooks && schema.updating.allSatisfy { trackers[$0]?.isEmpty ?? true } && !undoHistory.isOn
-            && observers == nil && savepoints.isEmpty
+        saving.isStamped =
+            !schema.hasSaveHooks && schema.updating.allSatisfy { live.trackers[$0]?.isEmpty ?? true }
+            && !undoing.history.isOn && observers == nil && undoing.savepoints.isEmpty
             && store.layers.state.withLock { $0.layers[id].isEmpty }
-        saveTime = Date()
-        if isStamped { insertTime = .real(saveTime.timeIntervalSinceReferenceDate) }
+        saving.time = Date()
+        if saving.isStamped { saving.insertTime = .real(saving.time.timeIntervalSinceReferenceDate) }
         publish()
-        insertTime = nil
+        saving.insertTime = nil
     }
 }

@@ -14,7 +14,7 @@ extension ObjectTracker {
         try context.forEachRow(of: entity.info, column, values) { reader in
             let number = try reader.read(Int64.self, at: 0)
             let value = try column.map { try reader.read(Int64.self, at: Int32($0 + 1)) } ?? number
-            if needsObjects || context.identity[number, Object.self] != nil {
+            if needsObjects || context.live.identity[number, Object.self] != nil {
                 objects.append((try context.object(from: reader, entity: index), value))
             } else {
                 let row: Object.Row = try context.row(from: reader, entity: index)
@@ -22,7 +22,7 @@ extension ObjectTracker {
                 found.append((number, value))
             }
         }
-        if context.hasFetchHooks { context.runHooksAfterFetch() }
+        if context.hookQueue.hasFetchHooks { context.runHooksAfterFetch() }
         for (object, value) in objects where context.deleteAlone(object) { found.append((object.id.rawValue, value)) }
         if !removed.isEmpty { context.publish([index: RowChanges(unsorted: removed)]) }
         return found
@@ -34,7 +34,7 @@ extension ObjectTracker {
             let value = try reader.read(Int64.self, at: Int32(column + 1))
             objects.append((try context.object(from: reader, entity: entity.info.index), value))
         }
-        if context.hasFetchHooks { context.runHooksAfterFetch() }
+        if context.hookQueue.hasFetchHooks { context.runHooksAfterFetch() }
         return try objects.compactMap { object, value in
             if object._$state.isDeleted { return nil }
             object._$willChange(column)

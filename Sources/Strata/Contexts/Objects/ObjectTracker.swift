@@ -66,7 +66,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         if index >= 0 {
             edits[index].columns.insert(column)
         } else if !object._$state.isDeleted {
-            note(object, .update, ColumnSet(column), context.seenSequence)
+            note(object, .update, ColumnSet(column), context.reading.seenSequence)
         }
     }
 
@@ -83,7 +83,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         let index = Int(object._$state.edit)
         object._$state.isDeleted = true
         if index < 0 {
-            note(object, .delete, ColumnSet(), context.seenSequence)
+            note(object, .delete, ColumnSet(), context.reading.seenSequence)
         } else {
             edits[index].kind = edits[index].kind == .insert ? .cancelledInsert : .delete
         }
@@ -99,7 +99,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         }
         let count = edits.count
         let derived = entity.info.derived
-        let time = entity.info.isStamped ? context.insertTime : nil
+        let time = entity.info.isStamped ? context.saving.insertTime : nil
         var kinds: ChangeKinds = []
         var ids: [Int64] = []
         ids.reserveCapacity(count)
@@ -125,9 +125,9 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         }
         edits.removeAll()
         if entity.info.isStamped, time == nil || entity.info.updatedAt != nil && !kinds.isDisjoint(with: .updates) {
-            context.isStamped = false
+            context.saving.isStamped = false
         }
-        if entity.info.hooks.runBeforeSave { context.noteForHooks(ids, entity: entity.info.index) }
+        if entity.info.hooks.runBeforeSave { context.hookQueue.noteEdited(ids, entity: entity.info.index) }
         return RowChanges(unsorted: changes, ids: ids, kinds)
     }
 
@@ -162,7 +162,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         if usesAfterDelete.isEmpty { return [] }
         // Some of the objects may exist again, because their delete was rolled back.
         usesAfterDelete = usesAfterDelete.filter { number, _ in
-            (context.identity[number, Object.self] as? Object)?._$state.isDeleted ?? true
+            (context.live.identity[number, Object.self] as? Object)?._$state.isDeleted ?? true
         }
         return usesAfterDelete.values.map(\.detail).sorted { $0.id < $1.id }
     }
@@ -177,7 +177,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     /// Inserts an object under its former id.
     func reinsert(_ row: Object.Row, _ context: ObjectContext) {
         let object =
-            context.identity[row._$id, Object.self] as? Object
+            context.live.identity[row._$id, Object.self] as? Object
             ?? context.register(Object(_$row: row), entity: entity.info.index)
         show(row, in: object)
         object._$state = stateOfInsert
@@ -188,10 +188,10 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     /// the same way as a delete by another context. Changes that other contexts made to the row since stay.
     func undelete(_ row: Object.Row, _ context: ObjectContext) {
         let object =
-            context.identity[row._$id, Object.self] as? Object
+            context.live.identity[row._$id, Object.self] as? Object
             ?? context.register(Object(_$row: row), entity: entity.info.index)
         show(row, in: object)
-        note(object, .undelete, ColumnSet(), context.seenSequence)
+        note(object, .undelete, ColumnSet(), context.reading.seenSequence)
     }
 
     /// Makes a live object show a row; nil if the row no longer exists.
@@ -300,7 +300,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     }
 
     func deletedObject(_ number: Int64, _ layers: LayerSnapshot, _ context: ObjectContext) -> (any Model)? {
-        if let object = context.identity[number, Object.self] as? Object { return object }
+        if let object = context.live.identity[number, Object.self] as? Object { return object }
         guard let top = layers.top(number, entity: entity.info.index, in: [context.id], Object.Row.self) else {
             return nil
         }
@@ -310,131 +310,5 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         object._$state = ObjectState(entity: UInt16(truncatingIfNeeded: entity.info.index), isObserved: false)
         object._$state.isDeleted = true
         return object
-    }
-}
-
-/// A use of an object after its delete, and the id of the other object involved in the use.
-struct UseAfterDelete {
-    let detail: StrataError.Detail
-    let other: Int64?
-}
-
-/// An ``ObjectTracker`` of any model, or a ``JoinTracker``.
-protocol AnyTracker: AnyObject {
-    var isEmpty: Bool { get }
-    /// By number.
-    var usesAfterDelete: [Int64: UseAfterDelete] { get set }
-    func flush(_ context: ObjectContext) -> (any AnyRowChanges)?
-    func discard()
-    func failures(_ context: ObjectContext) -> [StrataError.Detail]
-    func forgetFailures(of ids: Set<Int64>)
-    /// Makes the inverse of edits that were published as part of a group, except for values that were changed since.
-    func undo(_ part: any AnyRowChanges, of group: UndoHistory.Group, _ context: ObjectContext) throws
-    /// Inserts an object again that was inserted and deleted here.
-    func insertAgain(_ number: Int64, _ context: ObjectContext)
-    func show(_ part: any AnyRowChanges, _ number: Int64, in object: AnyObject)
-    func show(_ objects: [(index: Int, object: AnyObject)], of part: any AnyRowChanges)
-    func refresh(
-        _ objects: [(index: Int, object: AnyObject)],
-        of part: any AnyRowChanges,
-        isCommitted: Bool,
-        _ snapshot: ObjectContext.ReadSnapshot,
-        _ path: [Int]
-    ) -> (any Error)?
-    func refresh(_ models: [any Model], _ snapshot: ObjectContext.ReadSnapshot, _ path: [Int]) -> (any Error)?
-    func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)?
-    /// Deletes the objects whose column holds one of these values, without applying their own delete rules. Returns
-    /// their numbers, each with the matching value.
-    ///
-    /// - Parameter column: a reference; nil for the id.
-    func delete(_ column: Int?, _ values: [Int64], _ context: ObjectContext) throws -> [(number: Int64, value: Int64)]
-    /// Sets a to-one column to nil in the objects that refer to one of these objects. Returns the numbers of the
-    /// changed objects, each with the former destination.
-    func empty(_ column: Int, _ values: [Int64], _ context: ObjectContext) throws -> [(number: Int64, value: Int64)]
-    /// An object that shows the values of an object deleted here; the live object if there is one.
-    func deletedObject(_ number: Int64, _ layers: LayerSnapshot, _ context: ObjectContext) -> (any Model)?
-}
-
-/// The unpublished edits of a to-many relationship's members in a context.
-final class JoinTracker: AnyTracker {
-    let entity: Int
-    /// Always empty, because members are not objects.
-    var usesAfterDelete: [Int64: UseAfterDelete] = [:]
-    private var changes: [Change<JoinRow>] = []
-
-    init(entity: Int) { self.entity = entity }
-
-    var isEmpty: Bool { changes.isEmpty }
-
-    func insert(_ row: JoinRow) { changes.append(.insert(row)) }
-
-    func update(_ before: JoinRow, to row: JoinRow, _ context: ObjectContext) {
-        let columns = row._$differences(from: before)
-        // A move to the current position changes nothing.
-        guard !columns.isEmpty else { return }
-        let base = context.base(of: before, entity: entity)
-        changes.append(Change(kind: .update, columns: columns, row: row, base: base))
-    }
-
-    /// Takes back the removal of a member.
-    func undelete(_ before: JoinRow, as row: JoinRow, _ context: ObjectContext) {
-        changes.append(
-            Change(
-                kind: .undelete,
-                columns: row._$differences(from: before),
-                row: row,
-                base: context.base(of: before, entity: entity).over(.gone)
-            )
-        )
-    }
-
-    func delete(_ row: JoinRow, _ context: ObjectContext) {
-        changes.append(
-            Change(kind: .delete, columns: ColumnSet(), row: row, base: context.base(of: row, entity: entity))
-        )
-    }
-
-    func flush(_ context: ObjectContext) -> (any AnyRowChanges)? {
-        guard !changes.isEmpty else { return nil }
-        defer { changes.removeAll() }
-        return RowChanges(unsorted: changes)
-    }
-
-    func discard() { changes.removeAll() }
-    func failures(_ context: ObjectContext) -> [StrataError.Detail] { [] }
-    func forgetFailures(of ids: Set<Int64>) {}
-    func insertAgain(_ number: Int64, _ context: ObjectContext) {}
-    func show(_ part: any AnyRowChanges, _ number: Int64, in object: AnyObject) {}
-    func show(_ objects: [(index: Int, object: AnyObject)], of part: any AnyRowChanges) {}
-
-    func refresh(
-        _ objects: [(index: Int, object: AnyObject)],
-        of part: any AnyRowChanges,
-        isCommitted: Bool,
-        _ snapshot: ObjectContext.ReadSnapshot,
-        _ path: [Int]
-    ) -> (any Error)? { nil }
-
-    func refresh(_ models: [any Model], _ snapshot: ObjectContext.ReadSnapshot, _ path: [Int]) -> (any Error)? { nil }
-
-    func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)? { nil }
-    func delete(_ column: Int?, _ values: [Int64], _ context: ObjectContext) throws -> [(number: Int64, value: Int64)] {
-        []
-    }
-
-    func empty(_ column: Int, _ values: [Int64], _ context: ObjectContext) throws -> [(number: Int64, value: Int64)] {
-        []
-    }
-
-    func deletedObject(_ number: Int64, _ layers: LayerSnapshot, _ context: ObjectContext) -> (any Model)? { nil }
-}
-
-extension Entity {
-    /// The row in the store. Complexity: one look-up by key.
-    func read(_ number: Int64, on connection: Connection) throws -> Row? {
-        let statement = try connection.statement(.selectByID(info))
-        defer { statement.reset() }
-        try statement.binder.bind(number, at: 1)
-        return try statement.step() ? try Row(_$from: statement.reader) : nil
     }
 }

@@ -50,7 +50,7 @@ extension ObjectContext {
             return try pinnedStream(query)
         }
         let snapshot = try currentSnapshot()
-        reader.connection.readRecord = readRecord
+        reader.connection.readRecord = reading.readRecord
         let own = ReadSnapshot(reader: reader, sequence: snapshot.sequence, layers: snapshot.layers)
         return try RowStream(query, (own, path), store: store)
     }
@@ -59,8 +59,8 @@ extension ObjectContext {
     /// newest snapshot. A pinned context does not move; the result is then false.
     private func matchSnapshot(_ reader: Reader) throws -> Bool {
         do {
-            while try reader.begin() != snapshot?.sequence {
-                if isPinned { return false }
+            while try reader.begin() != reading.snapshot?.sequence {
+                if reading.isPinned { return false }
                 try acquireSnapshot()
             }
             return true
@@ -81,6 +81,6 @@ extension ObjectContext {
 
     /// Releases objects that no other code holds, once there are enough of them to make a sweep worthwhile.
     func sweepIfDue() {
-        if identity.isSweepDue { _ = identity.sweep() }
+        if live.identity.isSweepDue { _ = live.identity.sweep() }
     }
 }

@@ -74,7 +74,7 @@ extension ObjectContext {
         var found: [Destination] = []
         var missing: [ValueNode] = []
         for number in ids.sorted() {
-            guard let object = identity[number, Destination.self] else {
+            guard let object = live.identity[number, Destination.self] else {
                 missing.append(.stored(.integer(number)))
                 continue
             }
@@ -85,7 +85,7 @@ extension ObjectContext {
                 Query<Destination>(_$parts: QueryParts(condition: .member(.id(RelationshipPath()), of: missing)))
             )
         }
-        snapshot?.prefetched.hold(found)
+        reading.snapshot?.prefetched.hold(found)
         return found
     }
 
@@ -111,16 +111,16 @@ extension ObjectContext {
             members[try reader.read(Int64.self, at: ownerColumn), default: []].append(member)
             found.append(member)
         }
-        snapshot?.prefetched.add(members, index, of: entity)
+        reading.snapshot?.prefetched.add(members, index, of: entity)
         return found
     }
 
     /// The members of a relationship, if a query has prefetched them and no edit has affected them since.
     @inline(never)
     func prefetchedMembers<Owner: Model, Object: Model>(of owner: Owner, _ relationship: Int) -> [Object]? {
-        guard let isEmpty = snapshot?.prefetched.isEmpty, !isEmpty else { return nil }
+        guard let isEmpty = reading.snapshot?.prefetched.isEmpty, !isEmpty else { return nil }
         publish()
-        return snapshot?.prefetched.members(of: owner.id.rawValue, relationship, of: Int(owner._$state.entity))?
+        return reading.snapshot?.prefetched.members(of: owner.id.rawValue, relationship, of: Int(owner._$state.entity))?
             .map { unsafeDowncast($0, to: Object.self) }  // the relationship leads to this model
     }
 }

@@ -1,0 +1,38 @@
+/// The state of the store and the layers that a context reads.
+///
+/// The struct is part of its context, and is used at every access to a property of an object. It cannot be copied, so
+/// an access changes no reference counts.
+struct ContextReading: ~Copyable {
+    /// Whether the context keeps showing the state of its first read.
+    let isPinned: Bool
+    /// The snapshot and layers that the context reads from; nil between its blocks.
+    var snapshot: ObjectContext.ReadSnapshot?
+    /// Changes whenever queries of the context may return other results than before.
+    var edition = 0
+    var cursor = EventCursor()
+    /// For a pinned context, the revision of its own layer that it shows.
+    var ownRevision: Int?
+    /// Whether the running block has a place among the readers.
+    var hasPlace = false
+    /// The reads of the context, if its commit is valid only while they are current. Set in a block that an engine
+    /// commits.
+    var readRecord: ReadRecord?
+
+    init(isPinned: Bool) { self.isPinned = isPinned }
+
+    /// The number of the last commit that the live objects show.
+    var seenSequence: Int64 {
+        if let sequence = snapshot?.sequence { return sequence }
+        return cursor.sequence
+    }
+}
+
+/// The state of the layers that the live objects of a context show, as a position in the log of events.
+struct EventCursor {
+    /// The last event of the layers that the live objects reflect.
+    var event = 0
+    /// The number of the last commit that the live objects showed at their last refresh.
+    var sequence: Int64 = 0
+    /// Whether the layers keep events until the context has applied them.
+    var isTracked = false
+}

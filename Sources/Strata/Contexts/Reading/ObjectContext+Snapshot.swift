@@ -1,0 +1,137 @@
+extension ObjectContext {
+    /// The snapshot and layers that this context reads from. They are taken now if this block has not read yet.
+    func currentSnapshot() throws -> ReadSnapshot {
+        if let snapshot = reading.snapshot { return snapshot }
+        return try acquireSnapshot()
+    }
+
+    /// The connection of the current snapshot, without copying the snapshot.
+    func currentConnection() throws -> Connection {
+        if let connection = reading.snapshot?.reader.connection { return connection }
+        return try acquireSnapshot().reader.connection
+    }
+
+    /// Takes the newest snapshot with its matching layers, and refreshes live objects.
+    @discardableResult
+    func acquireSnapshot() throws -> ReadSnapshot {
+        guard !isEnded else { throw Self.endedError }
+        noteTurn()
+        // Live objects are about to be refreshed, which would overwrite unpublished edits.
+        publish()
+        let reader = try readerForSnapshot()
+        reading.snapshot = nil
+        do {
+            if reading.isPinned {
+                try reader.end()
+                store.copyJournalIfLarge()
+            }
+            let matched = try store.layers.acquireSnapshot(for: reader, of: id, schema: store.schema)
+            let snapshot = ReadSnapshot(reader: reader, sequence: matched.sequence, layers: matched.layers)
+            reading.snapshot = snapshot
+            if let readRecord = reading.readRecord {
+                readRecord.begin(matched, after: reading.cursor.event, store.layers)
+                reader.connection.readRecord = readRecord
+            }
+            if reading.isPinned { reading.ownRevision = matched.layers.revisions[id] }
+            showOverlay()
+            try applyEvents(of: matched)
+            if !saving.isRunning { observers?.flush() }
+            return snapshot
+        } catch {
+            reading.snapshot = nil
+            store.giveBack(reader)
+            throw error
+        }
+    }
+
+    /// The reader of the current snapshot, or another reader if cursors still read the snapshot.
+    private func readerForSnapshot() throws -> Reader {
+        guard let known = reading.snapshot?.reader else {
+            return try store.borrowReader(for: reference.label, isOfPlace: reading.hasPlace)
+        }
+        guard known.isShared else { return known }
+        let reader = try store.borrowReader(for: reference.label)
+        store.giveBack(known)
+        return reader
+    }
+
+    static var endedError: StrataError {
+        StrataError(.contextInvalidated, "This context has ended. Fetch the objects again in another context.")
+    }
+
+    /// Releases the snapshot. The next read takes a newer one.
+    func releaseSnapshot() {
+        guard let reader = reading.snapshot?.reader else { return }
+        reading.edition &+= 1
+        reading.snapshot = nil
+        store.giveBack(reader)
+    }
+
+    /// Makes the layers of this context visible to queries on its reader.
+    func showOverlay() {
+        reading.edition &+= 1
+        reading.snapshot?.showOverlay(of: path)
+    }
+
+    /// Refreshes live objects with the saves and commits of other contexts since the last refresh.
+    private func applyEvents(of matched: LayerRegistry.MatchedLayers) throws {
+        defer {
+            reading.cursor = EventCursor(event: matched.lastEvent, sequence: matched.sequence, isTracked: true)
+        }
+        guard live.identity.count > 0, let snapshot = reading.snapshot else { return }
+        observers?.noteChanges()
+        // An unreadable object must not prevent the refresh of the others.
+        var failure: (any Error)?
+        // If there are more events than objects, a refresh of all objects costs less.
+        if matched.lastEvent - reading.cursor.event <= live.identity.count + 16,
+            let events = store.layers.events(after: reading.cursor.event, through: matched.lastEvent),
+            events.allSatisfy({ $0.unread != nil })
+        {
+            for event in events + (matched.inFlight.map { [LayerRegistry.Event(number: 0, commit: $0)] } ?? []) {
+                switch event.cause {
+                case .edits(let editor) where editor == id || !path.contains(editor): continue
+                case .layer(let context) where !path.contains(context): continue
+                default: break
+                }
+                // If the commit was in flight at the last refresh, the objects may already show newer values than the
+                // commit's.
+                var isShown = false
+                if case .commit(let number, _, _) = event.cause { isShown = number <= reading.cursor.sequence }
+                // The owners of members in unread rows are not known.
+                if let unread = event.unread, !unread.isEmpty { observers?.noteAllMembers() }
+                for (entity, ids) in event.unread ?? [:] {
+                    let objects = live.objects(in: ids, of: store.schema.model(entity))
+                    let error = live.trackers[entity]?.refresh(objects, snapshot, path)
+                    failure = failure ?? error
+                }
+                // If several events concern an object, the last of them determines its values.
+                for (entity, part) in event.parts(for: id, seesSaved: path.count > 1 || !hasParent) {
+                    observers?.noteMembers(part, of: store.schema.entities[entity].info)
+                    let error = live.trackers[entity]?.refresh(
+                        live.objects(in: part, of: store.schema.model(entity)),
+                        of: part,
+                        isCommitted: event.isCommit && !isShown,
+                        snapshot,
+                        path
+                    )
+                    failure = failure ?? error
+                }
+            }
+        } else {
+            return try refreshAll(snapshot)
+        }
+        if let failure { throw failure }
+    }
+
+    /// Refreshes all live objects from a snapshot.
+    func refreshAll(_ snapshot: ReadSnapshot) throws {
+        // An unreadable object must not prevent the refresh of the others.
+        var failure: (any Error)?
+        observers?.noteAllMembers()
+        for (entity, models) in live.allByEntity() {
+            let error = live.trackers[entity]?.refresh(models, snapshot, path)
+            failure = failure ?? error
+        }
+        if let failure { throw failure }
+    }
+}
