@@ -32,8 +32,6 @@ final class CommitJob {
     var conflicts: [StrataError.Detail] = []
     var denials: [(entity: Int, detail: StrataError.Detail)] = []
     var failures: [StrataError.Detail] = []
-    /// The error for the references of the first entity that has any without a destination.
-    var referenceError: StrataError?
     /// Whether the merge policy has discarded or rewritten changes in conflicts within the layers.
     var hasConflictLosses = false
 
@@ -98,11 +96,11 @@ final class CommitJob {
         if !denials.isEmpty { throw Self.deniedError(denials.map(\.detail)) }
     }
 
-    /// Validates the rows, and checks their references.
+    /// Validates the rows, and checks their references. If the rows of any entity are invalid, references do not matter.
     private func check() throws {
-        for part in activeParts { try part.check() }
+        for part in activeParts { part.validate() }
         guard failures.isEmpty else { throw Self.validationError(failures) }
-        if let referenceError { throw referenceError }
+        for part in activeParts { try part.checkReferences() }
     }
 
     /// Writes the rows.

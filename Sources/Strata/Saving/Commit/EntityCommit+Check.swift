@@ -1,14 +1,10 @@
 extension EntityCommit {
-    /// Validates the rows that this commit writes, and checks their references.
-    ///
-    /// The failures are collected in the commit. If the rows of any entity are invalid, references do not matter.
-    func check() throws {
+    /// Validates the rows that this commit writes. The failures are collected in the commit.
+    func validate() {
         guard let taken else { return }
         var found: [StrataError.Detail] = []
         entity.validate([taken], &found)
         job.failures += found.map(namingContext)
-        guard job.failures.isEmpty, job.referenceError == nil else { return }
-        job.referenceError = try checkReferences(of: taken)
     }
 
     /// Adds the name of the inserting context to the message about a row that this commit includes.
@@ -23,10 +19,9 @@ extension EntityCommit {
         )
     }
 
-    /// The error for changed references whose destinations are neither in the store nor in this commit; nil if there
-    /// are none.
-    private func checkReferences(of part: RowChanges<Row>) throws -> StrataError? {
-        guard !info.outgoing.isEmpty else { return nil }
+    /// Checks that the destinations of changed references are in the store, or in this commit.
+    func checkReferences() throws {
+        guard !info.outgoing.isEmpty, let part = taken else { return }
         var missing: [StrataError.Detail] = []
         var denials: [StrataError.Detail] = []
         for reference in info.outgoing {
@@ -58,8 +53,8 @@ extension EntityCommit {
                 }
             }
         }
-        guard denials.isEmpty else { return CommitJob.deniedError(denials) }
-        return missing.isEmpty ? nil : CommitJob.missingReferenceError(missing)
+        guard denials.isEmpty else { throw CommitJob.deniedError(denials) }
+        guard missing.isEmpty else { throw CommitJob.missingReferenceError(missing) }
     }
 
     /// Whether others have set this column meanwhile, and the policy keeps their value.

@@ -73,7 +73,8 @@ protocol AnyEntityCommit: AnyObject {
     // The phases
     func gather()
     func expandDeletes() throws
-    func check() throws
+    func validate()
+    func checkReferences() throws
     func write() throws
     func publish() -> EntityResult
 
