@@ -15,9 +15,10 @@ public final class ObjectContext {
     // The first four are used at every access to a property of an object. All accesses to the properties marked
     // unchecked are short and run on one executor. Dynamic exclusivity checks would cost more than the accesses
     // themselves. Two rules replace the checks:
-    // - A mutating method of these types calls neither a context nor a model's code.
-    // - It releases no object of a model, because a deinitializer may use the context. The caller keeps the object, or
-    //   the method returns it.
+    // - A method of these types calls neither a context nor a model's code. This includes methods that only read,
+    //   because `live` and `reading` are lent to them and not copied.
+    // - A mutating method releases no object of a model, because a deinitializer may use the context. The caller keeps
+    //   the object, or the method returns it. An assignment may release objects: the new value is in place by then.
     @exclusivity(unchecked) var lifecycle = ContextLifecycle()
     /// The observers of this context's objects; nil if the context is not observable.
     @exclusivity(unchecked) var observers: ContextObservers?

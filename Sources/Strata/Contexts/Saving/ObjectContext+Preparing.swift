@@ -1,8 +1,8 @@
 import Foundation
 
 extension ObjectContext {
-    /// Prepares the changes for a save or commit: retries failed inserts, drops no-op changes, merges duplicate inserts,
-    /// calls hooks, refuses uses of deleted objects, sets timestamps and validates.
+    /// Prepares the changes for a save or commit: retries failed inserts, drops no-op changes, merges duplicate
+    /// inserts, calls hooks, refuses uses of deleted objects, sets timestamps and validates.
     ///
     /// - Parameter last: the last step.
     func prepareToSave(_ last: (inout PreparedSave) throws -> Void) throws -> PreparedSave {
@@ -78,8 +78,8 @@ extension ObjectContext {
         }
     }
 
-    /// Applies the delete rules again to the deletes in the layers of these contexts. This context
-    /// is the topmost of them, and the rules affect the rows that it sees.
+    /// Applies the delete rules again to the deletes in the layers of these contexts. This context is the topmost of
+    /// them, and the rules affect the rows that it sees.
     func applyDeleteRules(
         of contexts: [Int],
         _ prepared: inout PreparedSave,

@@ -96,7 +96,8 @@ final class CommitJob {
         if !denials.isEmpty { throw Self.deniedError(denials.map(\.detail)) }
     }
 
-    /// Validates the rows, and checks their references. If the rows of any entity are invalid, references do not matter.
+    /// Validates the rows, then checks their references. If the rows of any entity are invalid, references do not
+    /// matter.
     private func check() throws {
         for part in activeParts { part.validate() }
         guard failures.isEmpty else { throw Self.validationError(failures) }

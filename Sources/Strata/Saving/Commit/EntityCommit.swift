@@ -64,7 +64,8 @@ extension Entity {
     func join(_ job: CommitJob) { job.add(EntityCommit(self, in: job)) }
 }
 
-/// An ``EntityCommit`` of any entity. Called once for each entity and step, never for each row.
+/// An ``EntityCommit`` of any entity. The phases call it once for each entity and step. Only steps that begin at single
+/// rows of other entities call it for each of these rows.
 protocol AnyEntityCommit: AnyObject {
     var info: EntityInfo { get }
     /// The changes to write; nil if there are none.

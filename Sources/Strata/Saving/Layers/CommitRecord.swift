@@ -14,7 +14,7 @@ final class CommitRecord: Sendable {
     /// The segments of parents that the commit did not take as a whole, as it has read them. Later segments were
     /// published while the commit was being written.
     let known: Set<Int>
-    /// The results, one for each entity.
+    /// The results, one for each entity that took part. Some may have no rows.
     let results: [EntityResult]
     /// The rows as they are in the store now, by entity. Inserted and updated rows are complete; deleted rows are
     /// deletes.
@@ -61,7 +61,7 @@ final class CommitRecord: Sendable {
         self.unread = unread
     }
 
-    /// The result of one entity; nil if the commit has not changed it.
+    /// The result of one entity; nil if it did not take part.
     subscript(entity: Int) -> EntityResult? { results.first { $0.entity == entity } }
 
     /// The rows whose result differs from the committer's version, by entity.
