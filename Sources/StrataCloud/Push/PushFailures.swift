@@ -45,8 +45,8 @@ final class PushFailures: Sendable {
 
     /// Counts a connection failure of an operation.
     ///
-    /// - Returns: the pause until the next attempt. It grows with each failure, until the operation makes some progress.
-    ///   A new process begins with the shortest pause.
+    /// - Returns: the pause until the next attempt. It grows with each failure, until the operation makes some
+    ///   progress. A new process begins with the shortest pause.
     func nextPause(of operation: Int64) -> Duration {
         let count = connectionFailures.increment(operation)
         let limit = CircuitBreaker.pause(after: count, retry.base.seconds, retry.cap.seconds)
@@ -74,8 +74,8 @@ final class PushFailures: Sendable {
     /// Counts that the remote lacks the parent folder of an operation's node.
     ///
     /// A pull detects the fate of the folder, and either moves the node along or restores the folder. A pull may also
-    /// leave the node unchanged because of the very operation that waits for the pull. So an operation waits for at most
-    /// two pulls, and then creates the folders itself.
+    /// leave the node unchanged because of the very operation that waits for the pull. So an operation waits for at
+    /// most two pulls, and then creates the folders itself.
     func recordMissingFolder(of operation: Int64) -> MissingFolderStep {
         let count = missingFolders.increment(operation)
         if count <= Self.pulls { return .wait }

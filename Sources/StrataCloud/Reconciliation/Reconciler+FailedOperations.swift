@@ -15,8 +15,6 @@ extension Reconciler {
         var due = Due(all: true)
         /// The retried operations, by their numbers, with the places of their nodes at the time.
         var tried: [Int64: Location] = [:]
-        /// Whether no operation is retried any more.
-        var isStopped = false
 
         /// The operations and nodes to look at.
         struct Due {
@@ -80,7 +78,7 @@ extension Reconciler {
         let info = info
         // The state is read before the store: later changes make another look due.
         let begun = state.withLock { state -> (due: FailureNews.Due, tried: [Int64: FailureNews.Location])? in
-            guard !state.failures.isStopped, !state.failures.due.isEmpty else { return nil }
+            guard !state.failures.due.isEmpty else { return nil }
             defer { state.failures.due = FailureNews.Due() }
             return (state.failures.due, state.failures.tried)
         }

@@ -58,16 +58,15 @@ final class Reconciler: Sendable {
     /// Ends all steps while the account closes its pipeline.
     ///
     /// No operation is retried, and no upload is aborted, after the pipeline has begun to close. The holders of the
-    /// last messages are deleted after it has closed.
+    /// last messages are deleted after it has closed. Operations that end meanwhile do not delay the close.
     ///
     /// - Parameter closePipeline: closes the pipeline.
     func stop(_ closePipeline: () async -> Void) async {
         await remoteSteps.stop()
-        state.withLock { $0.failures.isStopped = true }
-        await storeSteps.waitUntilIdle()
-        await closePipeline()
-        await storeSteps.waitUntilIdle()
+        // Store blocks are not cancelled, so this waits for the running step, and for no other one.
         await storeSteps.stop()
+        await closePipeline()
+        await deleteSentHolders()
     }
 
     // MARK: When the steps run
