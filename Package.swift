@@ -8,14 +8,20 @@ let package = Package(
     products: [
         .library(name: "Strata", targets: ["Strata"]),
         .library(name: "StrataPipeline", targets: ["StrataPipeline"]),
+        .library(name: "StrataReachability", targets: ["StrataReachability"]),
+        .library(name: "StrataRemotes", targets: ["StrataRemotes"]),
         .library(name: "StrataCloud", targets: ["StrataCloud"]),
         .library(name: "StrataHTTP", targets: ["StrataHTTP"]),
         .library(name: "StrataTesting", targets: ["StrataTesting"]),
     ],
     // A package that uses only some of the products turns off the others, and the packages that they need.
     traits: [
-        .trait(name: "Pipeline", description: "StrataPipeline: durable queues of operations."),
-        .trait(name: "Cloud", description: "StrataCloud: a tree of nodes, and its sync.", enabledTraits: ["Pipeline"]),
+        .trait(name: "Pipeline", description: "StrataPipeline: durable queues. StrataReachability: the network."),
+        .trait(
+            name: "Cloud",
+            description: "StrataRemotes: stores of objects. StrataCloud: a tree of nodes, and its sync.",
+            enabledTraits: ["Pipeline"]
+        ),
         .trait(name: "HTTP", description: "StrataHTTP: S3 and WebDAV remotes.", enabledTraits: ["Cloud"]),
         .trait(name: "Examples", description: "The programs in Examples, and the tests.", enabledTraits: ["HTTP"]),
         .default(enabledTraits: ["Examples"]),
@@ -70,10 +76,18 @@ let package = Package(
         // Calls of Linux that its C library hides from Swift.
         .target(name: "CStrataFiles"),
         .target(name: "CStrataNetlink"),
+        .target(name: "StrataReachability", dependencies: ["CStrataNetlink", "Strata", "StrataPipeline"]),
+        .target(
+            name: "StrataRemotes",
+            dependencies: [
+                "CStrataFiles", "Strata",
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Cloud"])),
+            ]
+        ),
         .target(
             name: "StrataCloud",
             dependencies: [
-                "CStrataFiles", "CStrataNetlink", "StrataPipeline",
+                "StrataPipeline", "StrataReachability", "StrataRemotes",
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Cloud"])),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
@@ -82,7 +96,7 @@ let package = Package(
         .target(
             name: "StrataHTTP",
             dependencies: [
-                "Strata", "StrataCloud",
+                "Strata", "StrataRemotes",
                 .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["HTTP"])),
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Cloud"])),
                 .product(name: "Logging", package: "swift-log"),
@@ -279,7 +293,10 @@ let package = Package(
         .testTarget(
             // Compiles the code in Guides/ and README.md against the modules of this build.
             name: "GuideTests",
-            dependencies: ["Strata", "StrataCloud", "StrataHTTP", "StrataPipeline", "StrataTesting"]
+            dependencies: [
+                "Strata", "StrataCloud", "StrataHTTP", "StrataPipeline", "StrataReachability", "StrataRemotes",
+                "StrataTesting",
+            ]
         ),
         .testTarget(
             name: "StrataPipelineTests",
@@ -323,7 +340,8 @@ let package = Package(
             name: "StrataCloudTests",
             dependencies: [
                 "CNetworkNamespace", "CStrataNetlink", "CloudScenarios", "Strata", "StrataCloud", "StrataPipeline",
-                "StrataTesting", "StoreModels", "strata-cache", "strata-cloud-crash",
+                "StrataReachability", "StrataRemotes", "StrataTesting", "StoreModels", "strata-cache",
+                "strata-cloud-crash",
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Cloud"])),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]

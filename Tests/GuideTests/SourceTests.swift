@@ -6,7 +6,8 @@ import Testing
 /// checks the layers of `Sources/Strata`.
 @Suite("Rules for the source code") struct SourceTests {
     private static let folders = [
-        "Sources/Strata", "Sources/StrataPipeline", "Sources/StrataCloud", "Sources/StrataHTTP", "Examples/mirror",
+        "Sources/Strata", "Sources/StrataPipeline", "Sources/StrataReachability", "Sources/StrataRemotes",
+        "Sources/StrataCloud", "Sources/StrataHTTP", "Examples/mirror",
     ]
 
     /// A use of `String` that compares characters, and the code to write instead.

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import StrataCloud
+@testable import StrataRemotes
 
 @Suite struct SystemErrorTests {
     @Test(

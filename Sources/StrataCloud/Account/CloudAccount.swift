@@ -190,7 +190,7 @@ public final class CloudAccount: Sendable {
     ///
     /// - Throws: ``CloudError`` with `downloadsFailed` if a section has not arrived. Its `nodes` contains the nodes
     ///   whose sections stay marked, its message names the first of them with their reasons, and its `underlying` is
-    ///   the first reason, a ``RemoteError``. The other sections have arrived. Also ``CloudError`` with `closed`;
+    ///   the first reason, a `RemoteError`. The other sections have arrived. Also ``CloudError`` with `closed`;
     ///   `CancellationError`; errors of the store.
     public func downloadMarked() async throws { try await marked.fetchNow() }
 
@@ -206,7 +206,7 @@ public final class CloudAccount: Sendable {
     /// - Parameter ignoringRemovalLimit: whether the pull removes any number of files, regardless of
     ///   ``PullPolicy/removalLimit``. Pass true after a person has confirmed the removals.
     /// - Returns: a summary of the changes found.
-    /// - Throws: ``RemoteError``, with `inconsistentListing` if the remote does not list objects that it has;
+    /// - Throws: `RemoteError`, with `inconsistentListing` if the remote does not list objects that it has;
     ///   ``CloudError`` with `incompatibleRemote` if the remote has lost everything, and with `tooManyRemovals`; errors
     ///   of the store and of the handler. Earlier commits of the pull stay, and the next pull finds the rest.
     /// - Complexity: O(nodes of the account), in memory as well.

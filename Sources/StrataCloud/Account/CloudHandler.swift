@@ -53,7 +53,7 @@ public protocol CloudHandler: Sendable {
     /// Called by each pull that has found objects at the remote which it ignores, together with everything below them.
     ///
     /// Another client has given these objects names that are not valid escaped names. An example is `50% off`, whose
-    /// escaped form is `50%25 off`. See ``RemoteKey``.
+    /// escaped form is `50%25 off`. See `RemoteKey`.
     ///
     /// - Parameter keys: the keys of the ignored objects, starting with the trunk, such as `home/50% off`; in order.
     func didIgnore(_ keys: [String])

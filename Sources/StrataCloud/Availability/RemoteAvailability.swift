@@ -117,7 +117,7 @@ final class RemoteAvailability: ConstraintSource {
     ///
     /// - Parameter isPatient: whether the transfer waits without a limit. Otherwise it waits for at most one further
     ///   probe, and throws at once if the pause is longer than 30 seconds or the network is away.
-    /// - Throws: the ``RemoteError`` that caused the outage; `CancellationError`.
+    /// - Throws: the `RemoteError` that caused the outage; `CancellationError`.
     func enterWhenThere(isPatient: Bool) async throws {
         var round: Int?
         while true {

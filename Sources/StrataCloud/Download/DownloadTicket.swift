@@ -6,7 +6,7 @@ public struct DownloadTicket: Sendable {
     ///
     /// The first caller must release it. Cancelling a task that waits for the file cancels the download.
     ///
-    /// - Throws: `CancellationError` if the download was cancelled; ``RemoteError``; ``CloudError``.
+    /// - Throws: `CancellationError` if the download was cancelled; `RemoteError`; ``CloudError``.
     public var file: DownloadedFile {
         get async throws {
             let task = task

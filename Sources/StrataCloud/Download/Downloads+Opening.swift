@@ -190,7 +190,7 @@ extension Downloads {
     /// For an encrypted file, the first bytes are fetched. On remotes without encryption, the result is the last known
     /// metadata of the file, and no request is sent.
     ///
-    /// - Throws: ``CloudError`` with `noSuchNode`, or for an encrypted file that cannot be decrypted; ``RemoteError``.
+    /// - Throws: ``CloudError`` with `noSuchNode`, or for an encrypted file that cannot be decrypted; `RemoteError`.
     public func header(of node: ObjectID<CloudNode>) async throws -> ContentHeader {
         let place = SectionID(node: node.rawValue, section: .header)
         return try await persistently(place) { source in

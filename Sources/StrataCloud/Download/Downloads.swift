@@ -114,7 +114,7 @@ public final class Downloads: Sendable {
     /// - Returns: the file with its version. It is held until it is released.
     /// - Throws: ``CloudError`` with `noSuchNode` if the remote is not known to have the section, with `wrongSections`,
     ///   with a code of the cache, or with the reason why an encrypted file cannot be decrypted. Then no file exists.
-    ///   Also ``RemoteError``; `CancellationError`, even if another task continues the same transfer.
+    ///   Also `RemoteError`; `CancellationError`, even if another task continues the same transfer.
     public func fetch(
         _ node: ObjectID<CloudNode>,
         _ section: ContentSections = .data,

@@ -55,7 +55,7 @@ public struct ContentEncryptor: Sendable {
     ///   - keys: the keys of the account. The current one wraps `key`.
     ///   - chunkSize: the number of bytes that are encrypted together, a power of two from 16 to 16,777,216. A range is
     ///     decrypted in whole chunks. Each chunk costs 28 additional bytes.
-    /// - Throws: ``CloudError`` with `encryptionInputInvalid`; ``RemoteError`` with `unreadableBody` for files that
+    /// - Throws: ``CloudError`` with `encryptionInputInvalid`; `RemoteError` with `unreadableBody` for files that
     ///   cannot be read.
     public init(
         _ header: EncryptedHeader = EncryptedHeader(),

@@ -336,7 +336,8 @@ extension RemoteBody {
             let chunks = TrackedChunks(try await chunks(range), from: range.lowerBound, transfer)
             return AsyncThrowingStream(unfolding: { try await chunks.next() })
         }
-        (tracked.mark, tracked.mediaType, tracked.transfer) = (mark, mediaType, transfer)
+        (tracked.mark, tracked.mediaType) = (mark, mediaType)
+        tracked.onSkip = { range in transfer.skip(range) }
         return tracked
     }
 }

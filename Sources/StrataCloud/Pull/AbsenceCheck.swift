@@ -35,7 +35,7 @@ struct AbsenceCheck: Sendable {
     ///   - isEnough: called before each group of requests with the number of removals so far. If it returns true, no
     ///     more requests are made.
     /// - Returns: the state of each checked row.
-    /// - Throws: ``RemoteError`` with `inconsistentListing` if a listing lacks an object that it has shown before and
+    /// - Throws: `RemoteError` with `inconsistentListing` if a listing lacks an object that it has shown before and
     ///   the remote still has; errors of the remote.
     /// - Complexity: one request for each file, and for each folder of a remote that has folders. A deleted folder
     ///   needs no requests for its content.

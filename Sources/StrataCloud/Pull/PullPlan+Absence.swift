@@ -6,7 +6,7 @@ extension PullPlan {
     /// - Parameters:
     ///   - tree: the content of the listings. Objects that only a request has found are added to it.
     ///   - limit: how many files may be removed; nil for any number.
-    /// - Throws: ``CloudError`` with `tooManyRemovals`; ``RemoteError`` with `inconsistentListing`; errors of the
+    /// - Throws: ``CloudError`` with `tooManyRemovals`; `RemoteError` with `inconsistentListing`; errors of the
     ///   remote.
     mutating func confirm(
         by check: AbsenceCheck,

@@ -104,7 +104,7 @@ extension PushSession {
         _ upload: String,
         _ place: MultipartTarget
     ) async throws -> [String] {
-        for part in parts.arrived { body.transfer?.skip(parts.range(of: part)) }
+        for part in parts.arrived { body.onSkip?(parts.range(of: part)) }
         return try await withThrowingTaskGroup(of: PartAnswer.self) { group in
             var parts = parts
             var missing = parts.missing.makeIterator()

@@ -8,7 +8,7 @@ import Strata
 /// print(note)                                             // inbox:/50%25 off/a%2Fb
 /// ```
 ///
-/// ``init(parsing:)`` reads the text of a path back. The text escapes ambiguous characters as ``RemoteKey`` describes.
+/// ``init(parsing:)`` reads the text of a path back. The text escapes ambiguous characters as `RemoteKey` describes.
 /// Paths are compared by their UTF-8 bytes.
 public struct TreePath: Hashable, Sendable {
     /// The trunk.

@@ -1,5 +1,5 @@
 public import Foundation
-import StrataCloud
+import StrataRemotes
 
 /// Credentials from the shared AWS files, read at each request.
 ///

@@ -1,6 +1,6 @@
 import Foundation
 import Strata
-import StrataCloud
+import StrataRemotes
 
 /// A profile of the shared AWS files.
 ///

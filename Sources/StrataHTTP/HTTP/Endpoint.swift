@@ -1,6 +1,6 @@
 import Foundation
 import Strata
-import StrataCloud
+import StrataRemotes
 
 /// The address of a server: scheme, host, port, and the path prefix of all its objects.
 struct Endpoint: Sendable, Hashable {

@@ -4,7 +4,7 @@ internal import NIOCore
 internal import NIOFoundationCompat
 internal import NIOHTTP1
 import Strata
-import StrataCloud
+import StrataRemotes
 import Synchronization
 
 /// The head of a server's answer. The body may not have arrived yet.

@@ -2,7 +2,7 @@ internal import AsyncHTTPClient
 import Foundation
 internal import NIOCore
 internal import NIOSSL
-import StrataCloud
+import StrataRemotes
 
 /// The pooled connections of one or more remotes. They stay open between requests.
 ///

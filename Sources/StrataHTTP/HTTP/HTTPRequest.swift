@@ -3,7 +3,7 @@ import Foundation
 internal import NIOCore
 internal import NIOFoundationCompat
 internal import NIOHTTP1
-import StrataCloud
+import StrataRemotes
 
 /// A request to a server.
 struct HTTPRequest: Sendable {

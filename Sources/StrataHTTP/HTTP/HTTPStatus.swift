@@ -1,4 +1,4 @@
-import StrataCloud
+import StrataRemotes
 
 /// Maps HTTP status codes to error codes, if the answer says nothing more specific (RFC 9110, 15; RFC 4918, 11; RFC
 /// 6585).

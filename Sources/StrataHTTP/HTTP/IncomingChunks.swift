@@ -2,7 +2,7 @@ internal import AsyncHTTPClient
 import Foundation
 internal import NIOCore
 internal import NIOFoundationCompat
-import StrataCloud
+import StrataRemotes
 
 /// Reads the body of an answer chunk by chunk. It reads only on demand, so the server waits for a slow reader.
 actor IncomingChunks {

@@ -1,4 +1,4 @@
-import StrataCloud
+import StrataRemotes
 
 /// Percent-encodes all characters except the unreserved ones of RFC 3986, 2.3. S3 signatures require the same rule.
 enum PercentEncoding {

@@ -1,5 +1,5 @@
 import Strata
-import StrataCloud
+import StrataRemotes
 
 /// Tests a server's capabilities once, and remembers the result.
 actor Probe {

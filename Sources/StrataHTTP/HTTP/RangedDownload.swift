@@ -1,5 +1,5 @@
 import Foundation
-import StrataCloud
+import StrataRemotes
 
 /// A `GET` of an object or of a byte range. It compensates for servers that ignore ranges or conditions.
 struct RangedDownload {

@@ -1,4 +1,4 @@
-import StrataCloud
+import StrataRemotes
 
 extension Remote {
     /// Confirms a write whose answer does not prove that it succeeded.

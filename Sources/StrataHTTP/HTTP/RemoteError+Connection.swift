@@ -4,7 +4,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
-import StrataCloud
+import StrataRemotes
 
 extension RemoteError {
     /// Converts an error of the connection into a `RemoteError`, or into a `CancellationError` if the task was

@@ -1,6 +1,6 @@
 import Foundation
 import Strata
-import StrataCloud
+import StrataRemotes
 
 #if canImport(FoundationXML)
     import FoundationXML

@@ -1,6 +1,6 @@
 public import Foundation
 import Strata
-public import StrataCloud
+public import StrataRemotes
 
 /// A location in an S3 server: a bucket, and a prefix of all keys in it.
 public struct S3Location: Sendable, Hashable {

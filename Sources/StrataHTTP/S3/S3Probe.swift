@@ -1,5 +1,5 @@
 import Foundation
-import StrataCloud
+import StrataRemotes
 
 /// Tests how a server treats conditional requests, with a small object that is deleted afterwards.
 struct S3Probe {

@@ -1,4 +1,4 @@
-import StrataCloud
+import StrataRemotes
 
 extension S3Remote {
     /// Returns the headers for a condition if the server enforces it. Otherwise checks the condition now, before the

@@ -1,4 +1,4 @@
-public import StrataCloud
+public import StrataRemotes
 
 extension S3Remote {
     /// Copies an object within the server, in parts if it is larger than 5 GiB.

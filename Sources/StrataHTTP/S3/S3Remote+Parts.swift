@@ -1,5 +1,5 @@
 import Foundation
-public import StrataCloud
+public import StrataRemotes
 
 extension S3Remote {
     /// Starts a multipart upload.

@@ -1,5 +1,5 @@
 import Strata
-public import StrataCloud
+public import StrataRemotes
 
 extension S3Remote {
     /// Returns an object's properties, by one request. Returns nil if the object does not exist, and also if the bucket

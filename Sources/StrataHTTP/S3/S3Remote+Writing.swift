@@ -1,4 +1,4 @@
-public import StrataCloud
+public import StrataRemotes
 
 extension S3Remote {
     /// Writes an object of at most 5 GiB, by one request.

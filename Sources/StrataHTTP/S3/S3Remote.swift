@@ -1,5 +1,5 @@
 public import Foundation
-public import StrataCloud
+public import StrataRemotes
 
 /// A bucket of an S3-compatible server, or a part of one.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import StrataCloud
+import StrataRemotes
 
 /// Error codes are those of the chapter "Error responses" of the S3 API Reference.
 extension S3Service {

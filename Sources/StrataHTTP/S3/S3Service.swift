@@ -1,5 +1,5 @@
 import Foundation
-import StrataCloud
+import StrataRemotes
 
 /// Sends signed requests to a bucket, and interprets its errors.
 struct S3Service: Sendable {

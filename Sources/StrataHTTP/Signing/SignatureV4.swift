@@ -1,7 +1,7 @@
 internal import Crypto
 import Foundation
 import Strata
-import StrataCloud
+import StrataRemotes
 
 /// Signs requests with AWS Signature Version 4, as the chapter "Create a signed AWS API request" of the IAM User Guide
 /// specifies. The rules of S3 apply: paths are encoded once and not normalised.

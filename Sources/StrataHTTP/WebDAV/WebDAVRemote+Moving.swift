@@ -1,4 +1,4 @@
-public import StrataCloud
+public import StrataRemotes
 
 extension WebDAVRemote {
     /// Copies an object within the server. The version is checked before the request, because the protocol has no

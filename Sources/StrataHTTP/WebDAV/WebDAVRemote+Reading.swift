@@ -1,6 +1,6 @@
 import Foundation
 import Strata
-public import StrataCloud
+public import StrataRemotes
 
 extension WebDAVRemote {
     /// Returns the properties of an object or a folder. Uses `PROPFIND`, and `HEAD` at servers that do not support

@@ -1,4 +1,4 @@
-public import StrataCloud
+public import StrataRemotes
 
 extension WebDAVRemote {
     /// Writes an object. A `HEAD` confirms the object if the answer does not contain its version, or if the answer is

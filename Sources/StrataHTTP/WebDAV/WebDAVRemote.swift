@@ -1,5 +1,5 @@
 public import Foundation
-public import StrataCloud
+public import StrataRemotes
 
 /// A collection of a WebDAV server (RFC 4918), with its contents.
 ///

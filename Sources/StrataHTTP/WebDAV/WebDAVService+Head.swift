@@ -1,4 +1,4 @@
-import StrataCloud
+import StrataRemotes
 
 extension WebDAVService {
     /// Returns the properties of an object or a folder. Uses `PROPFIND`, and `HEAD` at servers that do not support

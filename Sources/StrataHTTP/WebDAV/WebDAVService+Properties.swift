@@ -1,6 +1,6 @@
 import Foundation
 import Strata
-import StrataCloud
+import StrataRemotes
 
 extension WebDAVService {
     private static let question = Data(

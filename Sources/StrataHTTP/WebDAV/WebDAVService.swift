@@ -1,6 +1,6 @@
 import Foundation
 import Strata
-import StrataCloud
+import StrataRemotes
 
 /// Sends requests to a WebDAV server, and interprets its errors.
 struct WebDAVService: Sendable {

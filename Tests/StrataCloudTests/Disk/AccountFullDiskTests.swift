@@ -5,6 +5,7 @@ import StoreModels
 import Testing
 
 @testable import StrataCloud
+@testable import StrataRemotes
 
 /// A test retries with more free space each time, from none to enough. Until the space is enough, each attempt fails
 /// with an error that names the full disk, and loses nothing.

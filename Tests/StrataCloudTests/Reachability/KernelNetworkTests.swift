@@ -3,7 +3,7 @@
     import Synchronization
     import Testing
 
-    @testable import StrataCloud
+    @testable import StrataReachability
 
     @Suite(
         .enabled(

@@ -3,7 +3,7 @@
     import Foundation
     import Testing
 
-    @testable import StrataCloud
+    @testable import StrataReachability
 
     /// Messages of a kernel about a network with two pairs of virtual cables, one of which is down. They lack the
     /// attributes that the parser ignores.

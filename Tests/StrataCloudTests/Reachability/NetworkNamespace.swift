@@ -3,7 +3,7 @@
     import Foundation
     import Synchronization
 
-    @testable import StrataCloud
+    @testable import StrataReachability
 
     /// A separate network, in which a test takes links up and down.
     ///

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import StrataCloud
+@testable import StrataReachability
 
 @Suite struct NetworkStateTests {
     private static func address(_ text: String) throws -> NetworkAddress { try #require(NetworkAddress(text)) }

@@ -4,7 +4,7 @@ import StrataTesting
 import Synchronization
 import Testing
 
-@testable import StrataCloud
+@testable import StrataReachability
 
 @Suite struct ReachabilityTests {
     private struct Film: OperationPayload {}

@@ -2,12 +2,12 @@ extension Remote {
     /// All objects directly in a folder, from all parts of its listing.
     ///
     /// - Throws: as ``list(_:isRecursive:after:)``, and `CancellationError`.
-    func everything(in folder: RemoteKey) async throws -> [RemoteObject] {
+    package func everything(in folder: RemoteKey) async throws -> [RemoteObject] {
         try await wholeListing(of: folder).objects
     }
 
     /// All objects directly in a folder, with the information whether the listing is complete.
-    func wholeListing(of folder: RemoteKey) async throws -> RemoteListing {
+    package func wholeListing(of folder: RemoteKey) async throws -> RemoteListing {
         var whole = RemoteListing(objects: [])
         repeat {
             try Task.checkCancellation()

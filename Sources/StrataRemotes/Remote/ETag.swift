@@ -45,7 +45,7 @@ public struct ETag: Hashable, Sendable, Codable, CustomStringConvertible {
     private static let lastResort = "strata-time-"
 
     /// Creates a tag from its text in the store.
-    init(stored text: String) {
+    package init(stored text: String) {
         let isWeak = text.hasBytePrefix("W/")
         self.init(isWeak ? text.droppingFirstBytes(2) : text, isWeak: isWeak)
     }
@@ -53,7 +53,7 @@ public struct ETag: Hashable, Sendable, Codable, CustomStringConvertible {
     /// Whether a version is the version that the store has.
     ///
     /// Some servers report a version as weak at first, and as strong a moment later, so weakness is ignored.
-    static func isSame(_ eTag: ETag?, _ stored: String?) -> Bool {
+    package static func isSame(_ eTag: ETag?, _ stored: String?) -> Bool {
         (eTag?.value).hasSameBytes(as: stored.map { ETag(stored: $0).value })
     }
 
@@ -68,7 +68,7 @@ public struct ETag: Hashable, Sendable, Codable, CustomStringConvertible {
         value.hashBytes(into: &hasher)
     }
 
-    var stored: String { isWeak ? "W/" + value : value }
+    package var stored: String { isWeak ? "W/" + value : value }
 
     /// The header value, with quotes.
     public var header: String { (isWeak ? "W/" : "") + "\"\(value)\"" }

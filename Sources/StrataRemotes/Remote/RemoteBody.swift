@@ -12,10 +12,10 @@ public struct RemoteBody: Sendable {
     public var mark: String?
     /// The media type, for people who look into the remote. Nil means `application/octet-stream`.
     public var mediaType: String?
-    /// The transfer that counts the bytes as they pass.
-    var transfer: TrackedTransfer?
+    /// Called with each range that an upload leaves out, because the remote has its bytes already.
+    package var onSkip: (@Sendable (Range<Int64>) -> Void)?
     /// All bytes, if they are in memory already.
-    let bytes: Data?
+    package let bytes: Data?
     /// Returns the bytes of a range in chunks, which are read one after the other.
     private let open: @Sendable (Range<Int64>) async throws -> AsyncThrowingStream<Data, any Error>
 
@@ -91,7 +91,7 @@ public struct RemoteBody: Sendable {
 
     /// The same bytes, in memory if there are at most 256 KiB. They are then read from the source once, and are the
     /// same for each later read.
-    func gathered() async throws -> RemoteBody {
+    package func gathered() async throws -> RemoteBody {
         guard bytes == nil, size <= Self.few else { return self }
         var body = RemoteBody(try await data())
         (body.mark, body.mediaType) = (mark, mediaType)

@@ -19,7 +19,7 @@ public struct RemoteKey: Hashable, Sendable, CustomStringConvertible {
     /// Creates the key of names, which this initializer escapes.
     public init(_ names: [String]) { segments = names.map(Self.escape) }
 
-    init(escaped segments: [String]) { self.segments = segments }
+    package init(escaped segments: [String]) { self.segments = segments }
 
     /// Creates the key of segments that a remote has found, from the top.
     ///
@@ -46,7 +46,7 @@ public struct RemoteKey: Hashable, Sendable, CustomStringConvertible {
     public var parent: RemoteKey? { segments.isEmpty ? nil : RemoteKey(escaped: segments.dropLast()) }
 
     /// Creates the key of a path as returned by ``path``; nil if a segment is invalid.
-    init?(path: String) {
+    package init?(path: String) {
         self.init(found: path.splitAtSlashes())
     }
 
@@ -79,21 +79,21 @@ public struct RemoteKey: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The key of a file that Strata keeps beside an object: the same name, followed by a mark.
-    func sidecar(_ mark: String) -> RemoteKey {
+    package func sidecar(_ mark: String) -> RemoteKey {
         RemoteKey(escaped: segments.dropLast() + [(segments.last ?? "") + "%" + mark])
     }
 
     /// The unescaped name of the last segment, with the mark if the file is kept beside an object of that name.
     ///
     /// - Returns: nil for the root, and for a segment that is not the result of escaping.
-    var name: (name: String, mark: String?)? {
+    package var name: (name: String, mark: String?)? {
         guard let last = segments.last else { return nil }
         return Self.unescape(last)
     }
 
     // MARK: Escaping
 
-    static func escape(_ name: String) -> String {
+    package static func escape(_ name: String) -> String {
         var result = ""
         let isDots = name == "." || name == ".."
         result.reserveCapacity(name.utf8.count)

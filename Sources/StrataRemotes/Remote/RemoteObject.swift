@@ -77,7 +77,7 @@ public struct RemoteDownload: Sendable {
     ///
     /// - Throws: the errors of the stream; `CancellationError`; ``RemoteError`` with `damagedContent` if there are
     ///   fewer or more bytes than announced.
-    func data() async throws -> Data {
+    package func data() async throws -> Data {
         var data = Data()
         for try await chunk in chunks { data += chunk }
         // If the task is cancelled, the chunks just end.

@@ -8,20 +8,22 @@ import Foundation
 /// - **A file without an ETag gets a version of last resort**, made of its size and the time of its last write
 ///   (``ETag/ofLastResort(size:modifiedAt:)``). Remotes do not know these versions, so conditions on them are checked
 ///   here, just before the request.
-struct CheckedRemote: Remote {
-    let base: any Remote
+package struct CheckedRemote: Remote {
+    private let base: any Remote
 
-    init(_ base: any Remote) { self.base = (base as? CheckedRemote)?.base ?? base }
+    package init(_ base: any Remote) { self.base = (base as? CheckedRemote)?.base ?? base }
 
-    var name: String { base.name }
+    package var name: String { base.name }
 
-    func capabilities() async throws -> RemoteCapabilities { try await base.capabilities() }
+    package func capabilities() async throws -> RemoteCapabilities { try await base.capabilities() }
 
     // MARK: Reading
 
-    func head(_ key: RemoteKey) async throws -> RemoteObject? { try await base.head(key)?.versioned }
+    package func head(_ key: RemoteKey) async throws -> RemoteObject? { try await base.head(key)?.versioned }
 
-    func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws -> RemoteDownload {
+    package func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws
+        -> RemoteDownload
+    {
         guard condition.isOfLastResort else {
             var download = try await base.get(key, range: range, if: condition)
             download.object = download.object.versioned
@@ -33,7 +35,7 @@ struct CheckedRemote: Remote {
         return download
     }
 
-    func list(_ folder: RemoteKey, isRecursive: Bool, after next: String?) async throws -> RemoteListing {
+    package func list(_ folder: RemoteKey, isRecursive: Bool, after next: String?) async throws -> RemoteListing {
         var listing = try await base.list(folder, isRecursive: isRecursive, after: next)
         listing.objects = listing.objects.map(\.versioned)
         return listing
@@ -41,15 +43,17 @@ struct CheckedRemote: Remote {
 
     // MARK: Writing
 
-    func put(_ body: RemoteBody, at key: RemoteKey, if condition: RemoteCondition) async throws -> RemoteObject {
+    package func put(_ body: RemoteBody, at key: RemoteKey, if condition: RemoteCondition) async throws
+        -> RemoteObject
+    {
         let object = try await base.put(body, at: key, if: try await remaining(condition, of: key))
         if object.eTag != nil, object.size ?? body.size == body.size { return object }
         return try await confirmWrite(at: key, size: body.size, body: body, replacing: condition)
     }
 
-    func createFolder(_ key: RemoteKey) async throws -> Bool { try await base.createFolder(key) }
+    package func createFolder(_ key: RemoteKey) async throws -> Bool { try await base.createFolder(key) }
 
-    func delete(_ key: RemoteKey, isFolder: Bool, if condition: RemoteCondition) async throws -> Bool {
+    package func delete(_ key: RemoteKey, isFolder: Bool, if condition: RemoteCondition) async throws -> Bool {
         guard condition.isOfLastResort, !isFolder else {
             return try await base.delete(key, isFolder: isFolder, if: condition)
         }
@@ -59,7 +63,7 @@ struct CheckedRemote: Remote {
         return try await base.delete(key, isFolder: isFolder, if: .none)
     }
 
-    func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject {
+    package func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject {
         var version = version
         if let tag = version, tag.isOfLastResort {
             guard let there = try await head(source) else {
@@ -72,7 +76,7 @@ struct CheckedRemote: Remote {
         return copy.eTag == nil ? try await confirmWrite(at: target, size: copy.size) : copy
     }
 
-    func move(_ source: RemoteKey, to target: RemoteKey, isFolder: Bool) async throws {
+    package func move(_ source: RemoteKey, to target: RemoteKey, isFolder: Bool) async throws {
         try await base.move(source, to: target, isFolder: isFolder)
         guard let there = try await base.head(target), there.isFolder == isFolder else {
             throw RemoteError.notThere("The move to '\(target)'", name, key: target)
@@ -81,15 +85,17 @@ struct CheckedRemote: Remote {
 
     // MARK: Writing in parts
 
-    func beginUpload(_ key: RemoteKey, mark: String?, mediaType: String?) async throws -> String {
+    package func beginUpload(_ key: RemoteKey, mark: String?, mediaType: String?) async throws -> String {
         try await base.beginUpload(key, mark: mark, mediaType: mediaType)
     }
 
-    func uploadPart(_ body: RemoteBody, number: Int, of upload: String, at key: RemoteKey) async throws -> String {
+    package func uploadPart(_ body: RemoteBody, number: Int, of upload: String, at key: RemoteKey) async throws
+        -> String
+    {
         try await base.uploadPart(body, number: number, of: upload, at: key)
     }
 
-    func completeUpload(
+    package func completeUpload(
         _ upload: String,
         parts: [String],
         at key: RemoteKey,
@@ -100,7 +106,7 @@ struct CheckedRemote: Remote {
         return object.eTag == nil ? try await confirmWrite(at: key, size: object.size) : object
     }
 
-    func abortUpload(_ upload: String, at key: RemoteKey) async throws {
+    package func abortUpload(_ upload: String, at key: RemoteKey) async throws {
         try await base.abortUpload(upload, at: key)
     }
 
