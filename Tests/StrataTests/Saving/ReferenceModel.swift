@@ -1,3 +1,5 @@
+import Strata
+
 /// The rules of saving in their plainest form, as a reference for the engine.
 ///
 /// Each context has a list of entries for each row, one for each edit, in the order in which they were made or arrived.
@@ -65,6 +67,8 @@ struct ReferenceModel {
     var levels: [String: [Int64: [Entry]]] = [:]
     /// The edits that each context can undo and redo.
     var undo: [String: UndoState] = [:]
+    /// The policy of the last save in an open savepoint. The save takes place when the outermost savepoint returns.
+    var postponedSave: MergePolicy?
 
     /// - Parameter tree: contexts with their parents, parents first.
     init(_ tree: [(name: String, parent: String?)]) {

@@ -27,7 +27,8 @@ struct SavingHistory: CustomStringConvertible {
         case saveChain(MergePolicy)
         case rollback(includingSaved: Bool)
         case rollbackObject(Int64)
-        /// Steps in a savepoint. The savepoint throws if one of its steps throws, or at its end.
+        /// Steps in a savepoint. The savepoint throws if one of its steps throws, or at its end. A save in it takes
+        /// place when the outermost savepoint returns.
         case savepoint([Step], isTakenBack: Bool)
         /// Sets a column of all committed rows whose first column has a value in the range.
         case batchSet(ClosedRange<Int>, Int, Int)
@@ -283,6 +284,12 @@ extension ReferenceModel {
                 }
             }
             if isTakenBack { self = before }
+            if !isInSavepoint, let policy = postponedSave {
+                postponedSave = nil
+                let outcome = save(context, policy)
+                if outcome != .success { self = before }
+                return outcome
+            }
         case .batchSet(let range, let column, let value):
             for (number, row) in store where range.contains(row[0]) { store[number]?[column] = value }
         case .batchDelete(let range): store = store.filter { !range.contains($0.value[0]) }
@@ -291,7 +298,12 @@ extension ReferenceModel {
         case .insert(let value): insert(Int64(value), [value, value, value], in: context)
         case .set(let row, let column, let value): set(row, column, value, in: context)
         case .delete(let row): delete(row, in: context)
-        case .save(let policy): return save(context, policy)
+        case .save(let policy):
+            guard isInSavepoint else { return save(context, policy) }
+            // The outermost savepoint carries out the last save.
+            postponedSave = policy
+            var checked = self
+            return checked.save(context, policy)
         case .commit(let policy): return commit(context, policy)
         case .saveChain(let policy): return commit(context, with: Set(path(context)), policy)
         case .rollback(let includingSaved): rollback(context, includingSaved: includingSaved)

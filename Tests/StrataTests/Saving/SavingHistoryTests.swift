@@ -38,10 +38,10 @@ import Testing
     @Test(
         "Histories that have failed once match the reference model",
         arguments: [
-            // A save in a savepoint drops the whole of a segment that the savepoint holds.
+            // Two saves in a savepoint would drop the whole of a segment below it. None of them takes place.
             "other insert 220; other commit; network set 220 c 441; main set 220 c 451; "
                 + "network savepoint taken back ( save theirs , save theirs )",
-            // The same for the parent's segment, whose delete is overruled.
+            // The same for the parent's segment, whose delete the saves would overrule.
             "root insert 90; root save; other set 90 b 111; root delete 90; other save mine; "
                 + "main savepoint taken back ( save , set 90 b 118 , save )",
             // A delete and its undo are in different places of a layer, and the row changes beneath both.
@@ -64,7 +64,7 @@ import Testing
             "root insert 90; deep set 90 a 231; deep set 90 b 651; deep undo; root set 90 b 721; root delete 90; deep save mine",
             // Values that others have set beneath stay when an undo takes back a delete over the parent's delete.
             "other insert 20; other commit mine; other delete 20; root set 20 a 291; main delete 20; other undo; other save",
-            // A savepoint of the parent shows a row for a moment that an undo has restored, or that is gone below.
+            // The saves in a savepoint of the parent would show a row that an undo has restored, or that is gone below.
             "root insert 10; root save; deep delete 10; main delete 10; root set 10 a 5; deep undo; main savepoint taken back ( save theirs )",
             "deep insert 120; deep commit; deep set 120 a 251; other delete 120; other save theirs; other undo; deep save mine; "
                 + "network savepoint taken back ( save , set 460 b 744 )",

@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test("A savepoint that throws takes back the saves that a pinned context has made in it")
+    @Test("A savepoint that throws drops the saves that a pinned context has made in it")
     func savedInSavepoint() async throws {
         struct TakenBack: Error {}
         let stack = try await openStack()

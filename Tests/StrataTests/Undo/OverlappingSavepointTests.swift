@@ -15,8 +15,7 @@ import Testing
         return (stack, desk, draft)
     }
 
-    /// Runs a savepoint of the desk that saves, and that throws after a savepoint of the draft has begun. In between,
-    /// the desk's changes are in root.
+    /// Runs a savepoint of the desk that saves, and that throws after a savepoint of the draft has begun.
     private func overlap(
         _ desk: ContextHandle,
         _ draft: ContextHandle,
@@ -182,20 +181,21 @@ import Testing
     }
 
     @Test(
-        "Changes that another context's commit has included stay in the store, and are not written again",
+        "Changes that a child's commit has included stay in the store, and are not written again",
         .timeLimit(.minutes(1))
     )
     func takenAlong() async throws {
-        let (stack, desk, draft) = try await open()
-        let other = try await stack.on(desk) { _ in try stack.create(.private, named: "other") }
+        let (stack, _, draft) = try await open()
+        let child = try await stack.on(draft) { _ in try stack.create(.private, named: "child") }
         try await draft.perform { context in
-            let (first, _) = (context.insert(Author(name: "first")), context.insert(Author(name: "second")))
-            let id = first.id
+            context.insert(Author(name: "second"))
             #expect(throws: Stop.self) {
                 try context.savepoint {
+                    let id = context.insert(Author(name: "first")).id
+                    // The save publishes the author, which the child then sees.
                     try context.save()
-                    Self.run(in: other) { context in
-                        context.insert(Article(title: "t", author: try context.find(id)))
+                    Self.run(in: child) { context in
+                        context.insert(Article(title: "t", author: try #require(try context.find(id))))
                         try context.commit()
                     }
                     throw Stop()
@@ -211,6 +211,63 @@ import Testing
         try await draft.perform { try $0.commit() }
         let names = try await stack.on(.root) { try $0.rows(Author.all.sorted { $0.name }).map(\.name) }
         #expect(names == ["changed", "second"])
+        try await stack.close()
+    }
+
+    @Test("Siblings and the parent do not see a save in a savepoint before it returns", .timeLimit(.minutes(1)))
+    func isolation() async throws {
+        let (stack, desk, draft) = try await open()
+        let other = try await stack.on(desk) { _ in try stack.create(.private, named: "other") }
+        try await draft.perform { context in
+            try context.savepoint {
+                context.insert(Author(name: "new"))
+                try context.save()
+                for handle in [desk, other] {
+                    Self.run(in: handle) { context in
+                        let count = try context.count(Author.all)
+                        #expect(count == 0)
+                    }
+                }
+            }
+        }
+        for handle in [desk, other] {
+            #expect(try await handle.perform { try $0.count(Author.all) } == 1)
+        }
+        try await stack.close()
+    }
+
+    @Test(
+        "A savepoint whose save conflicts with a later change of the parent throws, and its changes are dropped",
+        .timeLimit(.minutes(1))
+    )
+    func conflictAtEnd() async throws {
+        let (stack, desk, draft) = try await open()
+        let id = try await stack.on(.root) { context in
+            let author = context.insert(Author(name: "stored"))
+            try context.commit()
+            return author.id
+        }
+        try await draft.perform { context in
+            let author = try #require(try context.find(id))
+            author.fee = 1
+            let error = #expect(throws: StrataError.self) {
+                try context.savepoint {
+                    author.name = "by the draft"
+                    context.insert(Author(name: "new"))
+                    try context.save()
+                    Self.run(in: desk) { try #require(try $0.find(id)).name = "by the desk" }
+                }
+            }
+            #expect(error?.code == .conflict && error?.details.map(\.column) == ["name"])
+            #expect(author.name == "by the desk" && author.fee == 1)
+            #expect(try context.count(Author.all) == 1)
+            try context.save()
+        }
+        let (name, fee) = try await desk.perform { context in
+            let author = try #require(try context.find(id))
+            return (author.name, author.fee)
+        }
+        #expect(name == "by the desk" && fee == 1)
         try await stack.close()
     }
 

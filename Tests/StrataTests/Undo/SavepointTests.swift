@@ -58,7 +58,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("A savepoint that throws also takes back its saves to the parent, and earlier saves stay")
+    @Test("A savepoint that throws drops its saves, and earlier saves stay")
     func saves() async throws {
         let stack = try await openStack(.rootOnly)
         let id = try await stack.on(.root) { context in
@@ -93,6 +93,109 @@ import Testing
             #expect(try context.count(Author.all) == 1)
             try context.commit()
             #expect(try context.rows(Author.all).map(\.fee) == [1])
+        }
+        try await stack.close()
+    }
+
+    @Test("A save in a savepoint reaches the parent when the outermost savepoint returns, with the later changes")
+    func savesAtEnd() async throws {
+        let stack = try await openStack(.rootOnly)
+        let root = try stack[.root].id
+        try await stack.background(parent: .named(.root)) { context in
+            let isSaved = { !context.store.layers.state.withLock { $0.layers[root].isEmpty } }
+            let author = context.insert(Author(name: "before"))
+            try context.savepoint {
+                try context.savepoint {
+                    author.name = "inside"
+                    try context.save()
+                }
+                #expect(!isSaved() && context.hasChanges)
+                author.fee = 1
+            }
+            #expect(isSaved() && !context.hasChanges)
+        }
+        try await stack.on(.root) { context in
+            #expect(try context.rows(Author.all).map { "\($0.name) \($0.fee ?? 0)" } == ["inside 1.0"])
+        }
+        try await stack.close()
+    }
+
+    @Test("A save takes place neither after its own savepoint has thrown nor after a rollback in it")
+    func droppedSaves() async throws {
+        let stack = try await openStack(.rootOnly)
+        let root = try stack[.root].id
+        try await stack.background(parent: .named(.root)) { context in
+            let author = context.insert(Author(name: "before"))
+            try context.savepoint {
+                author.fee = 1
+                #expect(throws: Stop.self) {
+                    try context.savepoint {
+                        author.name = "inner"
+                        try context.save()
+                        throw Stop()
+                    }
+                }
+            }
+            #expect(author.name == "before" && author.fee == 1)
+            try context.savepoint {
+                author.name = "rolled back"
+                try context.save()
+                context.rollback()
+            }
+            #expect(author.name == "before" && context.hasChanges)
+            #expect(context.store.layers.state.withLock { $0.layers[root].isEmpty })
+            try context.save()
+        }
+        try await stack.on(.root) { context in
+            #expect(try context.rows(Author.all).map(\.name) == ["before"])
+        }
+        try await stack.close()
+    }
+
+    @Test("A postponed save uses the merge policy that the context had at the save")
+    func policy() async throws {
+        let stack = try await openStack(.rootOnly)
+        let id = try await stack.on(.root) { context in
+            let author = context.insert(Author(name: "stored"))
+            try context.commit()
+            return author.id
+        }
+        let child = try await stack.on(.root) { _ in try stack.create(.private, named: "child") }
+        try await child.perform { try #require(try $0.find(id)).name = "mine" }
+        try await stack.on(.root) { try #require(try $0.find(id)).name = "theirs" }
+        try await child.perform { context in
+            try context.savepoint {
+                context.mergePolicy = .mine
+                try context.save()
+                context.mergePolicy = .error
+            }
+            #expect(context.mergePolicy == .error && !context.hasChanges)
+        }
+        #expect(try await stack.on(.root) { try $0.find(id)?.name } == "mine")
+        try await stack.close()
+    }
+
+    @Test("A savepoint that throws deletes an object again that an undo in it has brought back", arguments: [1, 2])
+    func undoneDelete(levels: Int) async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.on(.root) { context in
+            context.undoLevels = 10
+            let author = context.insert(Author(name: "a"))
+            let other = context.insert(Author(name: "other"))
+            try context.commit()
+            context.undoGroup { context.delete(author) }
+            #expect(throws: Stop.self) {
+                try context.savepoint {
+                    if levels == 1 { try context.undo() } else { try context.savepoint { _ = try context.undo() } }
+                    #expect(try context.count(Author.all) == 2 && !author.isDeleted)
+                    other.fee = 1
+                    throw Stop()
+                }
+            }
+            #expect(author.isDeleted && other.fee == nil)
+            #expect(try context.count(Author.all) == 1)
+            try context.commit()
+            #expect(try context.rows(Author.all).map(\.name) == ["other"])
         }
         try await stack.close()
     }
@@ -257,7 +360,7 @@ import Testing
             let expected = (0..<2000).filter { !$0.isMultiple(of: 3) }.map(String.init)
             #expect(try context.rows(Author.all).map(\.name) == expected)
         }
-        #expect(stack.core.engine.layers.state.withLock { $0.frozen.isEmpty && $0.held.isEmpty })
+        #expect(stack.core.engine.layers.state.withLock { $0.frozen.isEmpty && $0.layers.floors.isEmpty })
         try await stack.close()
     }
 }

@@ -32,20 +32,10 @@ extension ObjectContext {
     /// returns whether it has changed anything, or nil if the state that it read is outdated.
     @discardableResult
     func editLayer(_ body: (LayerReading) throws -> Bool?) throws -> Bool {
-        try editLayers { try body($0).map { LayerChange(hasChanged: $0, hasChangedParent: false) } }
-    }
-
-    /// The same for changes that may also affect the parent's layer. Such changes make a pinned context show the newest
-    /// state, as saves do.
-    @discardableResult
-    func editLayers(_ body: (LayerReading) throws -> LayerChange?) throws -> Bool {
         publish()
         if reading.isPinned { _ = try currentSnapshot() } else { try acquireSnapshot() }
-        let change = try store.readingForLayers(for: reference.label, body)
-        guard change.hasChanged else { return false }
-        // This context's saved changes are visible only through the parent's layer. The pinned snapshot has an old
-        // version of that layer, so the context takes the newest snapshot.
-        if reading.isPinned && !change.hasChangedParent { showOwnLayer() } else { try acquireSnapshot() }
+        guard try store.readingForLayers(for: reference.label, body) else { return false }
+        if reading.isPinned { showOwnLayer() } else { try acquireSnapshot() }
         return true
     }
 

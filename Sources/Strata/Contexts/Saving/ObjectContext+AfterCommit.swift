@@ -40,12 +40,9 @@ extension ObjectContext {
     /// - Parameters:
     ///   - last: callbacks up to this one stay, because they were registered before a savepoint.
     ///   - includesSaved: whether to drop callbacks of children that have saved their changes here.
-    ///   - includesMoved: whether to drop callbacks whose changes this context has saved to its parent.
-    func dropCallbacks(after last: Int = 0, includesSaved: Bool = false, includesMoved: Bool = false) {
+    func dropCallbacks(after last: Int = 0, includesSaved: Bool) {
         store.callbacks.drop { [id] callback in
-            guard callback.id > last else { return false }
-            if callback.place == id { return includesSaved || callback.origin == id }
-            return includesMoved && callback.origin == id
+            callback.id > last && callback.place == id && (includesSaved || callback.origin == id)
         }
     }
 }

@@ -4,7 +4,8 @@ extension ObjectContext {
     /// Moves this context's changes to its parent. If the save throws, no change is moved.
     ///
     /// For a context directly over the store, this is a ``commit()``. The save includes changes that children have
-    /// saved here. Attributes marked as timestamps are set.
+    /// saved here. Attributes marked as timestamps are set. In a ``savepoint(_:)``, the changes are only checked. They
+    /// move when the outermost savepoint returns.
     ///
     /// - Throws: ``StrataError`` with `validation`, `conflict`, `notUnique`, `deleteDenied` or `missingReference`,
     ///   which lists every object and column concerned; and errors thrown by hooks. The context is then as it was
@@ -13,13 +14,45 @@ extension ObjectContext {
     ///   destination of a changed relationship.
     public func save() throws {
         guard hasParent else { return try commit() }
+        guard undoing.savepoints.isEmpty else { return try postponeSave() }
         try whileSaving {
-            var rounds = 0
-            repeat { rounds += 1 } while try !saveOnce(isLast: rounds == Self.saveRounds)
-            forgetSavedDeletes()
-            observers?.noteChanges()
+            try saveToParent()
             try acquireSnapshot()
         }
+    }
+
+    /// Checks a save in a savepoint, which is carried out when the outermost savepoint returns. Like a failed save, the
+    /// check leaves no changes behind except timestamps and the edits of hooks.
+    private func postponeSave() throws {
+        try whileSaving {
+            let prepared = try prepareToSave { try applyDeleteRules(of: [id], &$0) }
+            let result = Result { try checkedEdits(acquireSnapshot()) }
+            store.layers.thaw(prepared.added)
+            takeBack(prepared.added)
+            _ = try result.get()
+        }
+        undoing.postponeSave(mergePolicy)
+    }
+
+    /// Carries out the save that the only open savepoint has postponed, if there is one. If it throws, no change is
+    /// moved.
+    func carryOutPostponedSave() throws {
+        guard let policy = undoing.savepoints.last?.postponedSave else { return }
+        let current = mergePolicy
+        mergePolicy = policy
+        defer { mergePolicy = current }
+        try whileSaving {
+            try saveToParent()
+            // The changes are in the parent's layer now, so an error of the refresh must not fail the savepoint.
+            showNewest()
+        }
+    }
+
+    private func saveToParent() throws {
+        var rounds = 0
+        repeat { rounds += 1 } while try !saveOnce(isLast: rounds == Self.saveRounds)
+        forgetSavedDeletes()
+        observers?.noteChanges()
     }
 
     /// Saves unless the parents have changed since the changes were prepared. Returns whether the changes were saved;

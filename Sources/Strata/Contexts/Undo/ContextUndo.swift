@@ -7,7 +7,40 @@ struct ContextUndo {
     var savepoints: [Savepoint] = []
 
     /// The segments of the context's layer that a rollback in the innermost savepoint keeps.
-    var heldSegments: Set<Int> { Set(savepoints.last?.layers.own.map(\.id) ?? []) }
+    var heldSegments: Set<Int> { savepoints.last?.segments ?? [] }
+
+    /// Records deletes that an undo has removed. Only deletes from before the innermost savepoint matter: a failure
+    /// drops the others anyway.
+    mutating func record(_ deletes: [CancelledDeletes]) {
+        guard let innermost = savepoints.indices.last else { return }
+        let held = heldSegments
+        savepoints[innermost].cancelledDeletes += deletes.filter { held.contains($0.segment.id) }
+    }
+
+    /// Records that the outermost savepoint must save the context when it returns.
+    mutating func postponeSave(_ policy: MergePolicy) {
+        guard let innermost = savepoints.indices.last else { return }
+        savepoints[innermost].postponedSave = policy
+    }
+
+    /// Lets the innermost savepoint begin again, after a rollback. Returns the deletes that return.
+    mutating func restartSavepoint() -> [CancelledDeletes] {
+        guard let innermost = savepoints.indices.last else { return [] }
+        let deletes = savepoints[innermost].cancelledDeletes
+        savepoints[innermost].cancelledDeletes = []
+        savepoints[innermost].postponedSave = nil
+        return deletes
+    }
+
+    /// Ends the innermost savepoint, whose changes stay. The enclosing savepoint takes over what is still to be done.
+    /// Returns the ended savepoint, which may own objects.
+    mutating func mergeSavepoint() -> Savepoint? {
+        guard let ended = savepoints.popLast() else { return nil }
+        guard let enclosing = savepoints.indices.last else { return ended }
+        record(ended.cancelledDeletes)
+        savepoints[enclosing].postponedSave = ended.postponedSave ?? savepoints[enclosing].postponedSave
+        return ended
+    }
 
     /// Begins an explicit group of edits.
     mutating func beginGroup() {

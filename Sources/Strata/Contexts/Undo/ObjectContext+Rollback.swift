@@ -6,24 +6,25 @@ extension ObjectContext {
 
     /// Drops this context's own edits and, if `includingSaved` is true, also changes that children have saved here.
     ///
-    /// Changes that a commit is currently writing are not dropped.
+    /// Changes that a commit is currently writing are not dropped. In a savepoint, edits from before the savepoint
+    /// stay, and an earlier ``save()`` of the savepoint does not take place.
     public func rollback(includingSaved: Bool) {
         guard !isEnded else { return }
         noteTurn()
-        // A rollback inside a savepoint keeps the edits from before the savepoint.
         let before = undoing.savepoints.last
+        let cancelledDeletes = undoing.restartSavepoint()
         saving.failedInserts = before?.failedInserts ?? []
         deleteEffects.effects = before?.deleteEffects ?? [:]
         if let before { undoing.history = before.undoHistory } else { undoing.history.removeAll() }
         hookQueue.states = before?.hookStates ?? [:]
         dropCallbacks(after: before?.lastCallback ?? 0, includesSaved: includingSaved)
         for tracker in live.trackers { tracker?.discard() }
-        if let before { restoreFailures(before) }
-        drop { segment in
-            includingSaved || segment.provenance == Provenance(id)
-        } keeping: { _ in
-            false
-        }
+        for (entity, uses) in before?.usesAfterDelete ?? [:] { live.trackers[entity]?.usesAfterDelete = uses }
+        drop(
+            { includingSaved || $0.provenance == Provenance(id) },
+            keeping: { _ in false },
+            puttingBack: cancelledDeletes
+        )
     }
 
     /// Drops this context's own edits of these objects only, so that the other objects can be saved.
@@ -49,8 +50,15 @@ extension ObjectContext {
         if hookQueue.hasFetchHooks { runHooksAfterFetch() }
     }
 
-    /// Removes changes from this context's layer and rebases all changes above onto the remaining state.
-    func drop(_ isDropped: (ChangeSegment) -> Bool, keeping: (Int64) -> Bool) {
+    /// Removes changes from this context's layer and rebases all changes above onto the remaining state. In a
+    /// savepoint, changes from before it stay.
+    ///
+    /// - Parameter deletes: deletes that an undo has removed from the layer, and that return to it.
+    func drop(
+        _ isDropped: (ChangeSegment) -> Bool,
+        keeping: (Int64) -> Bool,
+        puttingBack deletes: [CancelledDeletes] = []
+    ) {
         do {
             let held = undoing.heldSegments
             try editLayer {
@@ -58,6 +66,7 @@ extension ObjectContext {
                     from: id,
                     { isDropped($0) && !held.contains($0.id) },
                     keeping: keeping,
+                    puttingBack: deletes,
                     schema: store.schema,
                     $0
                 )
@@ -69,12 +78,13 @@ extension ObjectContext {
 }
 
 extension LayerRegistry {
-    /// Removes changes from a layer. Returns whether the layer had any, or nil if the state that was read is too old to
-    /// rebase onto.
+    /// Removes changes from a layer, and puts back deletes that an undo has removed from it. Returns whether the layer
+    /// has changed, or nil if the state that was read is too old to rebase onto.
     func drop(
         from context: Int,
         _ isDropped: (ChangeSegment) -> Bool,
         keeping: (Int64) -> Bool,
+        puttingBack deletes: [CancelledDeletes] = [],
         schema: Schema,
         _ reading: LayerReading
     ) throws -> Bool? {
@@ -95,6 +105,10 @@ extension LayerRegistry {
                 if !rest.parts.isEmpty { kept.append(rest) }
                 hasGapBelow = true
             }
+            for deletes in deletes.reversed() {
+                dropped.append(deletes.segment.parts)
+                kept.putBack(deletes)
+            }
             guard !dropped.isEmpty else { return false }
             state.layers[context] = kept
             let contexts = [context] + state.layers.descendants(of: context)
@@ -113,28 +127,31 @@ extension LayerRegistry {
     /// Removes the deletes of these rows from a layer, as if they had never been made. Edits from before the deletes
     /// count again. The delete of a row stays if a commit is currently writing it.
     ///
-    /// - Returns: the rows whose deletes were removed, and those of them that are visible again. Other contexts may
-    ///   have deleted a row too. The result is nil if the state that was read is too old to rebase onto.
+    /// - Returns: the rows whose deletes were removed, those of them that are visible again, and the deletes. Other
+    ///   contexts may have deleted a row too. The result is nil if the state that was read is too old to rebase onto.
     func cancelDeletes<Row: StoredRow>(
         of part: RowChanges<Row>,
         entity: Int,
         in context: Int,
         _ schema: Schema,
         _ reading: LayerReading
-    ) throws -> (taken: Set<Int64>, back: Set<Int64>)? {
+    ) throws -> (taken: Set<Int64>, back: Set<Int64>, cancelled: [CancelledDeletes])? {
         try rebasing(onto: reading, schema) { state in
+            let level = state.layers[context]
             var edits: [Int: [Int64: Change<Row>?]] = [:]
+            var deletes: [Int: [Change<Row>]] = [:]
             var taken: Set<Int64> = []
             for number in part.ids {
                 let stack = state.layers.stack(number, entity: entity, in: context, Row.self)
-                let isFrozen = stack.contains { state.frozen[state.layers[context][$0.segment].id] != nil }
+                let isFrozen = stack.contains { state.frozen[level[$0.segment].id] != nil }
                 guard stack.last?.change.kind == .delete, !isFrozen else { continue }
                 taken.insert(number)
                 for entry in stack where entry.change.kind == .delete {
                     edits[entry.segment, default: [:]][number] = .some(entry.change.cancelled)
+                    deletes[entry.segment, default: []].append(entry.change)
                 }
             }
-            guard let rows = part.filtered(taken.contains)?.typed(Row.self) else { return ([], []) }
+            guard let rows = part.filtered(taken.contains)?.typed(Row.self) else { return ([], [], []) }
             state.layers.edit(context, entity: entity, edits)
             for other in [context] + state.layers.descendants(of: context) {
                 rows.rebaseRead(entity: entity, context: other, schema, reading.connection, in: &state.layers)
@@ -146,7 +163,18 @@ extension LayerRegistry {
                 try state.layers.topKind(of: number, entity: entity, in: path).map(\.isVisible)
                     ?? (typed.read(number, on: reading.connection) != nil)
             }
-            return (taken, back)
+            let cancelled = deletes.map { position, changes in
+                CancelledDeletes(
+                    segment: ChangeSegment(
+                        id: level[position].id,
+                        provenance: level[position].provenance,
+                        parts: [entity: RowChanges(unsorted: changes)],
+                        hasGapBelow: level[position].hasGapBelow
+                    ),
+                    below: Set(level[..<position].map(\.id))
+                )
+            }
+            return (taken, back, cancelled)
         }
     }
 }

@@ -1,6 +1,8 @@
-/// The state of a context when a savepoint began.
+/// A nested layer of a context, on top of the segments that the context's own layer had when the savepoint began. It
+/// also has the rest of the context's state at that time.
 struct Savepoint {
-    let layers: LayerSavepoint
+    /// The ids of the segments below the savepoint.
+    let segments: Set<Int>
     let failedInserts: [(object: any Model, error: StrataError)]
     let deleteEffects: [Int64: DeleteEffects]
     let undoHistory: UndoHistory
@@ -9,6 +11,10 @@ struct Savepoint {
     let usesAfterDelete: [Int: [Int64: UseAfterDelete]]
     /// The last body that was registered to run after a commit.
     let lastCallback: Int
+    /// Deletes that an undo in the savepoint has removed from the segments below it.
+    var cancelledDeletes: [CancelledDeletes] = []
+    /// The merge policy of the last save in the savepoint; nil without a save.
+    var postponedSave: MergePolicy?
 }
 
 extension ObjectContext {
@@ -25,19 +31,24 @@ extension ObjectContext {
     /// }
     /// ```
     ///
-    /// The restore covers all changes that this context made in the block, including changes that it saved to its
-    /// parent. Of these, changes that the parent itself has already saved or committed stay. Changes that other
-    /// contexts made meanwhile also stay. Only rows that were changed in the block are touched.
+    /// The restore covers all changes that this context made in the block. Changes that other contexts made meanwhile
+    /// stay. Only rows that were changed in the block are touched.
+    ///
+    /// A ``save()`` in the block checks the changes at once, and throws the errors of a save. The changes reach the
+    /// parent when the outermost savepoint returns, together with later changes of the block and with children's saves.
+    /// They are then checked again, because other contexts may have changed the parent. If this check fails, the
+    /// outermost savepoint throws the error, and all of its changes are dropped.
     ///
     /// Savepoints can be nested to any depth. The block is synchronous, because changes cannot be taken back if other
-    /// contexts build on them between the block's steps. A `rollback()` in the block drops the changes made in the
-    /// block. Values in ``state`` and your own variables are not restored.
+    /// contexts build on them between the block's steps. A `rollback()` in the block drops the changes and the saves of
+    /// the block. Values in ``state`` and your own variables are not restored.
     ///
     /// - Returns: the result of the block.
-    /// - Throws: errors thrown by the block. A commit or batch in the block throws `invalidState`, because changes on
-    ///   disk cannot be taken back. If the store cannot be read during the restore, ``ContextStack/failures`` reports
-    ///   the error.
-    /// - Complexity: O(restored rows). A block that returns adds O(log changes) to its own cost.
+    /// - Throws: errors thrown by the block, and the errors of a save that the block has made. A commit or batch in the
+    ///   block throws `invalidState`, because changes on disk cannot be taken back. If the store cannot be read during
+    ///   the restore, ``ContextStack/failures`` reports the error.
+    /// - Complexity: O(restored rows). A block that returns adds O(log changes) to its own cost, and the cost of a save
+    ///   if it has saved.
     public func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isEnded else { throw Self.endedError }
         noteTurn()
@@ -47,7 +58,7 @@ extension ObjectContext {
             if let tracker, !tracker.usesAfterDelete.isEmpty { uses[entity] = tracker.usesAfterDelete }
         }
         let savepoint = Savepoint(
-            layers: store.layers.beginSavepoint(in: id, of: hasParent),
+            segments: store.layers.beginSavepoint(in: id),
             failedInserts: saving.failedInserts,
             deleteEffects: deleteEffects.effects,
             undoHistory: undoing.history,
@@ -57,37 +68,19 @@ extension ObjectContext {
         )
         undoing.savepoints.append(savepoint)
         defer {
-            undoing.savepoints.removeLast()
-            store.layers.endSavepoint(savepoint.layers)
+            _ = undoing.mergeSavepoint()
+            store.layers.endSavepoint(in: id)
         }
         do {
             let result = try body()
             publish()
+            if undoing.savepoints.count == 1 { try carryOutPostponedSave() }
             return result
         } catch {
-            takeBack(savepoint)
+            // Afterwards the savepoint has nothing left to pass on to the enclosing one.
+            rollback()
             throw error
         }
-    }
-
-    private func takeBack(_ savepoint: Savepoint) {
-        for tracker in live.trackers { tracker?.discard() }
-        saving.failedInserts = savepoint.failedInserts
-        deleteEffects.effects = savepoint.deleteEffects
-        undoing.history = savepoint.undoHistory
-        hookQueue.states = savepoint.hookStates
-        dropCallbacks(after: savepoint.lastCallback, includesMoved: true)
-        restoreFailures(savepoint)
-        do {
-            try editLayers { try store.layers.restore(savepoint.layers, store.schema, $0) }
-        } catch {
-            reference.report(error)
-        }
-    }
-
-    /// Restores the recorded uses of deleted objects from before a savepoint, so that the next save reports them.
-    func restoreFailures(_ savepoint: Savepoint) {
-        for (entity, uses) in savepoint.usesAfterDelete { live.trackers[entity]?.usesAfterDelete = uses }
     }
 
     /// Refuses a commit inside a savepoint.

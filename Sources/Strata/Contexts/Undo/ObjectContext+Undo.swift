@@ -207,6 +207,7 @@ extension ObjectContext {
             guard let done = try store.layers.cancelDeletes(of: part, entity: entity, in: id, store.schema, reading)
             else { return nil }
             back = done.back
+            undoing.record(done.cancelled)
             return !done.taken.isEmpty
         }
         return back

@@ -90,6 +90,8 @@ final class RowChanges<Row: StoredRow>: AnyRowChanges {
         merged(with: newer.typed(Row.self)) { $0.followed(by: $1) }
     }
 
+    func replacing(by newer: any AnyRowChanges) -> any AnyRowChanges { merged(with: newer.typed(Row.self)) { $1 } }
+
     /// This part with a newer one on top. `combine` receives the changes of rows that are in both parts, the older one
     /// first.
     ///
@@ -138,8 +140,6 @@ protocol AnyRowChanges: AnyObject, Sendable {
     func value(at index: Int, column: Int) throws -> StoredValue
     func forEachReference(in columns: [Int], _ body: (Int64) -> Void) -> Bool
     func followed(by newer: any AnyRowChanges) -> any AnyRowChanges
-    /// The deletes that another version of this part lacks; nil if it lacks none.
-    func deletes(missingIn current: (any AnyRowChanges)?) -> (any AnyRowChanges)?
     /// This part, with a newer part's changes replacing its own.
     func replacing(by newer: any AnyRowChanges) -> any AnyRowChanges
     func applyCommit(
@@ -159,7 +159,6 @@ protocol AnyRowChanges: AnyObject, Sendable {
         _ connection: Connection,
         in layers: inout LayerSnapshot
     )
-    func restoreKinds(entity: Int, context: Int, from older: LayerSnapshot, in layers: inout LayerSnapshot)
     func keepUndeleted(entity: Int, context: Int, shownIn shown: LayerSnapshot, in layers: inout LayerSnapshot)
     func rebaseOnCommits(_ commits: [any AnyRowChanges], entity: Int, context: Int, in layers: inout LayerSnapshot)
     func rebase(onto path: [Int], entity: Int, context: Int, in layers: inout LayerSnapshot)

@@ -9,32 +9,11 @@ struct ChangeSegment: Sendable {
     let provenance: Provenance
     /// The changes, by the index of the entity.
     var parts: [Int: any AnyRowChanges]
-    /// The first and the last publication of its changes, in the count of segments. Merges and moves to other layers
-    /// and back do not change it.
-    let age: ClosedRange<Int>
-    /// The times at which contexts have saved it upward, in the same count.
-    let moves: [Int: ClosedRange<Int>]
     /// Whether changes between this segment and the one below were rolled back.
     ///
     /// The segment may be based on those changes. It is not merged with the segment below now, since a merge policy
     /// must decide.
     var hasGapBelow = false
-
-    init(
-        id: Int,
-        provenance: Provenance,
-        parts: [Int: any AnyRowChanges],
-        age: ClosedRange<Int>,
-        moves: [Int: ClosedRange<Int>],
-        hasGapBelow: Bool = false
-    ) {
-        self.id = id
-        self.provenance = provenance
-        self.parts = parts
-        self.age = age
-        self.moves = moves
-        self.hasGapBelow = hasGapBelow
-    }
 
     var count: Int { parts.values.reduce(0) { $0 + $1.ids.count } }
 }

@@ -110,7 +110,7 @@ extension LayerSnapshot {
     func applying(_ record: CommitRecord) -> LayerSnapshot {
         var layers = self
         let path = record.committer.map { layers.path(to: $0) } ?? []
-        // Also from layers to which a savepoint has returned the segments meanwhile.
+        // Also from layers to which a save has moved the segments meanwhile.
         for (context, level) in levels where level.contains(where: { record.segments.contains($0.id) }) {
             layers[context] = level.filter { !record.segments.contains($0.id) }
         }

@@ -7,8 +7,8 @@ protocol LayerEdits: Sendable {
     /// - Parameter level: the segments of the layer. Empty segments stay, for the edits of other entities.
     func apply(to level: inout [ChangeSegment], entity: Int)
 
-    /// Removes the deletes of restored rows from a layer. Returns the rows by the id of the segment.
-    func cancelDeletes(in layers: inout LayerSnapshot, context: Int, entity: Int, frozen: Set<Int>) -> [Int: Set<Int64>]
+    /// Removes the deletes of restored rows from a layer.
+    func cancelDeletes(in layers: inout LayerSnapshot, context: Int, entity: Int, frozen: Set<Int>)
 
     /// Checks that restored rows still have the bytes that they keep outside of the row.
     ///
@@ -25,8 +25,7 @@ struct EntityEdits<Row: StoredRow>: LayerEdits {
 
     func apply(to level: inout [ChangeSegment], entity: Int) { level.edit(entity: entity, changes) }
 
-    func cancelDeletes(in layers: inout LayerSnapshot, context: Int, entity: Int, frozen: Set<Int>) -> [Int: Set<Int64>]
-    {
+    func cancelDeletes(in layers: inout LayerSnapshot, context: Int, entity: Int, frozen: Set<Int>) {
         var edits: [Int: [Int64: Change<Row>?]] = [:]
         for id in restored {
             let stack = layers.stack(id, entity: entity, in: context, Row.self)
@@ -36,10 +35,7 @@ struct EntityEdits<Row: StoredRow>: LayerEdits {
                 edits[entry.segment, default: [:]][id] = .some(entry.change.cancelled)
             }
         }
-        guard !edits.isEmpty else { return [:] }
-        let level = layers[context]
-        layers.edit(context, entity: entity, edits)
-        return Dictionary(uniqueKeysWithValues: edits.map { (level[$0.key].id, Set($0.value.keys)) })
+        if !edits.isEmpty { layers.edit(context, entity: entity, edits) }
     }
 
     func checkBytes(_ info: EntityInfo, _ connection: Connection) throws {

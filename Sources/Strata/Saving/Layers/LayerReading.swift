@@ -5,12 +5,6 @@ struct LayerReading {
     let sequence: Int64
 }
 
-/// Whether a context's layer has changed, and whether its parent's layer has.
-struct LayerChange {
-    let hasChanged: Bool
-    let hasChangedParent: Bool
-}
-
 extension LayerRegistry {
     /// Locks the layers while they are rebased onto a state of the store.
     ///

@@ -93,7 +93,6 @@ extension LayerRegistry {
         state.withLock { state in
             state.layers = state.layers.applying(record)
             for result in record.results where !result.moved.isEmpty { state.recordEvents(ofAll: result.entity) }
-            if !state.held.isEmpty { state.recordIncludedRows(record) }
             state.sequence = record.sequence
             state.inFlight = nil
             state.recordEvent(record)

@@ -16,23 +16,11 @@ extension LayerRegistry {
             for (entity, edit) in edits { edit.apply(to: &resolved, entity: entity) }
             if !edits.isEmpty { state.layers[context] = resolved.filter { !$0.parts.isEmpty } }
             let parent = path[path.count - 2]
-            let above = edits.isEmpty ? [] : state.layers[parent]
-            let (frozen, fixed) = (Set(state.frozen.keys), state.fixed)
+            let (taken, fixed) = (state.taken, state.fixed)
             for (entity, edit) in edits {
-                let cancelled = edit.cancelDeletes(in: &state.layers, context: parent, entity: entity, frozen: frozen)
-                for (segment, ids) in cancelled where state.held[segment] != nil {
-                    state.overruled[context, default: [:]][segment, default: [:]][entity, default: []].formUnion(
-                        ids
-                    )
-                }
+                edit.cancelDeletes(in: &state.layers, context: parent, entity: entity, frozen: taken)
             }
             let segments = state.layers[context]
-            if !edits.isEmpty {
-                let left = Set((segments + state.layers[parent]).map(\.id))
-                for segment in unresolved + above where state.held[segment.id] != nil && !left.contains(segment.id) {
-                    state.emptied.insert(segment.id)
-                }
-            }
             state.layers[context] = []
             for segment in segments {
                 state.layers.push(
@@ -40,8 +28,7 @@ extension LayerRegistry {
                     provenance: segment.provenance.adding(context),
                     to: parent,
                     frozen: fixed,
-                    keeping: fixed.contains(segment.id) ? segment.id : nil,
-                    moved: (segment, by: context)
+                    keeping: fixed.contains(segment.id) ? segment.id : nil
                 )
             }
             // The parent's own layer is rebased too, because a save from over the committed state may now lie on top of

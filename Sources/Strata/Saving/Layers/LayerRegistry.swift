@@ -12,24 +12,11 @@ final class LayerRegistry: Sendable {
         var inFlight: CommitRecord?
         /// The number of running commits that hold a segment in place.
         var frozen: [Int: Int] = [:]
-        /// The number of savepoints that tell a segment apart from later changes. Such a segment is not merged with
-        /// others.
-        var held: [Int: Int] = [:]
         /// The number of running commits that have read a segment of a parent, and may include some of its rows.
         var read: [Int: Int] = [:]
 
-        /// Segments that savepoints hold and a save has emptied: all changes were discarded, or were deletes that were
-        /// overruled.
-        var emptied: Set<Int> = []
-
-        /// Deletes in held segments that a context's saves have overruled, by context, segment and entity.
-        var overruled: [Int: [Int: [Int: Set<Int64>]]] = [:]
-        /// Rows that commits have included from layers while savepoints were open, by entity, with the segment count at
-        /// that time.
-        var includedRows: [Int: [Int64: Int]] = [:]
-
         /// The segments from which nothing is removed.
-        var taken: Set<Int> { held.isEmpty ? Set(frozen.keys) : Set(frozen.keys).union(held.keys) }
+        var taken: Set<Int> { Set(frozen.keys) }
         /// The segments that are not merged with others.
         var fixed: Set<Int> { read.isEmpty ? taken : taken.union(read.keys) }
         /// The events that some context has not processed yet, oldest first.

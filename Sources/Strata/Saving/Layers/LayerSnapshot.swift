@@ -9,10 +9,10 @@ struct LayerSnapshot: Sendable {
     /// The number of children of each context that has children.
     private var childCounts: [Int: Int] = [:]
     /// The id of the next published segment.
-    private(set) var nextSegment = 1
-    /// The first segment ids of open savepoints, with their counts. Segments on both sides of such an id are not
-    /// merged.
-    private var boundaries: [Int: Int] = [:]
+    private var nextSegment = 1
+    /// For each context with open savepoints, the id of the first segment that each of them may contain, outermost
+    /// first. Segments below the last of these floors are not merged.
+    private(set) var floors: [Int: [Int]] = [:]
     /// Counts the changes of each layer, so that callers can see whether it is still the same.
     private(set) var revisions: [Int: Int] = [:]
 
@@ -38,6 +38,7 @@ struct LayerSnapshot: Sendable {
             childCounts[parent] = count > 1 ? count - 1 : nil
         }
         revisions[context] = nil
+        floors[context] = nil
         committedOnly.remove(context)
     }
 
@@ -79,66 +80,50 @@ struct LayerSnapshot: Sendable {
     /// - Parameters:
     ///   - frozen: segments that a commit is taking and that must not change.
     ///   - id: the existing id of the segment, if a commit is taking it.
-    ///   - moved: the segment of another layer that has these changes, and the context that has saved it.
     mutating func push(
         _ parts: [Int: any AnyRowChanges],
         provenance: Provenance,
         to context: Int,
         frozen: Set<Int>,
-        keeping id: Int? = nil,
-        moved: (segment: ChangeSegment, by: Int)? = nil
+        keeping id: Int? = nil
     ) {
         var level = self[context]
-        let now = nextSegment...nextSegment
+        level.append(ChangeSegment(id: id ?? nextSegment, provenance: provenance, parts: parts))
         nextSegment += 1
-        var moves = moved?.segment.moves ?? [:]
-        if let moved { moves[moved.by] = now }
-        level.append(
-            ChangeSegment(
-                id: id ?? now.lowerBound,
-                provenance: provenance,
-                parts: parts,
-                age: moved?.segment.age ?? now,
-                moves: moves
-            )
-        )
-        merge(&level, frozen)
+        merge(&level, of: context, frozen)
         self[context] = level
     }
 
-    /// Begins a savepoint with the next segment. Returns the id of this segment, for ``endSavepoint(_:)``.
-    mutating func beginSavepoint() -> Int {
-        boundaries.count(CollectionOfOne(nextSegment))
-        return nextSegment
-    }
+    /// Keeps the segments of a context's layer apart from later ones, until ``removeFloor(of:)``.
+    mutating func addFloor(to context: Int) { floors[context, default: []].append(nextSegment) }
 
-    mutating func endSavepoint(_ first: Int) { boundaries.uncount(CollectionOfOne(first)) }
+    /// Removes the floor that was added last.
+    mutating func removeFloor(of context: Int) {
+        guard let open = floors[context] else { return }
+        floors[context] = open.count > 1 ? Array(open.dropLast()) : nil
+    }
 
     /// Merges segments on top of a context's layer that were held in place until now.
     mutating func mergeTop(of context: Int, frozen: Set<Int>) {
         var level = self[context]
         let count = level.count
-        merge(&level, frozen)
+        merge(&level, of: context, frozen)
         if level.count != count { self[context] = level }
     }
 
-    private mutating func merge(_ level: inout [ChangeSegment], _ frozen: Set<Int>) {
+    private mutating func merge(_ level: inout [ChangeSegment], of context: Int, _ frozen: Set<Int>) {
+        let floor = floors[context]?.last ?? 0
         while level.count > 1 {
             let newer = level[level.count - 1]
             let older = level[level.count - 2]
-            guard older.provenance == newer.provenance, !newer.hasGapBelow,
+            guard older.provenance == newer.provenance, !newer.hasGapBelow, older.id >= floor,
                 !frozen.contains(older.id), !frozen.contains(newer.id),
                 older.count <= 2 * newer.count
             else { break }
-            let age = older.age.spanning(newer.age)
-            let moves = older.moves.merging(newer.moves) { $0.spanning($1) }
-            if !boundaries.isEmpty, ([age] + moves.values).contains(where: isSplitBySavepoint) { break }
             var merged = ChangeSegment(
                 id: nextSegment,
                 provenance: newer.provenance,
                 parts: older.parts,
-                age: age,
-                moves: moves,
                 hasGapBelow: older.hasGapBelow
             )
             nextSegment += 1
@@ -146,11 +131,6 @@ struct LayerSnapshot: Sendable {
             level.removeLast(2)
             level.append(merged)
         }
-    }
-
-    /// Whether a savepoint began within the range.
-    private func isSplitBySavepoint(_ span: ClosedRange<Int>) -> Bool {
-        boundaries.keys.contains { $0 > span.lowerBound && $0 <= span.upperBound }
     }
 
     /// The topmost change of a row in the given levels, of which the last one is on top.
@@ -266,11 +246,5 @@ extension Array {
     /// or already be merged into a cancelled insert. So a restore of the row ignores such a delete in both cases.
     func cancelsInsert<Row: StoredRow>(_ index: Int) -> Bool where Element == StackEntry<Row> {
         self[..<index].contains { $0.change.kind == .insert && $0.provenance == self[index].provenance }
-    }
-}
-
-extension ClosedRange<Int> {
-    fileprivate func spanning(_ other: Self) -> Self {
-        Swift.min(lowerBound, other.lowerBound)...Swift.max(upperBound, other.upperBound)
     }
 }
