@@ -55,8 +55,8 @@ extension ObjectContext {
         undoing.history.closeGroup()
         if reading.isPinned { return }
         releaseSnapshot()
-        let (wasTracked, isTracked) = (reading.cursor.isTracked, live.identity.count > 0)
-        reading.cursor.isTracked = isTracked
+        let (wasTracked, isTracked) = (reading.isTracked, live.identity.count > 0)
+        reading.isTracked = isTracked
         if wasTracked || isTracked { store.layers.track(id, cursor: isTracked ? reading.cursor.event : nil) }
     }
 

@@ -112,18 +112,20 @@ extension ContextStack {
 
     /// Registers a listener that is called at every commit, including commits of other processes.
     ///
-    /// The argument contains the commit's changes; it is nil if the changes are not known. The listener is called while
-    /// the layers are locked. It must only record the commit and return.
+    /// The argument contains the commit's changes; it is nil if the changes are not known. For a commit of this stack,
+    /// the listener is called before the next transaction begins, and before the commit returns. Calls for commits of
+    /// other processes come from any thread, and may overlap with other calls. The listener must only record the commit
+    /// and return.
     ///
     /// - Returns: the registration, which lasts as long as this object lives. A call that is in progress when the
     ///   object is released still completes.
     package func listen(_ listener: @escaping @Sendable ([ChangeSet]?) -> Void) -> CommitListening {
         defer { core.engine.watchFile() }
-        return core.engine.layers.hub.listen(listener)
+        return core.engine.layers.listen(listener)
     }
 
     /// The number of listeners to commits.
-    package var listenerCount: Int { core.engine.layers.hub.listenerCount }
+    package var listenerCount: Int { core.engine.layers.listenerCount }
 
     /// The engine with this name. If the stack has none yet, `make` creates it.
     ///

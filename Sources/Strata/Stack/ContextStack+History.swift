@@ -33,7 +33,7 @@ extension ContextStack {
     ) -> ChangeSequence<Element> {
         let store = core.engine
         store.watchFile()
-        let newest = store.layers.hub.follow()
+        let newest = store.layers.startKeepingChangeSets()
         return ChangeSequence(
             store: store,
             start: token?.sequence ?? newest,

@@ -193,7 +193,7 @@ import Testing
         let following = Task { try await left.changes(since: token).first { _ in true }?.token }
         let isTaken = try await eventually(within: 0.1) { left.historyToken >= token }
         #expect(!isTaken)
-        left.core.engine.layers.abandonCommit(record)
+        left.core.engine.layers.withdraw()
         _ = try await right.on(.root) { try Bank.transfer(1, in: $0) }
         #expect(try await following.value == right.historyToken)
         try await left.close()

@@ -131,7 +131,7 @@ import Testing
             for try await _ in try stack.live(Author.all) {}
             return true
         }
-        _ = try await eventually { stack.core.engine.layers.state.withLock { $0.waiters.count == 2 } }
+        _ = try await eventually { stack.core.engine.layers.state.withLock { $0.log.subscribers.tasks.count == 2 } }
         try await stack.reset()
         #expect(try await waiting.value == 1)
         cancelled.cancel()
@@ -141,7 +141,7 @@ import Testing
         #expect(error?.code == .invalidQuery)
         try await stack.close()
         // The stack no longer keeps events for any follower.
-        #expect(stack.core.engine.layers.state.withLock { $0.waiters.isEmpty })
+        #expect(stack.core.engine.layers.state.withLock { $0.log.subscribers.tasks.isEmpty })
     }
 
     @Test("A live query shows commits of another stack on the same file")

@@ -126,7 +126,7 @@ import Testing
     func forgotten() async throws {
         let (stack, id) = try await setUp()
         try await rename(id, "new", stack)
-        for index in 0..<LayerRegistry.eventLimit {
+        for index in 0..<CommitLog.eventLimit {
             try await stack.on(.root) { context in
                 context.insert(Citation(journal: "\(index)"))
                 context.publish()

@@ -111,7 +111,7 @@ extension Store {
         let reader = try borrowReader()
         do {
             let matched = try layers.acquireSnapshot(for: reader, of: observer?.id, schema: schema)
-            observer?.note(matched.lastEvent)
+            observer?.note(matched.cursor)
             let path = context.map { matched.layers.readPath(to: $0) } ?? []
             return (
                 ObjectContext.ReadSnapshot(reader: reader, sequence: matched.sequence, layers: matched.layers), path

@@ -42,7 +42,7 @@ extension ObjectContext {
             let entity = try store.schema.index(of: Object.self)
             let id = ObjectID<Object>(rawValue: try number ?? store.ids.take(), fingerprint: store.ids.fingerprint)
             let tracker = tracker(Object.self, entity)
-            if !reading.cursor.isTracked { startTracking() }
+            if !reading.isTracked { startTracking() }
             Object._$insert(object, id, ObjectLink(self), tracker.stateOfInsert)
             live.identity.insert(object, id.rawValue)
             tracker.noteInsert(object)
@@ -107,12 +107,12 @@ extension ObjectContext {
     @inline(__always)
     func prepareToRegister<Object: Model>(_ model: Object.Type, _ entity: Int) {
         if live.trackers[entity] == nil { _ = tracker(Object.self, entity) }
-        if !reading.cursor.isTracked { startTracking() }
+        if !reading.isTracked { startTracking() }
     }
 
     private func startTracking() {
-        let start = store.layers.startTracking(id)
-        reading.cursor = EventCursor(event: start.event, sequence: start.sequence, isTracked: true)
+        reading.cursor = store.layers.startTracking(id)
+        reading.isTracked = true
     }
 
     /// Runs consequences of an insert or delete, immediately or after the consequences that are already running. The

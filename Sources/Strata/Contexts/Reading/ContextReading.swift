@@ -9,7 +9,11 @@ struct ContextReading: ~Copyable {
     var snapshot: ObjectContext.ReadSnapshot?
     /// Changes whenever queries of the context may return other results than before.
     var edition = 0
-    var cursor = EventCursor()
+    /// The position in the log that the live objects reflect, with the last commit that they showed at their last
+    /// refresh.
+    var cursor = CommitLog.Cursor()
+    /// Whether the log keeps events until the context has applied them.
+    var isTracked = false
     /// For a pinned context, the revision of its own layer that it shows.
     var ownRevision: Int?
     /// Whether the running block has a place among the readers.
@@ -25,14 +29,4 @@ struct ContextReading: ~Copyable {
         if let sequence = snapshot?.sequence { return sequence }
         return cursor.sequence
     }
-}
-
-/// The state of the layers that the live objects of a context show, as a position in the log of events.
-struct EventCursor {
-    /// The last event of the layers that the live objects reflect.
-    var event = 0
-    /// The number of the last commit that the live objects showed at their last refresh.
-    var sequence: Int64 = 0
-    /// Whether the layers keep events until the context has applied them.
-    var isTracked = false
 }

@@ -76,18 +76,19 @@ extension ObjectContext {
     /// Refreshes live objects with the saves and commits of other contexts since the last refresh.
     private func applyEvents(of matched: LayerRegistry.MatchedLayers) throws {
         defer {
-            reading.cursor = EventCursor(event: matched.lastEvent, sequence: matched.sequence, isTracked: true)
+            reading.cursor = matched.cursor
+            reading.isTracked = true
         }
         guard live.identity.count > 0, let snapshot = reading.snapshot else { return }
         observers?.noteChanges()
         // An unreadable object must not prevent the refresh of the others.
         var failure: (any Error)?
         // If there are more events than objects, a refresh of all objects costs less.
-        if matched.lastEvent - reading.cursor.event <= live.identity.count + 16,
-            let events = store.layers.events(after: reading.cursor.event, through: matched.lastEvent),
+        if matched.cursor.event - reading.cursor.event <= live.identity.count + 16,
+            let events = store.layers.events(after: reading.cursor.event, through: matched.cursor.event),
             events.allSatisfy({ $0.unread != nil })
         {
-            for event in events + (matched.inFlight.map { [LayerRegistry.Event(number: 0, commit: $0)] } ?? []) {
+            for event in events + (matched.inFlight.map { [CommitLog.Event(number: 0, commit: $0)] } ?? []) {
                 switch event.cause {
                 case .edits(let editor) where editor == id || !path.contains(editor): continue
                 case .layer(let context) where !path.contains(context): continue

@@ -33,7 +33,8 @@ extension Store {
         _ body: (BatchJob) throws -> Void
     ) throws -> ChangeSet {
         var done: ChangeSet?
-        var followed: ChangeSet?
+        /// The commits of the transaction: the batch and the engines' commit after it.
+        var commits: [ChangeSet] = []
         try write(for: context()) { connection in
             watch?.hasBegun()
             let base = try connection.sequence()
@@ -45,15 +46,18 @@ extension Store {
                 done = changeSet(base, job, author)
                 return []
             }
-            done = try announce(job, author)
+            let commit = try recordCommit(of: job, author)
+            done = commit
+            commits = [commit]
             guard runsHooks,
-                let (commit, tables) = try runCommitHooks(job.sequence, job.changes, [:], author, on: connection)
+                let (following, tables) = try runCommitHooks(job.sequence, job.changes, [:], author, on: connection)
             else { return job.tables.sorted() }
-            followed = commit
+            commits.append(following)
             return job.tables.union(tables).sorted()
+        } beforeCommit: {
+            if !commits.isEmpty { layers.announce(nil, commits) }
         } afterCommit: { isCommitted in
-            guard isCommitted, let done, !done.changes.isEmpty else { return layers.hub.withdraw() }
-            absorb([done, followed].compactMap(\.self))
+            if isCommitted { absorb(commits) } else { layers.withdraw() }
         }
         // A transaction that ends without an error always sets `done`.
         return done!
@@ -69,13 +73,10 @@ extension Store {
         }
     }
 
-    /// Writes the changes of a job into the history, under its number, and announces them for publication after the
-    /// commit.
-    func announce(_ job: BatchJob, _ author: String?) throws -> ChangeSet {
-        let changes = changeSet(job.sequence, job, author)
+    /// Writes the changes of a job into the history, under its number.
+    func recordCommit(of job: BatchJob, _ author: String?) throws -> ChangeSet {
         try job.connection.recordCommit(job.sequence, job.time, author, job.changes, retention)
-        layers.hub.announce(changes)
-        return changes
+        return changeSet(job.sequence, job, author)
     }
 
     private func changeSet(_ sequence: Int64, _ job: BatchJob, _ author: String?) -> ChangeSet {

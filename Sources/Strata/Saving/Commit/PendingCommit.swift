@@ -82,7 +82,7 @@ struct PendingCommit: Sendable {
             followed = commit
             return tables + others
         } beforeCommit: {
-            if let record { layers.announce(record) }
+            if record != nil || followed != nil { layers.announce(record, followed.map { [$0] } ?? []) }
         } afterCommit: { isCommitted in
             // Done before the next transaction, which would take commits that the layers do not know for another
             // process's.
@@ -91,11 +91,9 @@ struct PendingCommit: Sendable {
                 layers.release(taken)
                 taken = TakenSegments()
             }
-            if let record {
-                if isCommitted { layers.applyCommit(record) } else { layers.abandonCommit(record) }
-            }
-            guard let followed else { return }
-            if isCommitted { store.absorb([followed]) } else { layers.hub.withdraw() }
+            guard isCommitted else { return layers.withdraw() }
+            if let record { layers.applyCommit(record) }
+            if let followed { store.absorb([followed]) }
         }
         return record
     }

@@ -3,6 +3,7 @@
 /// Isolation: that of its context.
 final class ReadRecord {
     private var entities: Set<Int> = []
+    /// The number of the last commit that the reads have seen; nil before the first read.
     private var since: Int64?
     private(set) var isStale = false
 
@@ -11,45 +12,45 @@ final class ReadRecord {
     /// Notes that the context reads another snapshot from now on. If the data it has read is unchanged between the two
     /// snapshots, its earlier reads are also valid in the new one.
     ///
-    /// - Parameter cursor: the last event of the layers before the snapshot that the context has read until now.
-    func begin(_ matched: LayerRegistry.MatchedLayers, after cursor: Int, _ layers: LayerRegistry) {
+    /// - Parameter event: the last event of the log before the snapshot that the context has read until now.
+    func begin(_ matched: LayerRegistry.MatchedLayers, after event: Int, _ layers: LayerRegistry) {
         defer { since = matched.sequence }
-        guard let reads = reads(cursor), matched.sequence != reads.since else { return }
+        guard let reads = reads(event), matched.sequence != reads.cursor.sequence else { return }
         // A commit in flight has not produced an event yet.
-        isStale = isStale || matched.inFlight != nil || layers.state.withLock { $0.areStale(reads) }
+        isStale = isStale || matched.inFlight != nil || layers.state.withLock { $0.log.areStale(reads) }
     }
 
     /// The reads so far; nil if the context has read nothing.
     ///
-    /// - Parameter cursor: the last event of the layers that the context has seen.
-    func reads(_ cursor: Int) -> ContextReadSet? {
-        since.map { ContextReadSet(entities: entities, since: $0, cursor: cursor, isStale: isStale) }
+    /// - Parameter event: the last event of the log that the context has seen.
+    func reads(_ event: Int) -> ContextReadSet? {
+        since.map { sequence in
+            let cursor = CommitLog.Cursor(event: event, sequence: sequence)
+            return ContextReadSet(entities: entities, cursor: cursor, isStale: isStale)
+        }
     }
 }
 
 /// The tables that a context has read. Each table counts as a whole.
 struct ContextReadSet: Sendable {
     let entities: Set<Int>
-    /// The number of the last commit that its reads have seen.
-    let since: Int64
-    /// The last event of the layers that the context has seen.
-    let cursor: Int
+    /// The last event that the context has seen, and the last commit that its reads have seen.
+    let cursor: CommitLog.Cursor
     /// Whether some of the data had already changed at that time.
     let isStale: Bool
 }
 
-extension LayerRegistry.State {
+extension CommitLog {
     /// Whether commits have changed any table that a context has read, since it read that table.
     ///
     /// Complexity: O(commits since).
     func areStale(_ reads: ContextReadSet) -> Bool {
         if reads.isStale { return true }
-        guard sequence != reads.since, !reads.entities.isEmpty else { return false }
-        guard let events = events(after: reads.cursor) else { return true }
+        guard end.sequence != reads.cursor.sequence, !reads.entities.isEmpty else { return false }
+        guard let events = events(after: reads.cursor.event) else { return true }
         return events.contains { event in
-            guard case .commit(let number, _, _) = event.cause, number > reads.since else { return false }
-            guard let unread = event.unread else { return true }
-            return reads.entities.contains { event.parts[$0] != nil || unread[$0] != nil }
+            guard case .commit(let number, _, _) = event.cause else { return false }
+            return number > reads.cursor.sequence && event.concerns(reads.entities)
         }
     }
 }

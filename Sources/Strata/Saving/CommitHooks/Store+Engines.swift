@@ -34,7 +34,7 @@ extension Store {
         if let alongside { try passing { try alongside(transaction) } }
         transaction.finish()
         guard !job.changes.isEmpty else { return nil }
-        return (try announce(job, author), job.tables)
+        return (try recordCommit(of: job, author), job.tables)
     }
 
     /// Passes errors of engines on unchanged.

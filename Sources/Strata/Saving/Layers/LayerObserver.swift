@@ -5,14 +5,13 @@ import Synchronization
 /// Isolation: any; used by one iterator.
 final class LayerObserver: Sendable {
     private struct State {
-        /// The last event that the result reflects; nil before the first result.
-        var cursor: Int?
+        /// The position in the log that the result reflects; nil before the first result.
+        var cursor: CommitLog.Cursor?
         /// The entities that the result was read from.
         var entities: Set<Int> = []
     }
 
-    /// The key of this observer among the contexts for which events are kept. Observers have negative ids, contexts
-    /// positive ones.
+    /// The key of this observer among the readers of the log. Observers have negative ids, contexts positive ones.
     let id: Int
     /// The context whose view is observed; nil for the committed state of the store.
     let context: Int?
@@ -28,8 +27,8 @@ final class LayerObserver: Sendable {
 
     deinit { layers.track(id, cursor: nil) }
 
-    /// Records the last event that the next result reflects.
-    func note(_ cursor: Int) { state.withLock { $0.cursor = cursor } }
+    /// Records the position in the log that the next result reflects.
+    func note(_ cursor: CommitLog.Cursor) { state.withLock { $0.cursor = cursor } }
 
     /// Discards the position after a failed query, so that the next call queries again.
     func forget() { state.withLock { $0.cursor = nil } }
@@ -45,74 +44,31 @@ final class LayerObserver: Sendable {
         while !Task.isCancelled, layers.isOpen(context) {
             let known = state.withLock { $0 }
             guard let cursor = known.cursor else { return true }
-            guard let last = layers.concerns(context, known.entities, after: cursor) else { return true }
-            state.withLock { $0.cursor = last }
-            layers.track(id, cursor: last)
-            if let failure = layers.state.withLock({ $0.failure }) { throw failure }
-            await layers.waitForEvent(after: last)
+            guard let end = layers.concerns(context, known.entities, after: cursor) else { return true }
+            note(end)
+            layers.track(id, cursor: end.event)
+            if let failure = layers.state.withLock({ $0.log.failure }) { throw failure }
+            await layers.wait(for: .event(after: end.event, in: context))
         }
         return false
     }
 }
 
 extension LayerRegistry {
-    /// Whether a context exists (nil: the store), and the store is not closed.
-    func isOpen(_ context: Int?) -> Bool {
-        state.withLock { !$0.isFinished && (context.map($0.layers.contexts.contains) ?? true) }
-    }
-
-    /// Checks whether events after a given event may affect what a context shows of some entities. Nil if they may;
-    /// otherwise the last event.
-    func concerns(_ context: Int?, _ entities: Set<Int>, after cursor: Int) -> Int? {
+    /// Checks whether events after a position may affect what a context shows of some entities. Nil if they may;
+    /// otherwise the end of the log.
+    func concerns(_ context: Int?, _ entities: Set<Int>, after cursor: CommitLog.Cursor) -> CommitLog.Cursor? {
         state.withLock { state in
-            if state.lastEvent == cursor { return cursor }
-            guard let events = state.events(after: cursor) else { return nil }
+            guard let events = state.log.events(after: cursor.event) else { return nil }
+            if events.isEmpty { return state.log.end }
             let path = context.map { state.layers.readPath(to: $0) } ?? []
             let isConcerned = events.contains { event in
                 switch event.cause {
-                case .edits(let changed), .layer(let changed): if !path.contains(changed) { return false }
-                case .commit: break
+                case .edits(let changed), .layer(let changed): path.contains(changed) && event.concerns(entities)
+                case .commit: event.concerns(entities)
                 }
-                guard let unread = event.unread else { return true }
-                return !entities.isDisjoint(with: event.parts.keys) || !entities.isDisjoint(with: unread.keys)
             }
-            return isConcerned ? nil : state.lastEvent
+            return isConcerned ? nil : state.log.end
         }
-    }
-
-    /// Waits for an event, a failure, or the end.
-    nonisolated(nonsending) func waitForEvent(after event: Int) async {
-        await CancellableWait.wait { number, waiter in
-            state.withLock { state in
-                if state.lastEvent > event || state.isFinished || state.failure != nil || Task.isCancelled {
-                    return false
-                }
-                state.waiters[number] = waiter
-                return true
-            }
-        } remove: { number in
-            state.withLock { $0.waiters.removeValue(forKey: number) }
-        }
-    }
-
-    /// Records whether the commits of other processes can be read. If they cannot, every wait for commits ends with the
-    /// error. Contexts that merge immediately then read the store and report the error.
-    func note(failure: StrataError?) {
-        let isNew = state.withLock { state in
-            defer { state.failure = failure }
-            if failure != nil { state.wakeWaiters() }
-            return failure != nil && state.failure == nil
-        }
-        hub.note(failure: failure)
-        if isNew { tellAllWatchers() }
-    }
-
-    /// Ends all waits, because the store is closed and no further events will come.
-    func finish() {
-        state.withLock { state in
-            state.isFinished = true
-            state.wakeWaiters()
-        }
-        hub.finish()
     }
 }

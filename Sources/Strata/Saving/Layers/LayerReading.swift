@@ -11,6 +11,9 @@ extension LayerRegistry {
     /// The layers then know exactly the commits in this state: missing commits are applied first. An older state would
     /// reset the layers. Of a newer state, readers would see only a part.
     ///
+    /// Afterwards the readers of the log are woken, except contexts that merge at once. The caller wakes these with
+    /// ``notifyWatchers(of:)``, because it knows which context has made the change.
+    ///
     /// - Returns: nil if the caller must retry with a newer state: the layers know more commits, or a commit is being
     ///   applied.
     func rebasing<Result>(
@@ -18,13 +21,18 @@ extension LayerRegistry {
         _ schema: Schema,
         _ body: (inout State) throws -> Result
     ) throws -> Result? {
-        var hasAbsorbed = false
-        defer { if hasAbsorbed { notifyWatchers(of: nil) } }
+        var wakes = CommitLog.Wakes()
+        defer { wakes.run() }
         return try state.withLock { state in
+            var hasAbsorbed = false
+            defer {
+                wakes = state.log.takeWakes(except: nil)
+                if !hasAbsorbed { wakes.contexts = [] }
+            }
             if reading.sequence < state.sequence { return nil }
             if let commit = state.inFlight, reading.sequence >= commit.sequence { return nil }
             if reading.sequence > state.sequence {
-                try absorb(through: reading.sequence, schema, reading.connection, &state)
+                try state.absorb(through: reading.sequence, schema: schema, connection: reading.connection)
                 hasAbsorbed = true
             }
             return try body(&state)

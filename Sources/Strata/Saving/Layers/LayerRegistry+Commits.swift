@@ -20,7 +20,7 @@ extension LayerRegistry {
     ) throws -> (layers: LayerSnapshot, taken: TakenSegments) {
         try absorbCommits(before: base, commit.store.schema, connection, by: commit.committer)
         return try state.withLock { state in
-            if let reads = commit.reads, state.areStale(reads) { throw PassedError(StaleReads()) }
+            if let reads = commit.reads, state.log.areStale(reads) { throw PassedError(StaleReads()) }
             // A save during the commit may have moved frozen segments upward. They are still the same segments.
             var segments = Set(commit.frozen.values.joined())
             // Includes changes that the committer has saved upward, also after a context of the chain was prepared.
@@ -78,31 +78,40 @@ extension LayerRegistry {
         state.withLock { $0.frozen.uncount(segments) }
     }
 
-    /// Notes a commit immediately before COMMIT. Readers that see its number in the store must not use the layers from
-    /// before the commit.
-    func announce(_ record: CommitRecord) { state.withLock { $0.inFlight = record } }
-
-    func abandonCommit(_ record: CommitRecord) {
+    /// Notes the commits of a transaction immediately before COMMIT. Readers that see their numbers in the store must
+    /// not use the layers from before the commits.
+    ///
+    /// - Parameters:
+    ///   - record: the commit of a context, which ``applyCommit(_:)`` applies; nil if there is none.
+    ///   - changes: the change sets of the other commits, in order. The layers find these commits in the file, and the
+    ///     change sets need not be read from the history.
+    func announce(_ record: CommitRecord?, _ changes: [ChangeSet] = []) {
         state.withLock { state in
-            if state.inFlight?.sequence == record.sequence { state.inFlight = nil }
+            state.inFlight = record
+            state.log.changeSets.announced += changes
+        }
+    }
+
+    /// Forgets the announced commits, because nothing was committed.
+    func withdraw() {
+        state.withLock { state in
+            state.inFlight = nil
+            state.log.changeSets.announced.removeAll()
         }
     }
 
     /// Applies a commit that is in the store to the layers.
     func applyCommit(_ record: CommitRecord) {
-        state.withLock { state in
+        update(by: record.committer) { state in
             state.layers = state.layers.applying(record)
             for result in record.results where !result.moved.isEmpty { state.recordEvents(ofAll: result.entity) }
-            state.sequence = record.sequence
             state.inFlight = nil
-            state.recordEvent(record)
-            hub.advance(to: record.sequence, record.changes)
+            state.log.record(record)
             // Rows that never reached the store are gone for all contexts that read these layers.
             let cancelledInserts = record.cancelledInserts
             if !cancelledInserts.isEmpty, let root = record.committer.flatMap({ state.layers.path(to: $0).first }) {
                 state.recordEvent(.layer(root), cancelledInserts)
             }
         }
-        notifyWatchers(of: record.committer)
     }
 }

@@ -3,55 +3,47 @@ import Foundation
 extension LayerRegistry {
     /// A snapshot's sequence number with the matching layers.
     struct MatchedLayers {
-        let sequence: Int64
+        /// The last event that the layers contain, and the number of the snapshot.
+        let cursor: CommitLog.Cursor
         let layers: LayerSnapshot
-        /// The last event that the layers contain.
-        let lastEvent: Int
-        /// A commit that the snapshot contains but the events do not contain yet.
+        /// A commit that the snapshot contains but the log does not contain yet.
         let inFlight: CommitRecord?
+
+        /// The number of the last commit that the snapshot contains.
+        var sequence: Int64 { cursor.sequence }
     }
 
     /// Takes a snapshot and the matching layers: first the snapshot, then the layers. It takes both again if the layers
     /// have advanced in between.
     ///
-    /// From then on the context, if there is one, is notified of events.
+    /// From then on, events are kept for the reader of the log with the given id: a context or ``LayerObserver``.
     func acquireSnapshot(for reader: Reader, of context: Int?, schema: Schema) throws -> MatchedLayers {
         // The number that the store had reached before the snapshot was taken, if it matters.
         var reached: Int64 = 0
-        var hasAbsorbed = false
-        // Other contexts may have live objects that these commits concern.
-        defer { if hasAbsorbed { notifyWatchers(of: context) } }
         while true {
             let sequence = try reader.begin()
             // Without this check the loop would never end.
             guard sequence >= reached else { throw StoreIdentity.replaced.naming(reader.connection.path) }
-            let matched: MatchedLayers? = try state.withLock { state in
+            let matched: MatchedLayers? = try update(by: context) { state in
                 if sequence < state.sequence {
                     reached = state.sequence
                     return nil
                 }
-                defer { if let context { state.cursors[context] = state.lastEvent } }
+                defer { if let context { state.log.startTracking(context) } }
                 if let commit = state.inFlight {
                     if sequence > commit.sequence { return nil }
                     if sequence == commit.sequence {
                         return MatchedLayers(
-                            sequence: sequence,
+                            cursor: CommitLog.Cursor(event: state.log.end.event, sequence: sequence),
                             layers: state.layers.applying(commit),
-                            lastEvent: state.lastEvent,
                             inFlight: commit
                         )
                     }
                 }
                 if sequence > state.sequence {
-                    try absorb(through: sequence, schema, reader.connection, &state)
-                    hasAbsorbed = true
+                    try state.absorb(through: sequence, schema: schema, connection: reader.connection)
                 }
-                return MatchedLayers(
-                    sequence: sequence,
-                    layers: state.layers,
-                    lastEvent: state.lastEvent,
-                    inFlight: nil
-                )
+                return MatchedLayers(cursor: state.log.end, layers: state.layers, inFlight: nil)
             }
             if let matched { return matched }
             if reached <= sequence { Self.waitForCommit() }
@@ -62,88 +54,40 @@ extension LayerRegistry {
     /// first.
     static func waitForCommit() { usleep(50) }
 
-    /// Applies commits of other processes, through the last one that a connection sees.
-    func absorb(through sequence: Int64, _ schema: Schema, _ connection: Connection, _ state: inout State) throws {
-        try state.absorb(through: sequence, schema: schema, connection: connection)
-        hub.advance(to: sequence, nil)
-    }
-
     /// Applies commits of other processes before a commit of this process, which has found the store at this number.
     ///
     /// - Parameter committer: the context that already knows.
     func absorbCommits(before base: Int64, _ schema: Schema, _ connection: Connection, by committer: Int?) throws {
-        let hasAbsorbed = try state.withLock { state in
+        try update(by: committer) { state in
             guard base >= state.sequence else { throw StoreIdentity.replaced.naming(connection.path) }
-            guard base > state.sequence else { return false }
-            try absorb(through: base, schema, connection, &state)
-            return true
+            if base > state.sequence { try state.absorb(through: base, schema: schema, connection: connection) }
         }
-        if hasAbsorbed { notifyWatchers(of: committer) }
     }
 
     /// Applies commits of other processes that a connection sees, unless a commit of this process is being written. The
     /// outcome of that commit reports them too.
     func absorbForeign(_ sequence: Int64, _ schema: Schema, _ connection: Connection) throws {
-        let hasAbsorbed = try state.withLock { state in
-            guard sequence > state.sequence, state.inFlight.map({ sequence < $0.sequence }) ?? true else {
-                return false
-            }
-            try absorb(through: sequence, schema, connection, &state)
-            return true
+        try update(by: nil) { state in
+            guard sequence > state.sequence, state.inFlight.map({ sequence < $0.sequence }) ?? true else { return }
+            try state.absorb(through: sequence, schema: schema, connection: connection)
         }
-        if hasAbsorbed { notifyWatchers(of: nil) }
     }
 
     /// Applies a commit whose changes are known, unless rows must be read: when layers have changes of the same tables.
     ///
     /// - Returns: whether no commit is left to apply.
     func absorb(_ changes: CommitChanges, through sequence: Int64, _ schema: Schema) -> Bool {
-        let hasAbsorbed: Bool? = state.withLock { state in
-            guard sequence > state.sequence else { return false }
-            guard sequence == state.sequence + 1, state.inFlight == nil else { return nil }
+        update(by: nil) { state in
+            guard sequence > state.sequence else { return true }
+            guard sequence == state.sequence + 1, state.inFlight == nil else { return false }
             let unread = schema.numbers(changes)
             let isTouched = state.layers.levels.values.joined().contains { layer in
                 layer.parts.keys.contains { unread[$0] != nil }
             }
-            guard !isTouched else { return nil }
+            guard !isTouched else { return false }
             state.take(CommitRecord(sequence: sequence, rows: [:], unread: unread))
-            hub.advance(to: sequence, nil)
             return true
         }
-        if hasAbsorbed == true { notifyWatchers(of: nil) }
-        return hasAbsorbed != nil
-    }
-
-    /// The events after one event, through another one; nil if some of them are forgotten.
-    func events(after cursor: Int, through last: Int) -> [Event]? {
-        state.withLock { state in
-            state.events(after: cursor).map { $0.filter { $0.number <= last } }
-        }
-    }
-
-    /// Whether no event has occurred since this one.
-    func isCurrent(_ cursor: Int) -> Bool { state.withLock { $0.lastEvent == cursor } }
-
-    /// Begins to notify a context of events. Returns the last event and the last commit before.
-    func startTracking(_ context: Int) -> (event: Int, sequence: Int64) {
-        state.withLock { state in
-            state.cursors[context] = state.lastEvent
-            return (state.lastEvent, state.sequence)
-        }
-    }
-
-    /// Notes the last event that a context has processed; nil if it has no objects that could be stale.
-    func track(_ context: Int, cursor: Int?) {
-        state.withLock { state in
-            state.cursors[context] = cursor
-            state.trimEvents()
-        }
-    }
-
-    /// The new cursor of a context if all events since the given one are its own: edits, and the commit if one is
-    /// given. The context's objects then show all of them already. Nil otherwise.
-    func cursor(after cursor: Int, of context: Int, committing sequence: Int64? = nil) -> Int? {
-        state.withLock { $0.advance(cursor, of: context, committing: sequence) }
     }
 
     /// Puts changes on top of a context's layer.
@@ -152,12 +96,12 @@ extension LayerRegistry {
     func publish(_ parts: [Int: any AnyRowChanges], provenance: Provenance, by context: Int, seenThrough cursor: Int)
         -> Published
     {
-        let published = state.withLock { state in
+        update(by: context) { state in
             var parts = parts
             let before = state.layers.revisions[context]
-            let news = state.lastEvent == cursor ? [] : state.news(for: context, after: cursor)
+            let news = state.log.end.event == cursor ? [] : state.news(for: context, after: cursor)
             // If changes were removed from a layer below, the rows that were there before are not known.
-            let isAncestorUnknown = !state.isKnown(after: cursor) || news.contains { $0.hasChangedLayer(of: parts) }
+            let isAncestorUnknown = !state.log.isKnown(after: cursor) || news.contains { $0.hasChangedLayer(of: parts) }
             for event in news where event.isTaking(context) {
                 // The layer was committed between an edit and now. The edit lies above the rows that the commit wrote.
                 for (entity, part) in parts {
@@ -191,13 +135,11 @@ extension LayerRegistry {
             state.layers.rebaseAll(parts, in: state.layers.descendants(of: context))
             state.recordEvent(.edits(context), parts)
             return Published(
-                cursor: state.advance(cursor, of: context, committing: nil),
+                cursor: state.log.advance(context, from: cursor, committing: nil),
                 isAncestorUnknown: isAncestorUnknown,
                 revisions: (before, state.layers.revisions[context])
             )
         }
-        notifyWatchers(of: context)
-        return published
     }
 
     /// The result of putting changes on top of a layer.
@@ -234,37 +176,10 @@ extension LayerRegistry {
 
     /// Removes all changes from a context's layer.
     func clear(_ context: Int) {
-        state.withLock { state in
+        update(by: context) { state in
             for segment in state.layers[context] { state.recordEvent(.layer(context), segment.parts) }
             state.layers[context] = []
         }
-    }
-}
-
-extension LayerRegistry.Event {
-    /// The rows that a context must refresh. From its own commit, these are only rows whose result differs.
-    ///
-    /// - Parameter seesSaved: whether the context sees changes that it has saved upward; otherwise the commit is new to
-    ///   it.
-    func parts(for context: Int, seesSaved: Bool) -> [Int: any AnyRowChanges] {
-        if case .commit(_, context, _) = cause, seesSaved { rewritten } else { parts }
-    }
-
-    var isCommit: Bool {
-        if case .commit = cause { true } else { false }
-    }
-
-    /// Whether changes of some of these rows were removed from a layer, or put there by another context.
-    func hasChangedLayer(of parts: [Int: any AnyRowChanges]) -> Bool {
-        guard case .layer = cause else { return false }
-        return parts.contains { entity, part in
-            self.parts[entity].map { !part.ids.shared(with: $0.ids).isEmpty } ?? false
-        }
-    }
-
-    /// Whether this is a commit that took the whole layer of a context.
-    func isTaking(_ context: Int) -> Bool {
-        if case .commit(_, _, let taken) = cause { taken.contains(context) } else { false }
     }
 }
 
@@ -323,23 +238,6 @@ extension RowChanges {
 }
 
 extension LayerRegistry.State {
-    fileprivate mutating func advance(_ cursor: Int, of context: Int, committing sequence: Int64?) -> Int? {
-        guard let events = events(after: cursor) else { return nil }
-        let areOwn = events.allSatisfy { event in
-            switch event.cause {
-            case .edits(let editor): editor == context
-            case .layer: false
-            case .commit(let number, let committer, _): number == sequence && committer == context
-            }
-        }
-        guard areOwn else { return nil }
-        if cursors[context] != nil {
-            cursors[context] = lastEvent
-            trimEvents()
-        }
-        return lastEvent
-    }
-
     /// Applies commits of other processes. Rows of which layers have changes are read again. Live objects check the
     /// store themselves if the history says that they are affected.
     mutating func absorb(through sequence: Int64, schema: Schema, connection: Connection) throws {
@@ -358,8 +256,7 @@ extension LayerRegistry.State {
 
     fileprivate mutating func take(_ record: CommitRecord) {
         layers = layers.applying(record)
-        sequence = record.sequence
-        recordEvent(record)
+        log.record(record)
     }
 }
 

@@ -20,6 +20,8 @@ public struct ChangeSequence<Element: Sendable>: AsyncSequence, Sendable {
         private let sequence: ChangeSequence
         private var position: Int64
         private var next: ArraySlice<ChangeSet> = []
+        /// The number of commits that are read from the history at once.
+        private static var chunkSize: Int { 256 }
 
         init(_ sequence: ChangeSequence) {
             self.sequence = sequence
@@ -48,9 +50,9 @@ public struct ChangeSequence<Element: Sendable>: AsyncSequence, Sendable {
                     if let element = sequence.element(changes) { return element }
                     continue
                 }
-                guard try await store.layers.hub.wait(after: position) else { return nil }
+                guard try await store.layers.wait(forCommitAfter: position) else { return nil }
                 next =
-                    if let recent = store.layers.hub.recent(after: position) { recent } else {
+                    if let recent = store.layers.changeSets(after: position) { recent } else {
                         try await history(after: position)
                     }
             }
@@ -61,7 +63,7 @@ public struct ChangeSequence<Element: Sendable>: AsyncSequence, Sendable {
         /// continues with the newest commit if the caller asks for another element after the error.
         private mutating func history(after start: Int64) async throws -> ArraySlice<ChangeSet> {
             do {
-                return try await sequence.store.history(after: start, limit: ChangeHub.limit)[...]
+                return try await sequence.store.history(after: start, limit: Self.chunkSize)[...]
             } catch let error as StrataError where error.code == .expiredToken {
                 position = sequence.store.layers.newestSequence
                 throw error

@@ -1,0 +1,83 @@
+extension CommitLog {
+    /// One entry of the log, and a reason to refresh some live objects.
+    struct Event: Sendable {
+        enum Cause: Sendable {
+            /// This context has edited objects, and already shows the edits.
+            case edits(Int)
+            /// Another context has changed the layer of this context, or changes were removed from it.
+            case layer(Int)
+            /// The store has reached this number by a commit of one context, which took the layers of some contexts as
+            /// a whole. The context is nil for commits of other processes, which were found in the file.
+            case commit(Int64, by: Int?, taking: Set<Int>)
+        }
+
+        let number: Int
+        let cause: Cause
+        /// The affected rows, by entity.
+        private(set) var parts: [Int: any AnyRowChanges]
+        /// For a commit, the rows whose result differs from the committing context's version.
+        private(set) var rewritten: [Int: any AnyRowChanges] = [:]
+        private(set) var rowCount: Int
+        /// False if rows other than these are affected, too.
+        private(set) var isComplete = true
+        /// Affected rows that are not among `parts`; nil if they are not known, so that live objects must check
+        /// themselves.
+        private(set) var unread: [Int: IDRanges]? = [:]
+
+        init(number: Int, _ cause: Cause, _ parts: [Int: any AnyRowChanges]) {
+            self.number = number
+            self.cause = cause
+            self.parts = parts
+            rowCount = parts.values.reduce(0) { $0 + $1.ids.count }
+        }
+
+        init(number: Int, commit record: CommitRecord) {
+            self.init(
+                number: number,
+                .commit(record.sequence, by: record.committer, taking: record.included),
+                record.rows
+            )
+            rewritten = record.rewritten
+            isComplete = record.isComplete
+            unread = record.isComplete ? [:] : record.unread
+        }
+
+        /// Releases the rows, but keeps the event.
+        mutating func forgetRows() {
+            (parts, rewritten, rowCount, isComplete, unread) = ([:], [:], 0, false, nil)
+        }
+    }
+}
+
+extension CommitLog.Event {
+    /// The rows that a context must refresh. From its own commit, these are only rows whose result differs.
+    ///
+    /// - Parameter seesSaved: whether the context sees changes that it has saved upward; otherwise the commit is new to
+    ///   it.
+    func parts(for context: Int, seesSaved: Bool) -> [Int: any AnyRowChanges] {
+        if case .commit(_, context, _) = cause, seesSaved { rewritten } else { parts }
+    }
+
+    var isCommit: Bool {
+        if case .commit = cause { true } else { false }
+    }
+
+    /// Whether changes of some of these rows were removed from a layer, or put there by another context.
+    func hasChangedLayer(of parts: [Int: any AnyRowChanges]) -> Bool {
+        guard case .layer = cause else { return false }
+        return parts.contains { entity, part in
+            self.parts[entity].map { !part.ids.shared(with: $0.ids).isEmpty } ?? false
+        }
+    }
+
+    /// Whether this is a commit that took the whole layer of a context.
+    func isTaking(_ context: Int) -> Bool {
+        if case .commit(_, _, let taken) = cause { taken.contains(context) } else { false }
+    }
+
+    /// Whether some rows of these entities may have changed.
+    func concerns(_ entities: Set<Int>) -> Bool {
+        guard let unread else { return true }
+        return entities.contains { parts[$0] != nil || unread[$0] != nil }
+    }
+}
