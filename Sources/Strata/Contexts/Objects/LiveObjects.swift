@@ -1,7 +1,7 @@
 /// The live objects of a context, and their edits that are not published yet.
 ///
 /// The struct is part of its context, and is used at every access to a property of an object. It cannot be copied, so
-/// an access changes no reference counts.
+/// an access changes no reference counts. It must have no optional struct: see ``ContextReading``.
 struct LiveObjects: ~Copyable {
     var identity = IdentityMap()
     /// Unpublished edits by entity.

@@ -1,8 +1,10 @@
 /// The state of the store and the layers that a context reads.
 ///
-/// The struct is part of its context, and is used at every access to a property of an object. It cannot be copied, so
-/// an access changes no reference counts.
-struct ContextReading: ~Copyable {
+/// The struct is part of its context, and is used at every access to a property of an object.
+///
+/// It is copyable although nothing copies it: Swift 6.3 leaks the old value when a member of an optional's value is
+/// assigned in a noncopyable struct, as in `reading.snapshot?.layers = layers`.
+struct ContextReading {
     /// Whether the context keeps showing the state of its first read.
     let isPinned: Bool
     /// The snapshot and layers that the context reads from; nil between its blocks.
