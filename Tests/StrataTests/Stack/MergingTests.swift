@@ -68,6 +68,29 @@ import Testing
         try await stack.close()
     }
 
+    @Test("A context that merges at once is refreshed when its parent undoes a delete")
+    func undoneDelete() async throws {
+        let (stack, id) = try await setUp()
+        let layers = stack.core.engine.layers
+        let refreshes = Journal()
+        // Stands for another context that merges at once.
+        layers.watch(.max) { refreshes.add("refresh") }
+        try await stack.on(.root) { context in
+            context.undoLevels = 10
+            let author = try #require(try context.find(id))
+            context.undoGroup { context.delete(author) }
+        }
+        _ = layers.startTracking(.max)
+        #expect(refreshes.all.isEmpty)
+        try await stack.on(.root) { context in
+            #expect(try context.undo())
+            #expect(try context.find(id)?.name == "old")
+        }
+        #expect(!refreshes.all.isEmpty)
+        layers.track(.max, cursor: nil)
+        try await stack.close()
+    }
+
     @Test("A pinned context keeps its own edits and its children's saves on top of its state, and rolls them back")
     func pinnedEdits() async throws {
         let (stack, id) = try await setUp()

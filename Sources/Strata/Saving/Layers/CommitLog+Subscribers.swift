@@ -99,21 +99,14 @@ extension CommitLog.Subscribers {
         if wokenThrough != end.event {
             wokenThrough = end.event
             if !tasks.isEmpty { wakeTasks { $0.isReached(at: end) } }
-            if !contexts.isEmpty { due.contexts += refreshes(at: end, cursors, except: context) }
+            for (id, refresh) in contexts where id != context {
+                if let cursor = cursors[id], cursor < end.event { due.contexts.append(refresh) }
+            }
         }
         if due.isEmpty { return CommitLog.Wakes() }
         if !due.news.isEmpty { due.listeners = Array(listeners.values) }
         defer { due = CommitLog.Wakes() }
         return due
-    }
-
-    /// The functions that refresh the contexts that merge at once and have not processed all events.
-    func refreshes(at end: CommitLog.Cursor, _ cursors: [Int: Int], except context: Int?) -> [CommitLog.Refresh] {
-        var refreshes: [CommitLog.Refresh] = []
-        for (id, refresh) in contexts where id != context {
-            if let cursor = cursors[id], cursor < end.event { refreshes.append(refresh) }
-        }
-        return refreshes
     }
 
     /// Removes a context that has ended, and wakes the tasks that wait for its events.

@@ -22,14 +22,6 @@ extension LayerRegistry {
         state.withLock { $0.log.subscribers.contexts[context] = refresh }
     }
 
-    /// Refreshes the contexts that merge at once, except the one that has made the change.
-    ///
-    /// ``update(by:_:)`` does this by itself. ``rebasing(onto:_:_:)`` does not, because it does not know the context.
-    func notifyWatchers(of change: Int?) {
-        let refreshes = state.withLock { $0.log.refreshes(except: change) }
-        for refresh in refreshes { refresh() }
-    }
-
     /// Begins to keep events for a context. Returns the end of the log.
     func startTracking(_ context: Int) -> CommitLog.Cursor {
         state.withLock { state in

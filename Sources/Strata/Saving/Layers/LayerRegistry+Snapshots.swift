@@ -162,7 +162,7 @@ extension LayerRegistry {
         // Inserts do not have a row below them.
         let parts = parts.filter { $0.value.kinds != .insert }
         if parts.isEmpty { return () }
-        let hasStood: Void? = try rebasing(onto: reading, schema) { state in
+        return try rebasing(onto: reading, schema, by: context) { state in
             for (entity, part) in parts {
                 part.rebaseRead(entity: entity, context: context, schema, reading.connection, in: &state.layers)
             }
@@ -170,8 +170,6 @@ extension LayerRegistry {
             // Children may have shown the changes as they were published.
             state.recordEvent(.layer(context), parts)
         }
-        if hasStood != nil { notifyWatchers(of: context) }
-        return hasStood
     }
 
     /// Removes all changes from a context's layer.
