@@ -65,6 +65,25 @@ struct CommitLogTests {
         #expect(journal.all.count == 3)
     }
 
+    @Test("A reader that finds an announced commit in the file leaves the calls of the listeners to the writer")
+    func announced() {
+        let journal = Journal()
+        let layers = LayerRegistry(sequence: 5)
+        let listening = layers.listen { changes in
+            journal.add(changes.map { "\($0.map(\.token.sequence))" } ?? "unknown")
+        }
+        layers.announce(nil, [6, 7].map(changeSet))
+        layers.update(by: nil) { $0.log.record(CommitRecord(sequence: 7, rows: [:])) }
+        #expect(journal.all.isEmpty)
+        layers.endAnnouncement()
+        #expect(journal.all == ["[6, 7]"])
+        layers.announce(nil, [8].map(changeSet))
+        layers.withdraw()
+        layers.update(by: nil) { $0.log.record(CommitRecord(sequence: 8, rows: [:])) }
+        #expect(journal.all == ["[6, 7]", "unknown"])
+        withExtendedLifetime(listening) {}
+    }
+
     @Test("The log keeps the newest change sets without gaps, once a sequence of changes exists")
     func changeSets() {
         var log = CommitLog(sequence: 5)
