@@ -139,6 +139,20 @@ struct CommitLogTests {
         #expect(!isOpen)
     }
 
+    @MainActor @Test("A task that waits for a commit waits on after a failure that has ended before the task runs")
+    func endedFailure() async throws {
+        let layers = LayerRegistry(sequence: 1)
+        let waiting = Task { try await layers.wait(forCommitAfter: 1) }
+        _ = try await eventually { layers.state.withLock { $0.log.subscribers.tasks.count == 1 } }
+        // The task runs on the main actor, and so not between these calls.
+        layers.note(failure: StrataError(.damagedStore, "The store is damaged."))
+        layers.note(failure: nil)
+        _ = try await eventually { layers.state.withLock { $0.log.subscribers.tasks.count == 1 } }
+        layers.update(by: nil) { $0.log.record(CommitRecord(sequence: 2, rows: [:])) }
+        let isThere = try await waiting.value
+        #expect(isThere)
+    }
+
     @Test("A task that waits for the events of a context ends with the context, also if the context has ended before")
     func ended() async throws {
         let layers = LayerRegistry(sequence: 1)
