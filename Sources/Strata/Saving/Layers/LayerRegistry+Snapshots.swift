@@ -29,10 +29,10 @@ extension LayerRegistry {
                     reached = state.sequence
                     return nil
                 }
-                defer { if let context { state.log.startTracking(context) } }
                 if let commit = state.inFlight {
                     if sequence > commit.sequence { return nil }
                     if sequence == commit.sequence {
+                        if let context { state.log.startTracking(context) }
                         return MatchedLayers(
                             cursor: CommitLog.Cursor(event: state.log.end.event, sequence: sequence),
                             layers: state.layers.applying(commit),
@@ -43,6 +43,7 @@ extension LayerRegistry {
                 if sequence > state.sequence {
                     try state.absorb(through: sequence, schema: schema, connection: reader.connection)
                 }
+                if let context { state.log.startTracking(context) }
                 return MatchedLayers(cursor: state.log.end, layers: state.layers, inFlight: nil)
             }
             if let matched { return matched }
