@@ -38,7 +38,7 @@ extension Store {
         try write(for: context()) { connection in
             watch?.hasBegun()
             let base = try connection.sequence()
-            try layers.absorbCommits(before: base, schema, connection, by: nil)
+            try layers.absorbCommits(before: base, schema, connection)
             let job = BatchJob(connection, schema, base: base, time: Date())
             defer { job.cleanUp() }
             try body(job)

@@ -18,7 +18,7 @@ extension LayerRegistry {
         base: Int64,
         connection: Connection
     ) throws -> (layers: LayerSnapshot, taken: TakenSegments) {
-        try absorbCommits(before: base, commit.store.schema, connection, by: commit.committer)
+        try absorbCommits(before: base, commit.store.schema, connection)
         return try state.withLock { state in
             if let reads = commit.reads, state.log.areStale(reads) { throw PassedError(StaleReads()) }
             // A save during the commit may have moved frozen segments upward. They are still the same segments.

@@ -57,9 +57,9 @@ extension LayerRegistry {
 
     /// Applies commits of other processes before a commit of this process, which has found the store at this number.
     ///
-    /// - Parameter committer: the context that already knows.
-    func absorbCommits(before base: Int64, _ schema: Schema, _ connection: Connection, by committer: Int?) throws {
-        try update(by: committer) { state in
+    /// The commit may fail, so the context that commits is refreshed like the others.
+    func absorbCommits(before base: Int64, _ schema: Schema, _ connection: Connection) throws {
+        try update(by: nil) { state in
             guard base >= state.sequence else { throw StoreIdentity.replaced.naming(connection.path) }
             if base > state.sequence { try state.absorb(through: base, schema: schema, connection: connection) }
         }
