@@ -114,8 +114,8 @@ extension ContextStack {
     ///
     /// The argument contains the commit's changes; it is nil if the changes are not known. For a commit of this stack,
     /// the listener is called before the next transaction begins, and before the commit returns. Calls for commits of
-    /// other processes come from any thread, and may overlap with other calls. The listener must only record the commit
-    /// and return.
+    /// other processes come from any thread, and may overlap with other calls or come after them. The listener must
+    /// only record the commit and return.
     ///
     /// - Returns: the registration, which lasts as long as this object lives. A call that is in progress when the
     ///   object is released still completes.

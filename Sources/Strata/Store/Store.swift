@@ -129,8 +129,8 @@ final class Store: Sendable {
     /// Reads a state of the store that is not older than the state that the layers know, on a separate connection.
     ///
     /// The read must not reset the layers to a state before a commit that they have applied meanwhile. `body` checks
-    /// this while it holds the layers, with ``LayerRegistry/rebasing(onto:_:_:)``. If `body` returns nil, it is called again
-    /// with a newer state.
+    /// this while it holds the layers, with ``LayerRegistry/rebasing(onto:_:by:_:)``. If `body` returns nil, it is
+    /// called again with a newer state.
     ///
     /// - Parameter context: the name of the context that reads, for the log.
     func readingForLayers<Result>(

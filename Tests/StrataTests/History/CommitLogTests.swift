@@ -65,6 +65,25 @@ struct CommitLogTests {
         #expect(journal.all.count == 3)
     }
 
+    @Test("A reader that finds an announced commit in the file leaves the calls of the listeners to the writer")
+    func announced() {
+        let journal = Journal()
+        let layers = LayerRegistry(sequence: 5)
+        let listening = layers.listen { changes in
+            journal.add(changes.map { "\($0.map(\.token.sequence))" } ?? "unknown")
+        }
+        layers.announce(nil, [6, 7].map(changeSet))
+        layers.update(by: nil) { $0.log.record(CommitRecord(sequence: 7, rows: [:])) }
+        #expect(journal.all.isEmpty)
+        layers.endAnnouncement()
+        #expect(journal.all == ["[6, 7]"])
+        layers.announce(nil, [8].map(changeSet))
+        layers.withdraw()
+        layers.update(by: nil) { $0.log.record(CommitRecord(sequence: 8, rows: [:])) }
+        #expect(journal.all == ["[6, 7]", "unknown"])
+        withExtendedLifetime(listening) {}
+    }
+
     @Test("The log keeps the newest change sets without gaps, once a sequence of changes exists")
     func changeSets() {
         var log = CommitLog(sequence: 5)
@@ -118,6 +137,20 @@ struct CommitLogTests {
         layers.finish()
         let isOpen = try await layers.wait(forCommitAfter: 1)
         #expect(!isOpen)
+    }
+
+    @MainActor @Test("A task that waits for a commit waits on after a failure that has ended before the task runs")
+    func endedFailure() async throws {
+        let layers = LayerRegistry(sequence: 1)
+        let waiting = Task { try await layers.wait(forCommitAfter: 1) }
+        _ = try await eventually { layers.state.withLock { $0.log.subscribers.tasks.count == 1 } }
+        // The task runs on the main actor, and so not between these calls.
+        layers.note(failure: StrataError(.damagedStore, "The store is damaged."))
+        layers.note(failure: nil)
+        _ = try await eventually { layers.state.withLock { $0.log.subscribers.tasks.count == 1 } }
+        layers.update(by: nil) { $0.log.record(CommitRecord(sequence: 2, rows: [:])) }
+        let isThere = try await waiting.value
+        #expect(isThere)
     }
 
     @Test("A task that waits for the events of a context ends with the context, also if the context has ended before")

@@ -68,6 +68,50 @@ import Testing
         try await stack.close()
     }
 
+    @Test("A context that merges at once shows changes made during its asynchronous block after the block has ended")
+    func asynchronousBlock() async throws {
+        let (stack, id) = try await setUp()
+        let (inside, go) = (Signal(), Signal())
+        let block = Task {
+            try await stack.on("now") { _ async throws in
+                inside.set()
+                await go.wait()
+            }
+        }
+        await inside.wait()
+        try await rename(id, "new", stack)
+        // The refresh is due, and finds the running block.
+        let isShown = try await eventually(within: 0.05) { try await shown("now", stack) == "new" }
+        #expect(!isShown)
+        go.set()
+        try await block.value
+        #expect(try await eventually { try await shown("now", stack) == "new" })
+        try await stack.close()
+    }
+
+    @Test("A context that merges at once is refreshed when its parent undoes a delete")
+    func undoneDelete() async throws {
+        let (stack, id) = try await setUp()
+        let layers = stack.core.engine.layers
+        let refreshes = Journal()
+        // Stands for another context that merges at once.
+        layers.watch(.max) { refreshes.add("refresh") }
+        try await stack.on(.root) { context in
+            context.undoLevels = 10
+            let author = try #require(try context.find(id))
+            context.undoGroup { context.delete(author) }
+        }
+        _ = layers.startTracking(.max)
+        #expect(refreshes.all.isEmpty)
+        try await stack.on(.root) { context in
+            #expect(try context.undo())
+            #expect(try context.find(id)?.name == "old")
+        }
+        #expect(!refreshes.all.isEmpty)
+        layers.track(.max, cursor: nil)
+        try await stack.close()
+    }
+
     @Test("A pinned context keeps its own edits and its children's saves on top of its state, and rolls them back")
     func pinnedEdits() async throws {
         let (stack, id) = try await setUp()

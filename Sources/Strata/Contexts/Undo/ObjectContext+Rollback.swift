@@ -88,7 +88,7 @@ extension LayerRegistry {
         schema: Schema,
         _ reading: LayerReading
     ) throws -> Bool? {
-        let dropped = try rebasing(onto: reading, schema) { state in
+        try rebasing(onto: reading, schema, by: context) { state in
             var dropped: [[Int: any AnyRowChanges]] = []
             var kept: [ChangeSegment] = []
             var hasGapBelow = false
@@ -118,8 +118,6 @@ extension LayerRegistry {
             }
             return true
         }
-        if dropped == true { notifyWatchers(of: context) }
-        return dropped
     }
 }
 
@@ -136,7 +134,7 @@ extension LayerRegistry {
         _ schema: Schema,
         _ reading: LayerReading
     ) throws -> (taken: Set<Int64>, back: Set<Int64>, cancelled: [CancelledDeletes])? {
-        try rebasing(onto: reading, schema) { state in
+        try rebasing(onto: reading, schema, by: context) { state in
             let level = state.layers[context]
             var edits: [Int: [Int64: Change<Row>?]] = [:]
             var deletes: [Int: [Change<Row>]] = [:]

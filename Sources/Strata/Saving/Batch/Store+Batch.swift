@@ -38,7 +38,7 @@ extension Store {
         try write(for: context()) { connection in
             watch?.hasBegun()
             let base = try connection.sequence()
-            try layers.absorbCommits(before: base, schema, connection, by: nil)
+            try layers.absorbCommits(before: base, schema, connection)
             let job = BatchJob(connection, schema, base: base, time: Date())
             defer { job.cleanUp() }
             try body(job)
@@ -63,9 +63,11 @@ extension Store {
         return done!
     }
 
-    /// Applies commits of this process to the layers, in order. The commits are in the store, and the layers do not
-    /// know them yet.
+    /// Applies announced commits of this process to the layers, in order. The commits are in the store. A reader may
+    /// have applied them already.
     func absorb(_ commits: [ChangeSet]) {
+        if commits.isEmpty { return }
+        defer { layers.endAnnouncement() }
         for commit in commits where !layers.absorb(commit.changes, through: commit.token.sequence, schema) {
             // If layers have changed the same rows, the rows are read again, as after a commit of another process.
             following { try $0.absorbUnknownCommits() }

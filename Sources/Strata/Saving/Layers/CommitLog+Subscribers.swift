@@ -11,6 +11,9 @@ extension CommitLog {
         /// The functions of engines that are called at each commit.
         private(set) var listeners: [Int: Listener] = [:]
         private var lastListener = 0
+        /// Whether all calls of the listeners wait for the writer, which has announced commits. It calls the listeners
+        /// after it has applied these commits.
+        var areCallsLeftToWriter = false
         /// The last event whose readers were woken.
         private var wokenThrough = 0
         /// The wake-ups that are due, besides those for the events after ``wokenThrough``.
@@ -99,21 +102,16 @@ extension CommitLog.Subscribers {
         if wokenThrough != end.event {
             wokenThrough = end.event
             if !tasks.isEmpty { wakeTasks { $0.isReached(at: end) } }
-            if !contexts.isEmpty { due.contexts += refreshes(at: end, cursors, except: context) }
+            for (id, refresh) in contexts where id != context {
+                if let cursor = cursors[id], cursor < end.event { due.contexts.append(refresh) }
+            }
         }
         if due.isEmpty { return CommitLog.Wakes() }
-        if !due.news.isEmpty { due.listeners = Array(listeners.values) }
-        defer { due = CommitLog.Wakes() }
-        return due
-    }
-
-    /// The functions that refresh the contexts that merge at once and have not processed all events.
-    func refreshes(at end: CommitLog.Cursor, _ cursors: [Int: Int], except context: Int?) -> [CommitLog.Refresh] {
-        var refreshes: [CommitLog.Refresh] = []
-        for (id, refresh) in contexts where id != context {
-            if let cursor = cursors[id], cursor < end.event { refreshes.append(refresh) }
-        }
-        return refreshes
+        var wakes = due
+        due = CommitLog.Wakes()
+        if areCallsLeftToWriter { swap(&wakes.news, &due.news) }
+        if !wakes.news.isEmpty { wakes.listeners = Array(listeners.values) }
+        return wakes
     }
 
     /// Removes a context that has ended, and wakes the tasks that wait for its events.

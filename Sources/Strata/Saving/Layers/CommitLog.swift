@@ -125,9 +125,6 @@ struct CommitLog: Sendable {
         subscribers.takeWakes(at: end, cursors, except: context)
     }
 
-    /// The functions that refresh the contexts that merge at once and have not processed all events.
-    func refreshes(except context: Int?) -> [Refresh] { subscribers.refreshes(at: end, cursors, except: context) }
-
     /// Forgets a context that has ended: see ``Subscribers/remove(context:)``.
     mutating func remove(context: Int) -> Refresh? {
         track(context, through: nil)

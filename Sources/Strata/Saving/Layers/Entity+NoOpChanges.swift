@@ -117,7 +117,7 @@ extension LayerRegistry {
     /// Removes reset columns from a layer, and rebases all layers above it. Returns whether there were any; nil if the
     /// reading is too old.
     func dropNoOpChanges(of context: Int, _ schema: Schema, _ reading: LayerReading) throws -> Bool? {
-        let isDone = try rebasing(onto: reading, schema) { state in
+        try rebasing(onto: reading, schema, by: context) { state in
             var level = state.layers[context]
             var rows: [Int: any AnyRowChanges] = [:]
             for entity in level.updated {
@@ -132,8 +132,6 @@ extension LayerRegistry {
             state.recordEvent(.layer(context), rows)
             return true
         }
-        if isDone == true { notifyWatchers(of: context) }
-        return isDone
     }
 }
 

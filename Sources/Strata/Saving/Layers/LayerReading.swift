@@ -11,24 +11,22 @@ extension LayerRegistry {
     /// The layers then know exactly the commits in this state: missing commits are applied first. An older state would
     /// reset the layers. Of a newer state, readers would see only a part.
     ///
-    /// Afterwards the readers of the log are woken, except contexts that merge at once. The caller wakes these with
-    /// ``notifyWatchers(of:)``, because it knows which context has made the change.
+    /// Afterwards the readers of the log are woken, as after ``update(by:_:)``.
     ///
+    /// - Parameter context: the context that makes the change. It is woken only if missing commits were applied.
     /// - Returns: nil if the caller must retry with a newer state: the layers know more commits, or a commit is being
     ///   applied.
     func rebasing<Result>(
         onto reading: LayerReading,
         _ schema: Schema,
+        by context: Int,
         _ body: (inout State) throws -> Result
     ) throws -> Result? {
         var wakes = CommitLog.Wakes()
         defer { wakes.run() }
         return try state.withLock { state in
             var hasAbsorbed = false
-            defer {
-                wakes = state.log.takeWakes(except: nil)
-                if !hasAbsorbed { wakes.contexts = [] }
-            }
+            defer { wakes = state.log.takeWakes(except: hasAbsorbed ? nil : context) }
             if reading.sequence < state.sequence { return nil }
             if let commit = state.inFlight, reading.sequence >= commit.sequence { return nil }
             if reading.sequence > state.sequence {

@@ -18,7 +18,7 @@ extension LayerRegistry {
         base: Int64,
         connection: Connection
     ) throws -> (layers: LayerSnapshot, taken: TakenSegments) {
-        try absorbCommits(before: base, commit.store.schema, connection, by: commit.committer)
+        try absorbCommits(before: base, commit.store.schema, connection)
         return try state.withLock { state in
             if let reads = commit.reads, state.log.areStale(reads) { throw PassedError(StaleReads()) }
             // A save during the commit may have moved frozen segments upward. They are still the same segments.
@@ -84,19 +84,25 @@ extension LayerRegistry {
     /// - Parameters:
     ///   - record: the commit of a context, which ``applyCommit(_:)`` applies; nil if there is none.
     ///   - changes: the change sets of the other commits, in order. The layers find these commits in the file, and the
-    ///     change sets need not be read from the history.
+    ///     change sets need not be read from the history. A reader may find them first. It leaves the calls of the
+    ///     listeners to the writer, which ends the announcement with ``endAnnouncement()`` or ``withdraw()``.
     func announce(_ record: CommitRecord?, _ changes: [ChangeSet] = []) {
         state.withLock { state in
             state.inFlight = record
             state.log.changeSets.announced += changes
+            state.log.subscribers.areCallsLeftToWriter = !changes.isEmpty
         }
     }
 
+    /// Calls the listeners for the announced commits, which are applied now. Called before the next transaction begins.
+    func endAnnouncement() { update(by: nil) { $0.log.subscribers.areCallsLeftToWriter = false } }
+
     /// Forgets the announced commits, because nothing was committed.
     func withdraw() {
-        state.withLock { state in
+        update(by: nil) { state in
             state.inFlight = nil
             state.log.changeSets.announced.removeAll()
+            state.log.subscribers.areCallsLeftToWriter = false
         }
     }
 

@@ -22,14 +22,6 @@ extension LayerRegistry {
         state.withLock { $0.log.subscribers.contexts[context] = refresh }
     }
 
-    /// Refreshes the contexts that merge at once, except the one that has made the change.
-    ///
-    /// ``update(by:_:)`` does this by itself. ``rebasing(onto:_:_:)`` does not, because it does not know the context.
-    func notifyWatchers(of change: Int?) {
-        let refreshes = state.withLock { $0.log.refreshes(except: change) }
-        for refresh in refreshes { refresh() }
-    }
-
     /// Begins to keep events for a context. Returns the end of the log.
     func startTracking(_ context: Int) -> CommitLog.Cursor {
         state.withLock { state in
@@ -76,13 +68,17 @@ extension LayerRegistry {
     ///
     /// - Throws: the error that prevents reading commits of other processes.
     nonisolated(nonsending) func wait(forCommitAfter position: Int64) async throws -> Bool {
-        await wait(for: .commit(after: position))
-        let (isThere, failure) = state.withLock { state in
-            let isFinished = state.log.isFinished
-            return (state.sequence > position && !isFinished, isFinished ? nil : state.log.failure)
+        while true {
+            await wait(for: .commit(after: position))
+            let (sequence, isFinished, failure) = state.withLock { state in
+                (state.sequence, state.log.isFinished, state.log.failure)
+            }
+            if isFinished { return false }
+            if sequence > position { return true }
+            if Task.isCancelled { return false }
+            // Without an error, the task was woken by a failure that has ended since, and waits again.
+            if let failure { throw failure }
         }
-        if !isThere, let failure, !Task.isCancelled { throw failure }
-        return isThere
     }
 
     // MARK: Change sets

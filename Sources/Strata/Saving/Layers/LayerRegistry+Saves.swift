@@ -9,7 +9,7 @@ extension LayerRegistry {
         _ reading: LayerReading
     ) throws -> Bool {
         let path = layers.path(to: context)
-        let isMoved = try rebasing(onto: reading, schema) { state in
+        let isMoved = try rebasing(onto: reading, schema, by: context) { state in
             guard path.allSatisfy({ state.layers.revisions[$0] == layers.revisions[$0] }) else { return false }
             let unresolved = edits.isEmpty ? [] : state.layers[context]
             var resolved = unresolved
@@ -47,7 +47,6 @@ extension LayerRegistry {
             }
             return true
         }
-        if isMoved == true { notifyWatchers(of: context) }
         return isMoved ?? false
     }
 }

@@ -29,10 +29,10 @@ extension LayerRegistry {
                     reached = state.sequence
                     return nil
                 }
-                defer { if let context { state.log.startTracking(context) } }
                 if let commit = state.inFlight {
                     if sequence > commit.sequence { return nil }
                     if sequence == commit.sequence {
+                        if let context { state.log.startTracking(context) }
                         return MatchedLayers(
                             cursor: CommitLog.Cursor(event: state.log.end.event, sequence: sequence),
                             layers: state.layers.applying(commit),
@@ -43,6 +43,7 @@ extension LayerRegistry {
                 if sequence > state.sequence {
                     try state.absorb(through: sequence, schema: schema, connection: reader.connection)
                 }
+                if let context { state.log.startTracking(context) }
                 return MatchedLayers(cursor: state.log.end, layers: state.layers, inFlight: nil)
             }
             if let matched { return matched }
@@ -56,9 +57,9 @@ extension LayerRegistry {
 
     /// Applies commits of other processes before a commit of this process, which has found the store at this number.
     ///
-    /// - Parameter committer: the context that already knows.
-    func absorbCommits(before base: Int64, _ schema: Schema, _ connection: Connection, by committer: Int?) throws {
-        try update(by: committer) { state in
+    /// The commit may fail, so the context that commits is refreshed like the others.
+    func absorbCommits(before base: Int64, _ schema: Schema, _ connection: Connection) throws {
+        try update(by: nil) { state in
             guard base >= state.sequence else { throw StoreIdentity.replaced.naming(connection.path) }
             if base > state.sequence { try state.absorb(through: base, schema: schema, connection: connection) }
         }
@@ -162,7 +163,7 @@ extension LayerRegistry {
         // Inserts do not have a row below them.
         let parts = parts.filter { $0.value.kinds != .insert }
         if parts.isEmpty { return () }
-        let hasStood: Void? = try rebasing(onto: reading, schema) { state in
+        return try rebasing(onto: reading, schema, by: context) { state in
             for (entity, part) in parts {
                 part.rebaseRead(entity: entity, context: context, schema, reading.connection, in: &state.layers)
             }
@@ -170,8 +171,6 @@ extension LayerRegistry {
             // Children may have shown the changes as they were published.
             state.recordEvent(.layer(context), parts)
         }
-        if hasStood != nil { notifyWatchers(of: context) }
-        return hasStood
     }
 
     /// Removes all changes from a context's layer.

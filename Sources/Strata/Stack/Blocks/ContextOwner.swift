@@ -16,6 +16,8 @@ actor ContextOwner {
 
     private nonisolated let created = Atomic(false)
     private nonisolated let turnIsDirty = Atomic(false)
+    /// Whether a turn has ended during the running block, so that the context is refreshed after the block.
+    private var isEndOfTurnPostponed = false
 
     private(set) var context: ObjectContext?
     private nonisolated let retired = Atomic(false)
@@ -197,9 +199,11 @@ actor ContextOwner {
         if mutex.holder == nil {
             context?.endTurn()
         } else {
-            // At an await of an asynchronous block, the main actor's turn ends but the block does not.
+            // At an await of an asynchronous block, the main actor's turn ends but the block does not. The block keeps
+            // its snapshot, so the changes of other contexts are shown when it has ended.
             context?.publish()
             context?.turnHasEnded()
+            isEndOfTurnPostponed = true
         }
     }
 
@@ -236,7 +240,13 @@ actor ContextOwner {
         }
         let later = scope.end()
         if scope.hasPlace { scope.handle.core.engine.leavePlace() }
-        if isAlone { mutex.leave(scope) }
+        if isAlone {
+            mutex.leave(scope)
+            if isEndOfTurnPostponed {
+                isEndOfTurnPostponed = false
+                scheduleEndOfTurn()
+            }
+        }
         if !later.isEmpty { scope.handle.core.launchSaves(later) }
     }
 }
