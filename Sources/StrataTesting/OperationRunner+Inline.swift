@@ -18,7 +18,7 @@ extension OperationRunner {
     ///
     /// If the runner is suspended, it runs during this call. It then also runs operations that were queued earlier. The
     /// following operations keep waiting: operations for a later time, operations that wait for a constraint or a
-    /// person, operations of another pipeline, and operations that wait for those.
+    /// person, operations of another pipeline or of a type without a handler, and operations that wait for those.
     ///
     /// If two pipelines interact, nest the calls. The inner call is on the pipeline that queues operations for the
     /// other one, or on which the other one waits. Do not make concurrent calls for one pipeline.

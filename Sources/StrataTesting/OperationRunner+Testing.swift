@@ -13,8 +13,8 @@ extension OperationRunner {
     ///   - payload: the operation's payload.
     ///   - name: the pipeline or queue that receives the operation. This runner must run it.
     /// - Returns: the outcome of the attempt.
-    /// - Throws: `PipelineError` with `invalidArgument` if this runner does not run the operations of
-    ///   `name`; as ``EventRecorder/waitForEnd(of:count:)``; errors of the store.
+    /// - Throws: `PipelineError` with `invalidArgument` if this runner does not run the operations of `name`, or leaves
+    ///   this type of payload to other processes; as ``EventRecorder/waitForEnd(of:count:)``; errors of the store.
     @discardableResult
     public func perform<Payload: OperationPayload>(_ payload: Payload, in name: PipelineName) async throws
         -> PipelineEvent
@@ -23,6 +23,12 @@ extension OperationRunner {
             throw PipelineError(
                 .invalidArgument,
                 "This runner does not run operations of '\(name)', so the wait would never end."
+            )
+        }
+        guard claims(type: Payload.operationType) else {
+            throw PipelineError(
+                .invalidArgument,
+                "This runner has no handler for payloads of type \(Payload.operationType), so the wait would never end."
             )
         }
         let log = EventRecorder(self)

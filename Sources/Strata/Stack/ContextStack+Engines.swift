@@ -167,3 +167,8 @@ extension ContextStack {
     /// Logs a message about this stack.
     package func log(_ level: Logger.Level, _ message: String) { core.log(level, message) }
 }
+
+extension ObjectContext {
+    /// The engine with this name that works on the context's stack; nil if the stack has none.
+    package func engine<Engine: StackEngine>(_ name: String, of type: Engine.Type) -> Engine? { reference.engine(name) }
+}

@@ -45,6 +45,11 @@ struct HandleReference: Sendable {
         core.state.withLock { $0.owners[context]?.title } ?? "unnamed-\(context)"
     }
 
+    /// The engine of the stack with this name; nil if the stack has none.
+    func engine<Engine: StackEngine>(_ name: String) -> Engine? {
+        core.engines.withLock { $0.all[UTF8Text(name)] } as? Engine
+    }
+
     /// The handle, or a substitute if the handle no longer exists.
     var resolved: ContextHandle {
         handle ?? ContextHandle(gone: id, kind: kind, name: name, core: core, owner: owner)

@@ -40,7 +40,7 @@ public final class TaskBroker: OperationRunner {
     ///   - handles: decides from a queue's name alone whether this broker takes the queue. It must always give the same
     ///     answer, return at once, and not use the stack.
     ///   - options: the order, the limits, and the treatment of failures. Without an ordering, each queue runs `fifo`.
-    ///   - handler: runs the tasks.
+    ///   - handler: runs the tasks. A task with another type of payload fails permanently at its first attempt.
     /// - Throws: ``PipelineError`` with `modelsMissing`, `alreadyOpen`, `queueClaimedTwice` or `invalidArgument`; the
     ///   store's errors.
     public static func open<Handler: TaskHandler>(
@@ -55,7 +55,8 @@ public final class TaskBroker: OperationRunner {
             named: name ?? "\(Handler.self)",
             handles: handles,
             options: options,
-            handlers: { $0.on(handler) }
+            PayloadHandlers { $0.on(handler) },
+            claimsAllTypes: true
         )
     }
 
@@ -71,8 +72,8 @@ public final class TaskBroker: OperationRunner {
     /// }
     /// ```
     ///
-    /// The order of a queue applies to all of its tasks, whatever their types. A task whose type no handler takes fails
-    /// permanently at its first attempt, and keeps its payload.
+    /// The order of a queue applies to all of its tasks, whatever their types. A task whose type no handler takes is
+    /// not claimed. It stays queued, and a process that has a handler for the type runs it.
     ///
     /// - Parameters:
     ///   - stack: a stack that was opened with ``Pipeline/models``.
@@ -91,12 +92,31 @@ public final class TaskBroker: OperationRunner {
         options: PipelineOptions = PipelineOptions(),
         handlers: @Sendable (inout PayloadHandlers) throws -> Void
     ) async throws -> TaskBroker {
+        try await open(
+            stack,
+            named: name,
+            handles: handles,
+            options: options,
+            PayloadHandlers(handlers),
+            claimsAllTypes: false
+        )
+    }
+
+    private static func open(
+        _ stack: ContextStack,
+        named name: String,
+        handles: @escaping @Sendable (PipelineName) -> Bool,
+        options: PipelineOptions,
+        _ handlers: PayloadHandlers,
+        claimsAllTypes: Bool
+    ) async throws -> TaskBroker {
         let handle = try await QueueEngine.open(
             Consumer(
                 name: "broker '\(name)'",
                 scope: .queues(handles),
                 options: options,
-                handlers: PayloadHandlers(handlers).all,
+                handlers: handlers.all,
+                claimsAllTypes: claimsAllTypes,
                 events: EventHub(PipelineTelemetry(stack, runner: name))
             ),
             on: stack

@@ -41,6 +41,9 @@ struct Consumer: Sendable {
     let gate: PipelineGate?
     /// The handlers, each for another type of payload.
     let handlers: [Handler]
+    /// The types of payloads whose operations are claimed; nil for all. Operations of other types stay queued for
+    /// processes that have a handler.
+    let claimedTypes: [String]?
     let events: EventHub
     /// Whether the consumer is closing and starts no more operations.
     var isClosing = false
@@ -61,12 +64,14 @@ struct Consumer: Sendable {
     /// The interceptors that are asked at the start of an attempt.
     let interceptors = HandlerInterceptors()
 
+    /// - Parameter claimsAllTypes: whether to claim operations of types without a handler too, which then fail.
     init(
         name: String,
         scope: Scope,
         options: PipelineOptions,
         gate: PipelineGate? = nil,
         handlers: [Handler],
+        claimsAllTypes: Bool = true,
         events: EventHub
     ) {
         self.name = name
@@ -74,6 +79,7 @@ struct Consumer: Sendable {
         self.options = options
         self.gate = gate
         self.handlers = handlers
+        claimedTypes = claimsAllTypes ? nil : handlers.map(\.type)
         self.events = events
         suspensions = options.isSuspended ? 1 : 0
     }

@@ -12,6 +12,19 @@ extension QueueEngine {
         return consumer?.takes(name) ?? true
     }
 
+    /// Whether a consumer claims operations with a type of payload; true if the consumer no longer exists.
+    func claims(type: String, _ id: Consumer.ID) -> Bool {
+        let types = state.withLock { $0.consumers[id]?.claimedTypes }
+        return types?.contains { $0.hasSameBytes(as: type) } ?? true
+    }
+
+    /// The types of payloads that this engine claims from a pipeline; nil if it claims all types, or if not exactly one
+    /// open consumer takes the pipeline.
+    func claimedTypes(of name: PipelineName) -> [String]? {
+        let takers = state.withLock { Array($0.consumers.values) }.filter { $0.takes(name) }
+        return takers.count == 1 ? takers[0].claimedTypes : nil
+    }
+
     // MARK: Waiting
 
     /// Waits until no handler of a consumer runs and none of its operations is ready; without an id, of all consumers.
@@ -28,7 +41,8 @@ extension QueueEngine {
     }
 
     /// Whether a handler of a consumer runs, or one of its operations is pending and could start. Operations that wait
-    /// for a rate limit do not count, and neither do operations of a queue that several consumers take.
+    /// for a rate limit do not count, and neither do operations of a queue that several consumers take, or of a type
+    /// that is left to other processes.
     func isWorking(_ id: Consumer.ID?) async throws -> Bool {
         guard !isInsideHandler(of: id) else {
             throw PipelineError(
@@ -47,10 +61,12 @@ extension QueueEngine {
                 try transact { transaction in
                     let repository = OperationRepository(transaction)
                     pending = try repository.pendingNames().filter { name in
+                        let taker = all.values.first { $0.takes(name) }
+                        let gate = all.values.first { $0.isGateClosed && $0.takes(name) }?.gate
                         // Operations at a closed gate wait for a constraint.
-                        guard let gate = all.values.first(where: { $0.isGateClosed && $0.takes(name) })?.gate
-                        else { return true }
-                        return try gate.exemptKeys.map { try repository.isPending(name, keys: $0) } ?? false
+                        if let gate, gate.exemptKeys == nil { return false }
+                        guard gate != nil || taker?.claimedTypes != nil else { return true }
+                        return try repository.isPending(name, keys: gate?.exemptKeys, types: taker?.claimedTypes)
                     }
                 }
             }

@@ -30,6 +30,8 @@ extension QueueEngine {
         var lastConsumer: Consumer.ID = 0
         /// The queues that several consumers take, as far as reported.
         var disputed: Set<PipelineName> = []
+        /// The types of payloads that consumers leave to other processes, as far as reported.
+        var unhandledTypes: [Consumer.ID: Set<UTF8Text>] = [:]
         /// Callers that wait for the end of a consumer's handlers.
         var endWaiters: [Int: EndWaiter] = [:]
         var lastWaiter = 0

@@ -21,7 +21,8 @@ public struct PipelineError: Error, Sendable, CustomStringConvertible, ProductEr
         public static let alreadyFinished = Code("alreadyFinished")
         /// Another process holds the operation now, or the operation is no longer queued.
         public static let leaseLost = Code("leaseLost")
-        /// The payload cannot be read, or no handler of the pipeline takes its type. The operation fails permanently.
+        /// The payload cannot be read, or the pipeline has one handler, which takes another type. The operation fails
+        /// permanently.
         public static let undecodablePayload = Code("undecodablePayload")
         /// ``QueuedOperation/payload(as:)`` was called with a type that is not the payload's type.
         public static let wrongPayload = Code("wrongPayload")

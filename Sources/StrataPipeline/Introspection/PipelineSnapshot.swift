@@ -27,11 +27,12 @@ public struct PipelineSnapshot: Sendable, Hashable {
     public let counts: [OperationStatus: Int]
     /// When the oldest queued operation was queued; nil if nothing is queued.
     public let oldest: Date?
-    /// The lanes whose first operation has failed, or waits for a date, a constraint, a person, or directly for another
-    /// operation in such a state.
+    /// The lanes whose first operation has failed, or waits for a date, a constraint, a person, a process with a
+    /// handler for its type, or directly for another operation in such a state.
     ///
-    /// Only serial orderings have blocked lanes. The search has two limits: a thousand lanes with held or failed
-    /// operations, and a thousand lanes with operations that wait for an operation elsewhere.
+    /// Only serial orderings have blocked lanes. The search has three limits: a thousand lanes with held or failed
+    /// operations, a thousand lanes with operations that wait for another operation, and a thousand lanes with
+    /// operations that have no handler in this process.
     public let blockedLanes: [BlockedLane]
 
     /// The number of queued operations.
@@ -87,8 +88,14 @@ extension ObjectContext {
         guard let record = try record(of: name), record.ordering.isSerial else { return [] }
         let stuck = QueuedOperation.where { $0.pipeline == name && ($0.status == .held || $0.status == .failed) }
         let waiting = QueuedOperation.where { $0.pipeline == name && $0.status == .waiting }
+        var names = try names(of: stuck) + names(of: waiting)
+        if let types = claimedTypes(of: name) {
+            names += try self.names(
+                of: QueuedOperation.where { $0.pipeline == name && $0.status == .pending && !$0.type.in(types) }
+            )
+        }
         var lanes: [PipelineSnapshot.BlockedLane] = []
-        for lane in try Set((names(of: stuck) + names(of: waiting)).map(UTF8Text.init(_:))).sorted().map(\.string) {
+        for lane in Set(names.map(UTF8Text.init(_:))).sorted().map(\.string) {
             guard let head = try first(of: lane, in: record) else { continue }
             let waitReasons = try head.waitReasons()
             guard try head.status == .held || head.status == .failed || waitReasons.contains(where: isStuck) else {
@@ -113,10 +120,11 @@ extension ObjectContext {
         try groups(operations.grouped { $0.lane }.limit(1000)) { $0.count }.map(\.0)
     }
 
-    /// Whether the reason is another operation that does not continue by itself.
+    /// Whether the reason is a missing handler, or another operation that does not continue by itself.
     private func isStuck(_ waitReason: WaitReason) throws -> Bool {
+        if case .noHandler = waitReason { return true }
         guard case .dependency(let id) = waitReason, let other = try find(id) else { return false }
-        return other.status == .held || other.status == .failed
+        return other.status == .held || other.status == .failed || other.status != .active && hasNoHandler(for: other)
     }
 
     private func countWaiting(behind head: QueuedOperation, in record: PipelineRecord) throws -> Int {

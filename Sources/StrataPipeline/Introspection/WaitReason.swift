@@ -15,6 +15,9 @@ public enum WaitReason: Hashable, Sendable {
     case constraint(Constraint)
     /// The operation has failed permanently.
     case failed(String)
+    /// The operation's pipeline is open in this process, and no handler there takes the type of the payload. Another
+    /// process may have a handler.
+    case noHandler(type: String)
 }
 
 extension WaitReason {
@@ -26,6 +29,7 @@ extension WaitReason {
         case (.hold(let left, let date), .hold(let right, let other)): left.hasSameBytes(as: right) && date == other
         case (.constraint(let left), .constraint(let right)): left == right
         case (.failed(let left), .failed(let right)): left.hasSameBytes(as: right)
+        case (.noHandler(let left), .noHandler(let right)): left.hasSameBytes(as: right)
         default: false
         }
     }
@@ -40,6 +44,7 @@ extension WaitReason {
             hasher.combine(date)
         case .constraint(let constraint): hasher.combine(constraint)
         case .failed(let message): message.hashBytes(into: &hasher)
+        case .noHandler(let type): type.hashBytes(into: &hasher)
         }
     }
 }
@@ -56,6 +61,7 @@ extension WaitReason: CustomStringConvertible {
         case .hold(let name, let date): "is held by '\(name)' until \(date.inWords)"
         case .constraint(let constraint): "waits for '\(constraint.rawValue)'"
         case .failed(let message): "has failed: \(message)"
+        case .noHandler(let type): "has no handler in this process for its type '\(type)'"
         }
     }
 }
@@ -66,6 +72,9 @@ extension QueuedOperation {
     /// The list is empty if the operation runs, or if only conditions outside the store keep it from running. Such an
     /// operation runs as soon as its pipeline, or the one broker of its queue, is open and not suspended, has a free
     /// slot and an open gate, and its rate limit allows a start.
+    ///
+    /// ``WaitReason/noHandler(type:)`` depends on this process: on the handlers of the pipelines and brokers that the
+    /// context's stack has open.
     ///
     /// - Throws: ``PipelineError`` with `invalidArgument` if the operation does not belong to a context; the store's
     ///   errors.
@@ -107,11 +116,25 @@ extension QueuedOperation {
                 record.ordering == .commits && first.positionCommit == positionCommit && first.sortKey == sortKey
             if !isBeside { waitReasons.append(.lane(first.id)) }
         }
+        if context.hasNoHandler(for: self) { waitReasons.append(.noHandler(type: type)) }
         return waitReasons
     }
 }
 
 extension ObjectContext {
+    /// The types of payloads that this process claims from a pipeline; nil if it claims all types, or if not exactly
+    /// one open pipeline or broker of the stack takes the operations.
+    func claimedTypes(of name: PipelineName) -> [String]? {
+        engine(QueueEngine.name, of: QueueEngine.self)?.claimedTypes(of: name)
+    }
+
+    /// Whether this process has the operation's pipeline open without a handler for the operation's type.
+    func hasNoHandler(for operation: QueuedOperation) -> Bool {
+        guard let types = claimedTypes(of: operation.pipeline) else { return false }
+        let type = operation.type
+        return !types.contains { $0.hasSameBytes(as: type) }
+    }
+
     /// The last declaration of a pipeline; nil if it was never declared.
     func record(of name: PipelineName) throws -> PipelineRecord? {
         try first(PipelineRecord.where { $0.name == name })

@@ -13,8 +13,9 @@ extension ObjectContext {
     ///
     /// - Parameters:
     ///   - payload: the value that the handler receives. If it cannot be encoded, the next save throws. Its type is not
-    ///     compared with the pipeline's handlers, because another process or a later release may run the operation. If
-    ///     the runner does not have a handler for the type, the operation fails permanently with `undecodablePayload`.
+    ///     compared with the pipeline's handlers, because another process or a later release may run the operation. A
+    ///     runner with ``PayloadHandlers`` leaves types that it does not handle in the queue. A runner with one handler
+    ///     fails them with `undecodablePayload`.
     ///   - pipeline: the pipeline of the operation. It need not be open. If the name is empty, the next save throws.
     ///   - lane: operations of one lane follow the pipeline's ordering among each other.
     ///   - priority: of the ready operations, those with the greatest priority start first.

@@ -15,6 +15,10 @@
 ///
 /// A handler is found by the name under which the type is stored, ``OperationPayload/operationType``. So types can be
 /// renamed in the program, as long as they keep this name.
+///
+/// Operations of types without a handler are not claimed. They stay queued, and processes that have a handler run them.
+/// Such an operation has the wait reason ``WaitReason/noHandler(type:)``, and a warning is logged once for each type.
+/// If its order comes before other operations of its lane, they wait for it.
 public struct PayloadHandlers: Sendable {
     private(set) var all: [Consumer.Handler] = []
 

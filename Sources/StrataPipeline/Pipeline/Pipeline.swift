@@ -37,6 +37,9 @@ public final class Pipeline: OperationRunner {
 
     /// Opens a pipeline and begins to run its operations, including operations left from earlier runs.
     ///
+    /// An operation with another type of payload fails permanently at its first attempt, as an operation with an
+    /// unreadable payload does. It keeps its payload.
+    ///
     /// - Parameters:
     ///   - stack: a stack that was opened with ``models``.
     ///   - name: the name under which operations are queued; not the empty text. A stack can have one open pipeline of
@@ -65,7 +68,8 @@ public final class Pipeline: OperationRunner {
             previousNames: previousNames,
             gate: gate,
             options: options,
-            handlers: { $0.on(handler) }
+            PayloadHandlers { $0.on(handler) },
+            claimsAllTypes: true
         )
     }
 
@@ -74,9 +78,8 @@ public final class Pipeline: OperationRunner {
     ///
     /// Order, lanes, dependencies and limits apply to all operations of the pipeline alike, whatever their types.
     ///
-    /// An operation whose type no handler takes fails permanently at its first attempt, as an operation with an
-    /// unreadable payload does. It keeps its payload. After the pipeline was opened with a handler for the type,
-    /// ``QueuedOperation/retry()`` runs it.
+    /// An operation whose type no handler takes is not claimed. It stays queued, and a process that has a handler for
+    /// the type runs it. So processes of an earlier release may continue while those of the next one start.
     ///
     /// - Parameters:
     ///   - stack: a stack that was opened with ``models``.
@@ -97,13 +100,34 @@ public final class Pipeline: OperationRunner {
         options: PipelineOptions = PipelineOptions(),
         handlers: @Sendable (inout PayloadHandlers) throws -> Void
     ) async throws -> Pipeline {
+        try await open(
+            stack,
+            named: name,
+            previousNames: previousNames,
+            gate: gate,
+            options: options,
+            PayloadHandlers(handlers),
+            claimsAllTypes: false
+        )
+    }
+
+    private static func open(
+        _ stack: ContextStack,
+        named name: PipelineName,
+        previousNames: [PipelineName],
+        gate: PipelineGate?,
+        options: PipelineOptions,
+        _ handlers: PayloadHandlers,
+        claimsAllTypes: Bool
+    ) async throws -> Pipeline {
         let handle = try await QueueEngine.open(
             Consumer(
                 name: Consumer.name(of: name),
                 scope: .pipeline(name),
                 options: options,
                 gate: gate,
-                handlers: PayloadHandlers(handlers).all,
+                handlers: handlers.all,
+                claimsAllTypes: claimsAllTypes,
                 events: EventHub(PipelineTelemetry(stack, runner: name.rawValue))
             ),
             previousNames: previousNames,

@@ -95,6 +95,9 @@ extension OperationRunner {
     /// Whether this runner takes operations under a name; true if the runner is closed.
     package func takes(_ name: PipelineName) -> Bool { handle.engine.takes(name, handle.id) }
 
+    /// Whether this runner claims operations with a type of payload; true if the runner is closed.
+    package func claims(type: String) -> Bool { handle.engine.claims(type: type, handle.id) }
+
     // MARK: Waiting
 
     /// Waits until nothing of this runner runs and nothing is ready. Use it in tests, and in programs that empty the
@@ -102,7 +105,7 @@ extension OperationRunner {
     ///
     /// The call does not wait for operations that wait for a date (such as that of the next attempt), a rate limit, a
     /// constraint, a person or a failed operation. It does not wait for the tasks of a queue that another broker takes
-    /// as well, nor for operations that other processes run.
+    /// as well, nor for operations that other processes run, or whose type no handler of this runner takes.
     ///
     /// While the runner is suspended and an operation is ready, the call does not return. If pipelines create work for
     /// each other, use ``StackPipelines/waitUntilIdle()``, which waits for all of them.
@@ -110,7 +113,8 @@ extension OperationRunner {
     /// - Throws: ``PipelineError`` with `closed` if the runner is closed. ``PipelineError`` with `invalidArgument` if
     ///   one of the runner's handlers makes the call, because the handler would wait for itself. `CancellationError`;
     ///   the store's errors.
-    /// - Complexity: O(names under which operations are ready) for each check. A long wait checks ten times a second.
+    /// - Complexity: O(names under which operations are ready), and O(ready operations whose type no handler takes),
+    ///   for each check. A long wait checks ten times a second.
     public func waitUntilIdle() async throws { try await handle.engine.waitUntilIdle(handle.id) }
 
     // MARK: Closing

@@ -143,6 +143,13 @@ import Testing
             QueueSQL.selectAwaiting, QueueSQL.selectActiveLanes,
             QueueSQL.selectAnyRecordingTransitions, QueueSQL.selectTransition, QueueSQL.selectOldTransitions,
         ]
+        for isSuspected in [false, true] {
+            for keys in [nil, "key"] {
+                let selection = OperationRepository.Selection(keys: keys, isSuspected: isSuspected, types: ["A", "B"])
+                statements += [false, true].map { QueueSQL.selectCandidates(selection, hasTies: $0) }
+            }
+        }
+        statements.append(QueueSQL.selectAwaiting(types: 2))
         for ordering in PipelineOrdering.allCases where ordering.isSerial {
             statements += [
                 QueueSQL.selectDependantBeside(ordering), QueueSQL.selectBesideBehind(ordering),

@@ -1,5 +1,6 @@
 import Foundation
-import Strata
+
+@testable import Strata
 
 // Models with hooks. Each call is logged in the state of the context.
 
@@ -34,6 +35,10 @@ struct HookFailure: Error, Equatable { let name: String }
             for other in try context.fetch(Memo.where { $0.name == "Victim" }) { context.delete(other) }
         }
         if name == "Saver" { try context.save() }
+        // This insert fails as if the store had no id left, and succeeds when the save retries it.
+        if name == "Postponer" {
+            context.saving.recordFailedInsert(of: Memo(name: "Postponed"), StrataError(.busy, "No id is left."))
+        }
     }
 }
 

@@ -167,6 +167,28 @@ struct HookTests {
         }
     }
 
+    @Test("An undo takes back an insert that a refused save has retried after the hooks")
+    func retriedInsert() async throws {
+        let stack = try await openHookStack(.rootOnly)
+        try await stack.background { context in
+            let gone = context.insert(Memo(name: "Gone"))
+            try context.commit()
+            context.undoLevels = 1
+            context.insert(Memo(name: "Postponer"))
+            context.delete(gone)
+            // A use of a deleted object, which the save refuses.
+            context.insert(gone)
+            let error = #expect(throws: StrataError.self) { try context.commit() }
+            #expect(error?.code == .invalidState)
+            let pending = try context.fetch(Memo.sorted { $0.name }).map(\.name)
+            #expect(pending == ["Postponed", "Postponer"])
+            try context.undo()
+            let left = try context.fetch(Memo.self).map(\.name)
+            #expect(left == ["Gone"])
+            context.rollback()
+        }
+    }
+
     @Test("Every way to fetch an object runs its fetch hook, for stored and pending rows")
     func fetched() async throws {
         let stack = try await openHookStack()

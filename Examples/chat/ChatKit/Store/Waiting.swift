@@ -122,6 +122,7 @@ struct Waiting: Sendable {
             let failure = operation?.failures.list.last.map { " after \"\($0.message)\"" } ?? ""
             let seconds = max(1, Int(date.timeIntervalSinceNow.rounded(.up)))
             return .itself("is retried in \(seconds) s\(failure)")
+        case .noHandler: return .itself("needs a newer version of this program")
         case .failed(let reason):
             let buddy = operation?.pipeline.buddy ?? ""
             return .itself("has failed: \(reason) (/retry \(buddy) retries it, /trust \(buddy) retries with new keys)")

@@ -69,7 +69,7 @@ extension Mirror {
                         try context.find(id).map { "waits for '\(try path(of: $0))'" }
                     // The time of the next attempt is omitted, because it changes with each attempt.
                     case .hold(let name, _): "is held by '\(name)'"
-                    case .fullLane, .constraint: waitReason.description
+                    case .fullLane, .constraint, .noHandler: waitReason.description
                     }
                 }
                 let last = operation.failures.list.last.map { "is retried: \($0.message)" }

@@ -18,12 +18,17 @@ extension ObjectContext {
                 try runHooksBeforeSave()
                 try dropNoOpChanges()
             }
-            try publishWithFailedInserts()
+            // If the check throws, inserts that have succeeded only now are published after the save. The undo history
+            // records them there.
+            try retryFailedInserts()
             try refuseUsesAfterDelete()
+            publish()
             if !store.schema.stamped.isEmpty, !saving.isStamped { stamp(saving.time) }
             try runValidations()
             try last(&prepared)
         } catch {
+            // Unpublished edits stay. So they must not be merged into the added segments, which are removed.
+            if !prepared.added.isEmpty { publish() }
             store.layers.thaw(prepared.added)
             takeBack(prepared.added)
             throw error

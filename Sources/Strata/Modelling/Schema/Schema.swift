@@ -183,7 +183,7 @@ protocol AnyEntity: AnyObject, Sendable {
         -> Bool
 
     // Committing
-    func join(_ job: CommitJob)
+    func addPart(to job: CommitJob)
 
     // Migration
     func writeDerived(on connection: Connection, _ report: (_ rows: Int) throws -> Void) throws

@@ -152,8 +152,8 @@ final class CommitJob {
     /// The part of the commit for an entity, created at first use.
     func part(of entity: Int) -> any AnyEntityCommit {
         if let part = parts[entity] { return part }
-        schema.entities[entity].join(self)
-        // `join` has added it.
+        schema.entities[entity].addPart(to: self)
+        // `addPart` has added it.
         return parts[entity]!
     }
 

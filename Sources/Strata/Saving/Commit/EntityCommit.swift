@@ -61,7 +61,7 @@ final class EntityCommit<Row: StoredRow>: AnyEntityCommit {
 
 extension Entity {
     /// Adds a part for this entity to a commit.
-    func join(_ job: CommitJob) { job.add(EntityCommit(self, in: job)) }
+    func addPart(to job: CommitJob) { job.add(EntityCommit(self, in: job)) }
 }
 
 /// An ``EntityCommit`` of any entity. The phases call it once for each entity and step. Only steps that begin at single

@@ -41,7 +41,11 @@ extension PassDispatcher {
             let found = try repository.claim(
                 1,
                 of: name,
-                OperationRepository.Selection(keys: consumer.isGateClosed ? exemptKeys : nil, isSuspected: true),
+                OperationRepository.Selection(
+                    keys: consumer.isGateClosed ? exemptKeys : nil,
+                    isSuspected: true,
+                    types: consumer.claimedTypes
+                ),
                 by: result.memory.worker,
                 besides: input.running,
                 isTaking: trial.end == nil,
@@ -69,7 +73,7 @@ extension PassDispatcher {
         switch consumer.scope {
         case .pipeline(let name) where consumer.isGateClosed:
             guard let keys = consumer.gate?.exemptKeys else { return }
-            let selection = OperationRepository.Selection(keys: keys)
+            let selection = OperationRepository.Selection(keys: keys, types: consumer.claimedTypes)
             // The other operations are unknown. They are looked at when the gate opens.
             (claims, findings.isExemptDry) = try repository.claim(
                 slots,
@@ -79,7 +83,13 @@ extension PassDispatcher {
                 besides: input.running
             )
         case .pipeline(let name):
-            (claims, findings.isDry) = try repository.claim(slots, of: name, by: worker, besides: input.running)
+            (claims, findings.isDry) = try repository.claim(
+                slots,
+                of: name,
+                OperationRepository.Selection(types: consumer.claimedTypes),
+                by: worker,
+                besides: input.running
+            )
         case .queues:
             var cursor = consumer.cursor
             // The events of this pass may concern queues that the round has passed.

@@ -51,6 +51,10 @@ struct PassDispatcher {
             guard let consumer = input.takers(of: pipeline).first else { continue }
             result.events.append((consumer.events, number, report))
         }
+        for (pipeline, types) in repository.sideResults.unhandledTypes {
+            guard let consumer = input.takers(of: pipeline).first else { continue }
+            result.unhandledTypes[consumer.id, default: []].formUnion(types)
+        }
     }
 
     // MARK: Attempts

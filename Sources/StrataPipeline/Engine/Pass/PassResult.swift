@@ -26,6 +26,8 @@ struct PassResult: Sendable {
     var hasUnseenWork = false
     /// The queues that several consumers take, with these consumers.
     var disputed: [PipelineName: [Consumer]] = [:]
+    /// The types of payloads of operations that consumers have left to other processes.
+    var unhandledTypes: [Consumer.ID: Set<UTF8Text>] = [:]
     var events: [Event] = []
     /// Events about requests of other commits.
     var decided: [Event] = []

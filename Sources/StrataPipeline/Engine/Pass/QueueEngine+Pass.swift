@@ -76,6 +76,7 @@ extension QueueEngine {
         for (hub, number, report) in result.events { hub.send(event(of: number, report)) }
         for (hub, number, report) in result.decided { hub.deliver(event(of: number, report)) }
         report(result.disputed)
+        report(unhandledTypes: result.unhandledTypes)
         for cycle in result.cycles { stack.log(.error, DependencyCycle.error(cycle).message) }
         start(result.claims.compactMap { claim in input.consumers[claim.consumer].map { (claim.operation, $0) } })
         setAlarm()
@@ -110,6 +111,24 @@ extension QueueEngine {
             let error = Self.claimedTwice(name, consumers.sorted { $0.id < $1.id })
             stack.log(.error, "the operations of a queue are held: \(error)")
             for consumer in consumers { consumer.events.send(.queueHeld(name, error)) }
+        }
+    }
+
+    /// Reports types of payloads that a consumer leaves to other processes, once for each type.
+    private func report(unhandledTypes: [Consumer.ID: Set<UTF8Text>]) {
+        for (id, types) in unhandledTypes {
+            let (name, unreported) = state.withLock { state in
+                let reported = state.registry.unhandledTypes[id] ?? []
+                state.registry.unhandledTypes[id] = reported.union(types)
+                return (state.consumers[id]?.name ?? "", types.subtracting(reported))
+            }
+            for type in unreported.sorted() {
+                stack.log(
+                    .warning,
+                    "\(name) has no handler for payloads of type \(type.string.onOneLine): their operations stay "
+                        + "queued for processes that have one"
+                )
+            }
         }
     }
 

@@ -8,6 +8,10 @@ extension OperationRepository {
         var keys: String?
         /// Whether to select suspected operations, which ran when their process ended, or all others.
         var isSuspected = false
+        /// The types of payloads; nil for all. Operations of other types stay pending for other processes.
+        var types: [String]?
+
+        func contains(type: String) -> Bool { types?.contains { $0.hasSameBytes(as: type) } ?? true }
     }
 
     /// Claims at most `limit` operations of a pipeline, best first. Operations that must wait are marked as waiting or
@@ -47,17 +51,28 @@ extension OperationRepository {
         // Operations that only this process's handlers keep from being claimed stay pending. Another process may claim
         // them, and this process may end at any moment.
         var blockedHere: Set<Int64> = []
+        // Most pipelines have no operations of other types, so types are compared in SQL only after one was found.
+        var comparesTypes = false
+        var areOffered = false
         while claims.count < limit, looks > 0 {
             // One more than needed shows whether there are more.
             let count = min(limit - claims.count, 255) + 1 + blockedHere.count
-            let (all, unreadable) = try candidates(count, of: pipeline, selection)
+            let found = try candidates(count, of: pipeline, selection, comparesTypes: comparesTypes)
             // An operation that cannot be read must not hold up the others.
-            for (number, message) in unreadable {
+            for (number, message) in found.unreadable {
                 try fail(number, message)
                 isMarked = true
             }
-            let candidates = all.filter { !blockedHere.contains($0.number) }
-            if candidates.isEmpty, unreadable.isEmpty { return (claims, true) }
+            comparesTypes = comparesTypes || found.hasOtherTypes
+            let candidates = found.candidates.filter { !blockedHere.contains($0.number) }
+            if candidates.isEmpty, found.unreadable.isEmpty {
+                if found.hasOtherTypes { continue }
+                if comparesTypes, !areOffered, let types = selection.types, let occupancy {
+                    areOffered = true
+                    if try offerPlaces(of: pipeline, to: types, occupancy) { continue }
+                }
+                return (claims, true)
+            }
             var ready: [Candidate] = []
             var failing: (number: Int64, prerequisite: Int64)?
             // Set when a place in a lane passes to another operation. This operation may rank before the remaining
@@ -103,13 +118,15 @@ extension OperationRepository {
         let heldUntil: Date?
         let isDependent: Bool
 
+        static let typeColumn: Int32 = 6
+
         init(_ row: RowReader, hasTies: Bool) throws {
             number = try row.read(Int64.self, at: 0)
             lane = try row.read(String.self, at: 1)
             group = Group(sortKey: try row.read(Double.self, at: 2), commit: try row.read(Int64.self, at: 3))
             attempts = try row.read(Int.self, at: 4)
             epoch = try row.read(Int64.self, at: 5)
-            type = try row.read(String.self, at: 6)
+            type = try row.read(String.self, at: Self.typeColumn)
             payload = try row.read(Data.self, at: 7)
             payloadVersion = try row.read(Int.self, at: 8)
             enqueuedAt = try row.read(Date?.self, at: 9)
@@ -133,31 +150,67 @@ extension OperationRepository {
         }
     }
 
-    /// The best claimable operations, and operations that cannot be read, with the error.
+    /// The result of a search for claimable operations.
+    private struct Candidates {
+        /// The claimable operations, best first.
+        var candidates: [Candidate] = []
+        /// Operations that cannot be read, with the error.
+        var unreadable: [(number: Int64, message: String)] = []
+        /// Whether there are operations with other types of payloads than the selected ones.
+        var hasOtherTypes = false
+    }
+
+    /// Searches for the best claimable operations.
+    ///
+    /// - Parameter comparesTypes: whether the statement leaves out other types of payloads. If not, they count towards
+    ///   `count`.
+    /// - Complexity: O(`count`). If the statement leaves out other types, also O(operations of these types).
     private func candidates(
         _ count: Int,
         of pipeline: PipelineName,
-        _ selection: Selection
-    ) throws -> (candidates: [Candidate], unreadable: [(number: Int64, message: String)]) {
+        _ selection: Selection,
+        comparesTypes: Bool
+    ) throws -> Candidates {
         let hasTies = try haveTies()
-        let sql = QueueSQL.selectCandidates(selection, hasTies: hasTies)
-        var candidates: [Candidate] = []
-        var unreadable: [(number: Int64, message: String)] = []
-        let range = selection.keys.map { Self.range(of: $0) } ?? []
-        try transaction.rows(sql, [.text(pipeline.rawValue), .integer(Int64(count))] + range) { row in
+        var filter = selection
+        if !comparesTypes { filter.types = nil }
+        let range = filter.keys.map { Self.range(of: $0) } ?? []
+        let types = (filter.types ?? []).map { StoredValue.text($0) }
+        let values = [StoredValue.text(pipeline.rawValue), .integer(Int64(count))] + range + types
+        var found = Candidates()
+        try transaction.rows(QueueSQL.selectCandidates(filter, hasTies: hasTies), values) { row in
+            var candidate: Candidate?
+            var failure: StrataError?
             do {
-                candidates.append(try Candidate(row, hasTies: hasTies))
+                candidate = try Candidate(row, hasTies: hasTies)
             } catch let error as StrataError where error.code == .undecodable {
-                unreadable.append((try row.read(Int64.self, at: 0), "The operation cannot be read. \(error.message)"))
+                failure = error
+            }
+            if !comparesTypes, selection.types != nil,
+                let type = candidate?.type ?? (try? row.read(String.self, at: Candidate.typeColumn)),
+                !selection.contains(type: type)
+            {
+                found.hasOtherTypes = true
+                sideResults.unhandledTypes[pipeline, default: []].insert(UTF8Text(type))
+            } else if let candidate {
+                found.candidates.append(candidate)
+            } else if let failure {
+                let message = "The operation cannot be read. \(failure.message)"
+                found.unreadable.append((try row.read(Int64.self, at: 0), message))
             }
         }
-        return (candidates, unreadable)
+        return found
     }
 
-    /// Whether an operation of a pipeline is pending whose key begins with a prefix.
-    func isPending(_ pipeline: PipelineName, keys: String) throws -> Bool {
+    /// Whether an operation of a pipeline is pending whose key begins with a prefix and whose payload has one of these
+    /// types.
+    ///
+    /// - Complexity: O(operations of other types).
+    func isPending(_ pipeline: PipelineName, keys: String?, types: [String]?) throws -> Bool {
         try [false, true].contains { isSuspected in
-            try !candidates(1, of: pipeline, Selection(keys: keys, isSuspected: isSuspected)).candidates.isEmpty
+            let selection = Selection(keys: keys, isSuspected: isSuspected, types: types)
+            let found = try candidates(1, of: pipeline, selection, comparesTypes: true)
+            return !found.candidates.isEmpty || !found.unreadable.isEmpty
         }
     }
 
@@ -220,6 +273,25 @@ extension OperationRepository {
         guard let occupancy, !occupancy.isFull(candidate.lane), try areAwaited() else { return false }
         try startNextInLane(candidate.lane, of: pipeline)
         return true
+    }
+
+    /// Offers the free places of all lanes to operations with these types of payloads. The end of an operation may have
+    /// offered its place to one of another type, which no process may take.
+    ///
+    /// - Returns: whether an operation may take a place.
+    /// - Complexity: O(operations of the pipeline that wait for a place).
+    private func offerPlaces(of pipeline: PipelineName, to types: [String], _ occupancy: Occupancy) throws -> Bool {
+        guard try areAwaited() else { return false }
+        var places = occupancy
+        var offered: [Int64] = []
+        let values = [StoredValue.text(pipeline.rawValue)] + types.map { StoredValue.text($0) }
+        try transaction.rows(QueueSQL.selectAwaiting(types: types.count), values) { row in
+            let lane = try row.read(String.self, at: 1)
+            guard case .ready = places.take(in: lane) else { return }
+            offered.append(try row.read(Int64.self, at: 0))
+        }
+        try set(.pending, of: offered)
+        return !offered.isEmpty
     }
 
     /// The number of running operations of each lane, for pipelines with a lane limit.

@@ -30,6 +30,8 @@ extension OperationRepository {
         /// Operations that must fail, with their failed prerequisites.
         fileprivate var toFail: [(operation: Int64, prerequisite: Int64)] = []
         fileprivate var isFailing = false
+        /// The types of payloads of operations that were found and left to other processes, by pipeline.
+        var unhandledTypes: [PipelineName: Set<UTF8Text>] = [:]
         /// What the transaction knows of the store as a whole.
         var facts = StoreFacts()
     }

@@ -36,7 +36,14 @@ extension OperationRepository {
             let pipeline = PipelineName(name)
             guard !exhausted.contains(pipeline), isOwn(pipeline) else { continue }
             try declare(pipeline, consumer.rules, isTransient: true)
-            let (taken, isDry) = try claim(1, of: pipeline, by: worker, besides: running, &looks)
+            let (taken, isDry) = try claim(
+                1,
+                of: pipeline,
+                Selection(types: consumer.claimedTypes),
+                by: worker,
+                besides: running,
+                &looks
+            )
             claims += taken
             if !taken.isEmpty || !isDry { cursor.isFruitful = true }
             if isDry { exhausted.insert(pipeline) }

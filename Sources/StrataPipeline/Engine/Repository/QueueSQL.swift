@@ -19,7 +19,7 @@ enum QueueSQL {
     ///
     /// - Parameter hasTies: whether to read holds and queued prerequisites as well.
     static func selectCandidates(_ selection: OperationRepository.Selection, hasTies: Bool) -> String {
-        switch (selection.keys != nil, selection.isSuspected, hasTies) {
+        switch (selection.keys != nil || selection.types != nil, selection.isSuspected, hasTies) {
         case (false, false, false): selectCandidates
         case (false, false, true): selectTiedCandidates
         default: selectCandidates(selection, with: hasTies ? ties : "")
@@ -41,6 +41,7 @@ enum QueueSQL {
             selection.keys.map { _ in
                 selection.isSuspected ? "+\"key\" >= ?3 AND +\"key\" < ?4" : "\"key\" >= ?3 AND \"key\" < ?4"
             },
+            selection.types.map { isOfType($0.count, from: selection.keys == nil ? 3 : 5) },
         ]
         return """
             SELECT "id", "lane", "sortKey", "commit", "attempts", "epoch", "type", "payload", "payloadVersion", "enqueuedAt", \
@@ -48,6 +49,14 @@ enum QueueSQL {
             FROM \(operations) o WHERE \(conditions.compactMap { $0 }.joined(separator: " AND ")) \
             ORDER BY \(selection.isSuspected ? "\"startedAt\" DESC, " : "")"rank", "commit", "id" LIMIT ?2
             """
+    }
+
+    /// Whether the payload is of one of several types. No index contains the type, so the statement passes over rows of
+    /// other types.
+    ///
+    /// - Parameter first: the number of the first parameter.
+    private static func isOfType(_ count: Int, from first: Int) -> String {
+        "\"type\" IN (\((first..<first + count).map { "?\($0)" }.joined(separator: ", ")))"
     }
 
     // Suspected operations, which ran when their process ended.
@@ -128,6 +137,14 @@ enum QueueSQL {
         SELECT "id" FROM \(operations) WHERE "pipeline" = ? AND "lane" = ? AND "awaitsPlace" IS NOT NULL \
         ORDER BY "rank", "commit", "id" LIMIT ?
         """
+    /// The operations with some types of payloads that wait for a place in their lane of a pipeline, lane by lane, each
+    /// lane best first.
+    static func selectAwaiting(types count: Int) -> String {
+        """
+        SELECT "id", "lane" FROM \(operations) WHERE "pipeline" = ?1 AND "awaitsPlace" IS NOT NULL \
+        AND \(isOfType(count, from: 2)) ORDER BY "lane", "rank", "commit", "id"
+        """
+    }
     static let selectActiveLanes =
         "SELECT \"id\", \"lane\" FROM \(operations) WHERE \"status\" = 3 AND \"pipeline\" = ?"
 }
