@@ -363,4 +363,22 @@ import Testing
         #expect(stack.core.engine.layers.state.withLock { $0.frozen.isEmpty && $0.layers.floors.isEmpty })
         try await stack.close()
     }
+
+    @Test("Many savepoints that publish large and then small changes leave few segments")
+    func severalPublications() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.background { context in
+            for index in 0..<300 {
+                try context.savepoint {
+                    for number in 0..<5 { context.insert(Author(name: "\(index) \(number)")) }
+                    // The query publishes the authors so far.
+                    _ = try context.count(Author.all)
+                    context.insert(Author(name: "last of \(index)"))
+                }
+            }
+            #expect(context.store.layers.state.withLock { $0.layers[context.id].count } < 20)
+            #expect(try context.count(Author.all) == 1800)
+        }
+        try await stack.close()
+    }
 }
