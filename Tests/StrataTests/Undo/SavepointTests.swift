@@ -302,6 +302,23 @@ import Testing
         try await stack.close()
     }
 
+    @Test("A rollback of single objects in a savepoint keeps deletes from before the savepoint, with their effects")
+    func rollbackOfEarlierDelete() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.background { context in
+            let author = context.insert(Author(name: "a"))
+            try context.commit()
+            let article = context.insert(Article(title: "t", author: author))
+            context.delete(author)
+            try context.savepoint { context.rollback([author]) }
+            #expect(author.isDeleted && article.isDeleted)
+            context.rollback([author])
+            #expect(!author.isDeleted && !article.isDeleted && article.author === author)
+            try context.commit()
+        }
+        try await stack.close()
+    }
+
     @Test("Commits by others during a savepoint that throws show afterwards")
     func commitsOfOthers() async throws {
         let stack = try await openStack(.rootOnly)
