@@ -260,8 +260,12 @@ import Testing
 
     // MARK: Saves
 
-    @Test("A save into a parent sees rows that another child has saved there after the lookup", arguments: policies)
-    func saves(_ policy: MergePolicy) async throws {
+    @Test(
+        "A save into a parent, also in a savepoint, sees rows that another child has saved there after the lookup",
+        arguments: policies,
+        [false, true]
+    )
+    func saves(_ policy: MergePolicy, isInSavepoint: Bool) async throws {
         let stack = try await open(.inMemory, policy)
         try stack.push(.private, named: .network)
         let (mine, theirs) = try await stack.on(.network) { _ in
@@ -283,7 +287,7 @@ import Testing
                         }
                     } catch { Issue.record(error) }
                 }
-                try context.save()
+                if isInSavepoint { try context.savepoint { try context.save() } } else { try context.save() }
                 #expect(context.state[Meanwhile.self] == nil)
             }
             try await stack.on(.network) { context in
@@ -294,6 +298,35 @@ import Testing
         }
         try await stack.commit(.network)
         #expect(try await people(stack) == ["a mine 3"])
+        try await stack.close()
+    }
+
+    @Test("A save in a savepoint merges an insert at once, and a hook may edit the object that has absorbed it")
+    func hookInSavepoint() async throws {
+        let stack = try await open()
+        let id = try await stack.background { context in
+            let person = context.insert(Person(email: "a", name: "old"))
+            try context.commit()
+            return person.id
+        }
+        try await stack.background(parent: .named(.root)) { context in
+            let stored = try #require(try context.find(id))
+            context.state[Meanwhile.self] = {
+                stored.name = stored.name.uppercased()
+                stored.visits += 1
+            }
+            try context.savepoint {
+                let person = context.insert(Person(email: "a", name: "new", visits: 7))
+                try context.save()
+                #expect(person.isDeleted && stored.name == "NEW" && stored.visits == 8)
+                let count = try context.count(Person.all)
+                #expect(count == 1)
+            }
+            context.state[Meanwhile.self] = nil
+            #expect(stored.name == "NEW" && stored.visits == 8 && !context.hasChanges)
+        }
+        try await stack.on(.root) { try $0.commit() }
+        #expect(try await people(stack) == ["a NEW 8"])
         try await stack.close()
     }
 

@@ -302,6 +302,23 @@ import Testing
         try await stack.close()
     }
 
+    @Test("A rollback of single objects in a savepoint keeps deletes from before the savepoint, with their effects")
+    func rollbackOfEarlierDelete() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.background { context in
+            let author = context.insert(Author(name: "a"))
+            try context.commit()
+            let article = context.insert(Article(title: "t", author: author))
+            context.delete(author)
+            try context.savepoint { context.rollback([author]) }
+            #expect(author.isDeleted && article.isDeleted)
+            context.rollback([author])
+            #expect(!author.isDeleted && !article.isDeleted && article.author === author)
+            try context.commit()
+        }
+        try await stack.close()
+    }
+
     @Test("Commits by others during a savepoint that throws show afterwards")
     func commitsOfOthers() async throws {
         let stack = try await openStack(.rootOnly)
@@ -361,6 +378,24 @@ import Testing
             #expect(try context.rows(Author.all).map(\.name) == expected)
         }
         #expect(stack.core.engine.layers.state.withLock { $0.frozen.isEmpty && $0.layers.floors.isEmpty })
+        try await stack.close()
+    }
+
+    @Test("Many savepoints that publish large and then small changes leave few segments")
+    func severalPublications() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.background { context in
+            for index in 0..<300 {
+                try context.savepoint {
+                    for number in 0..<5 { context.insert(Author(name: "\(index) \(number)")) }
+                    // The query publishes the authors so far.
+                    _ = try context.count(Author.all)
+                    context.insert(Author(name: "last of \(index)"))
+                }
+            }
+            #expect(context.store.layers.state.withLock { $0.layers[context.id].count } < 20)
+            #expect(try context.count(Author.all) == 1800)
+        }
         try await stack.close()
     }
 }

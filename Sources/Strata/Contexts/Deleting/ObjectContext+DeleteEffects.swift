@@ -13,12 +13,15 @@ extension ObjectContext {
     func effects(ofDeleting ids: inout Set<Int64>) -> [(number: Int64, done: DeleteEffects)] {
         guard !deleteEffects.effects.isEmpty else { return [] }
         let (layers, frozen) = store.layers.state.withLock { ($0.layers, $0.frozen) }
+        let held = undoing.heldSegments
         var pending = ids.sorted()
         var result: [(number: Int64, done: DeleteEffects)] = []
         while let number = pending.popLast() {
-            // Otherwise another context has restored the row, or a commit is currently writing the delete.
+            // Otherwise another context has restored the row, a commit is currently writing the delete, or the delete is
+            // from before a savepoint.
             guard let done = deleteEffects.effects[number], layers.isDeleted(number, entity: done.entity, in: id),
-                !layers.isFrozen(number, entity: done.entity, in: id, frozen)
+                !layers.isFrozen(number, entity: done.entity, in: id, frozen),
+                !layers.isTopChange(of: number, entity: done.entity, in: id, among: held)
             else { continue }
             deleteEffects.effects[number] = nil
             result.append((number, done))
@@ -97,6 +100,13 @@ extension LayerSnapshot {
             else { return false }
             return part.kind(at: index) == .insert || part.kind(at: index) == .cancelledInsert
         }
+    }
+
+    /// Whether the topmost change of a row in a context's layer is in one of these segments.
+    func isTopChange(of number: Int64, entity: Int, in context: Int, among segments: Set<Int>) -> Bool {
+        guard !segments.isEmpty else { return false }
+        let top = self[context].last { $0.parts[entity]?.index(of: number) != nil }
+        return top.map { segments.contains($0.id) } ?? false
     }
 
     /// Whether a commit in progress has frozen changes of a row.

@@ -21,17 +21,41 @@ extension ObjectContext {
         }
     }
 
-    /// Checks a save in a savepoint, which is carried out when the outermost savepoint returns. Like a failed save, the
-    /// check leaves no changes behind except timestamps and the edits of hooks.
+    /// Checks a save in a savepoint, which is carried out when the outermost savepoint returns.
+    ///
+    /// As after other saves, duplicate inserts are merged, and timestamps and the edits of hooks are set. Only the
+    /// effects of delete rules are removed: they belong to the deletes that are moved, and the postponed save applies
+    /// the rules again.
     private func postponeSave() throws {
         try whileSaving {
-            let prepared = try prepareToSave { try applyDeleteRules(of: [id], &$0) }
-            let result = Result { try checkedEdits(acquireSnapshot()) }
-            store.layers.thaw(prepared.added)
-            takeBack(prepared.added)
-            _ = try result.get()
+            var rounds = 0
+            repeat { rounds += 1 } while try !checkOnce(isLast: rounds == Self.saveRounds)
         }
         undoing.postponeSave(mergePolicy)
+    }
+
+    /// Checks a save unless the parents have changed since the changes were prepared. Returns whether the changes were
+    /// checked; otherwise nothing has changed.
+    ///
+    /// - Parameter isLast: whether to check in any case, as in ``saveOnce(isLast:)``.
+    private func checkOnce(isLast: Bool) throws -> Bool {
+        // Merged duplicate inserts stay, because hooks may have edited the objects that absorbed them. Without the merge
+        // below such an edit, the postponed save would report a conflict with this context's own values.
+        var merges: Set<Int> = []
+        let prepared = try prepareToSave {
+            merges = $0.added
+            try applyDeleteRules(of: [id], &$0)
+        }
+        let result: Result<Bool, any Error> = Result {
+            let snapshot = try acquireSnapshot()
+            guard try isLast || isUpToDate(prepared, snapshot) else { return false }
+            _ = try checkedEdits(snapshot)
+            return true
+        }
+        store.layers.thaw(prepared.added)
+        let isChecked = if case .success(true) = result { true } else { false }
+        takeBack(isChecked ? prepared.added.subtracting(merges) : prepared.added)
+        return try result.get()
     }
 
     /// Carries out the save that the only open savepoint has postponed, if there is one. If it throws, no change is

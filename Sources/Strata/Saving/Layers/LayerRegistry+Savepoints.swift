@@ -20,8 +20,7 @@ extension LayerRegistry {
     func endSavepoint(in context: Int) {
         state.withLock { state in
             let fixed = state.fixed
-            state.layers.removeFloor(of: context)
-            state.layers.mergeTop(of: context, frozen: fixed)
+            state.layers.removeFloor(of: context, frozen: fixed)
         }
     }
 }

@@ -94,13 +94,24 @@ struct LayerSnapshot: Sendable {
         self[context] = level
     }
 
-    /// Keeps the segments of a context's layer apart from later ones, until ``removeFloor(of:)``.
+    /// Keeps the segments of a context's layer apart from later ones, until ``removeFloor(of:frozen:)``.
     mutating func addFloor(to context: Int) { floors[context, default: []].append(nextSegment) }
 
-    /// Removes the floor that was added last.
-    mutating func removeFloor(of context: Int) {
-        guard let open = floors[context] else { return }
-        floors[context] = open.count > 1 ? Array(open.dropLast()) : nil
+    /// Removes the floor that was added last, and merges the segments above it.
+    ///
+    /// All of them are compared with the segment below, not only the topmost. A small segment on top would keep a larger
+    /// one apart from the segments below the floor, and a loop of savepoints would leave some segments for each.
+    mutating func removeFloor(of context: Int, frozen: Set<Int>) {
+        guard var open = floors[context], let floor = open.popLast() else { return }
+        floors[context] = open.isEmpty ? nil : open
+        let segments = self[context]
+        guard let first = segments.firstIndex(where: { $0.id >= floor }) else { return }
+        var level = Array(segments[..<first])
+        for segment in segments[first...] {
+            level.append(segment)
+            merge(&level, of: context, frozen)
+        }
+        if level.count != segments.count { self[context] = level }
     }
 
     /// Merges segments on top of a context's layer that were held in place until now.
