@@ -302,5 +302,97 @@ import Testing
         try await stack.close()
     }
 
+    @Test(
+        "A savepoint that throws puts deletes back without changing segments that a commit is writing",
+        .timeLimit(.minutes(1)),
+        arguments: [false, true]
+    )
+    func undoDuringCommit(isEdited: Bool) async throws {
+        let (stack, desk, draft) = try await open()
+        let id = try await stack.on(.root) { context in
+            let author = context.insert(Author(name: "stored"))
+            try context.commit()
+            return author.id
+        }
+        try await draft.perform { context in
+            let author = try #require(try context.find(id))
+            if isEdited { author.fee = 1 }
+            context.delete(author)
+            context.insert(Author(name: "by the draft"))
+        }
+        try await desk.perform { context in
+            context.undoLevels = 10
+            let author = try #require(try context.find(id))
+            context.undoGroup { context.delete(author) }
+            Self.run(in: draft) { try $0.save() }
+            let layers = context.store.layers
+            var frozen: Set<Int> = []
+            #expect(throws: Stop.self) {
+                try context.savepoint {
+                    try context.undo()
+                    #expect(try context.count(Author.all) == 2)
+                    // Like a commit of the draft that is being written.
+                    frozen = layers.freeze([context.id])[context.id] ?? []
+                    throw Stop()
+                }
+            }
+            #expect(author.isDeleted)
+            #expect(try context.count(Author.all) == 1)
+            let level = layers.state.withLock { $0.layers[context.id] }
+            for segment in level where frozen.contains(segment.id) {
+                #expect(segment.parts.values.allSatisfy { !$0.kinds.contains(.delete) })
+            }
+            #expect(level.contains { $0.provenance == Provenance(draft.id) && !frozen.contains($0.id) })
+            layers.thaw(frozen)
+        }
+        try await desk.commit()
+        #expect(try await stack.on(.root) { try $0.rows(Author.all).map(\.name) } == ["by the draft"])
+        try await stack.close()
+    }
+
+    @Test(
+        "A savepoint that throws puts back a delete that a child has saved in it and an undo has removed",
+        .timeLimit(.minutes(1)),
+        arguments: [1, 2]
+    )
+    func undoOfSavedDelete(levels: Int) async throws {
+        let (stack, desk, draft) = try await open()
+        let id = try await stack.on(.root) { context in
+            let author = context.insert(Author(name: "stored"))
+            try context.commit()
+            return author.id
+        }
+        try await draft.perform { context in
+            context.delete(try #require(try context.find(id)))
+            context.insert(Author(name: "by the draft"))
+        }
+        try await desk.perform { context in
+            context.undoLevels = 10
+            let author = try #require(try context.find(id))
+            context.undoGroup { context.delete(author) }
+            #expect(throws: Stop.self) {
+                try context.savepoint {
+                    Self.run(in: draft) { try $0.save() }
+                    if levels == 1 { try context.undo() } else { try context.savepoint { _ = try context.undo() } }
+                    #expect(try context.count(Author.all) == 2)
+                    // This segment must not be merged with the one whose delete is removed.
+                    Self.run(in: draft) { draft in
+                        draft.insert(Author(name: "later"))
+                        try draft.save()
+                    }
+                    throw Stop()
+                }
+            }
+            // Drops the desk's own delete. The draft's one remains.
+            context.rollback()
+            #expect(author.isDeleted)
+            #expect(try context.count(Author.all) == 2)
+        }
+        try await desk.commit()
+        let names = try await stack.on(.root) { try $0.rows(Author.all.sorted { $0.name }).map(\.name) }
+        #expect(names == ["by the draft", "later"])
+        try await stack.close()
+    }
+
     private enum Held: ContextStateKey { typealias Value = Author }
 }

@@ -9,12 +9,17 @@ struct ContextUndo {
     /// The segments of the context's layer that a rollback in the innermost savepoint keeps.
     var heldSegments: Set<Int> { savepoints.last?.segments ?? [] }
 
-    /// Records deletes that an undo has removed. Only deletes from before the innermost savepoint matter: a failure
-    /// drops the others anyway.
+    /// Records deletes that an undo has removed. A failure drops the context's own deletes in the innermost savepoint
+    /// anyway, so these do not matter. Deletes that children have saved there must return.
     mutating func record(_ deletes: [CancelledDeletes]) {
         guard let innermost = savepoints.indices.last else { return }
-        let held = heldSegments
-        savepoints[innermost].cancelledDeletes += deletes.filter { held.contains($0.segment.id) }
+        for deletes in deletes {
+            for index in savepoints.indices where savepoints[index].segments.contains(deletes.segment.id) {
+                savepoints[index].segments.insert(deletes.spare)
+            }
+            guard !deletes.isOwn || heldSegments.contains(deletes.segment.id) else { continue }
+            savepoints[innermost].cancelledDeletes.append(deletes)
+        }
     }
 
     /// Records that the outermost savepoint must save the context when it returns.
@@ -24,9 +29,12 @@ struct ContextUndo {
     }
 
     /// Lets the innermost savepoint begin again, after a rollback. Returns the deletes that return.
-    mutating func restartSavepoint() -> [CancelledDeletes] {
+    ///
+    /// - Parameter dropsSaved: whether the rollback also drops changes that children have saved in the savepoint.
+    mutating func restartSavepoint(dropsSaved: Bool) -> [CancelledDeletes] {
         guard let innermost = savepoints.indices.last else { return [] }
-        let deletes = savepoints[innermost].cancelledDeletes
+        let held = heldSegments
+        let deletes = savepoints[innermost].cancelledDeletes.filter { !dropsSaved || held.contains($0.segment.id) }
         savepoints[innermost].cancelledDeletes = []
         savepoints[innermost].postponedSave = nil
         return deletes

@@ -12,7 +12,7 @@ extension ObjectContext {
         guard !isEnded else { return }
         noteTurn()
         let before = undoing.savepoints.last
-        let cancelledDeletes = undoing.restartSavepoint()
+        let cancelledDeletes = undoing.restartSavepoint(dropsSaved: includingSaved)
         saving.failedInserts = before?.failedInserts ?? []
         deleteEffects.effects = before?.deleteEffects ?? [:]
         if let before { undoing.history = before.undoHistory } else { undoing.history.removeAll() }
@@ -93,6 +93,7 @@ extension LayerRegistry {
             var dropped: [[Int: any AnyRowChanges]] = []
             var kept: [ChangeSegment] = []
             var hasGapBelow = false
+            let fixed = state.fixed
             for segment in state.layers[context] {
                 guard isDropped(segment), state.frozen[segment.id] == nil else {
                     kept.append(segment)
@@ -108,7 +109,7 @@ extension LayerRegistry {
             }
             for deletes in deletes.reversed() {
                 dropped.append(deletes.segment.parts)
-                kept.putBack(deletes)
+                kept.putBack(deletes, fixed: fixed)
             }
             guard !dropped.isEmpty else { return false }
             state.layers[context] = kept
@@ -170,7 +171,9 @@ extension LayerRegistry {
                         parts: [entity: RowChanges(unsorted: changes)],
                         hasGapBelow: level[position].hasGapBelow
                     ),
-                    below: Set(level[..<position].map(\.id))
+                    below: Set(level[..<position].map(\.id)),
+                    spare: state.layers.reserveSegment(in: context),
+                    isOwn: level[position].provenance == Provenance(context)
                 )
             }
             return (taken, back, cancelled)

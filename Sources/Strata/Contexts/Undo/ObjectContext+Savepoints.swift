@@ -2,7 +2,7 @@
 /// also has the rest of the context's state at that time.
 struct Savepoint {
     /// The ids of the segments below the savepoint.
-    let segments: Set<Int>
+    var segments: Set<Int>
     let failedInserts: [(object: any Model, error: StrataError)]
     let deleteEffects: [Int64: DeleteEffects]
     let undoHistory: UndoHistory
@@ -11,7 +11,8 @@ struct Savepoint {
     let usesAfterDelete: [Int: [Int64: UseAfterDelete]]
     /// The last body that was registered to run after a commit.
     let lastCallback: Int
-    /// Deletes that an undo in the savepoint has removed from the segments below it.
+    /// Deletes that an undo in the savepoint has removed from the segments below it, or from segments that children
+    /// have saved in it.
     var cancelledDeletes: [CancelledDeletes] = []
     /// The merge policy of the last save in the savepoint; nil without a save.
     var postponedSave: MergePolicy?

@@ -151,6 +151,7 @@ protocol AnyRowChanges: AnyObject, Sendable {
     )
     func updateStoreOriginals(_ ids: [Int64], entity: Int, context: Int, in layers: inout LayerSnapshot)
     func filtered(_ isKept: (Int64) -> Bool) -> (any AnyRowChanges)?
+    func withoutEditsBeforeDeletes() -> any AnyRowChanges
     func rebased(onOwn commit: any AnyRowChanges) -> any AnyRowChanges
     func rebaseRead(
         entity: Int,

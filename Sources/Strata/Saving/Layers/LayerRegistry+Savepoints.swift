@@ -4,6 +4,10 @@ struct CancelledDeletes: Sendable {
     let segment: ChangeSegment
     /// The ids of the segments that were below it in the layer.
     let below: Set<Int>
+    /// The id of a new segment for the deletes, in case a commit is writing or reading their own one.
+    let spare: Int
+    /// Whether the context itself has made the deletes. Other deletes were saved by a child.
+    let isOwn: Bool
 }
 
 extension LayerRegistry {
@@ -27,12 +31,39 @@ extension LayerRegistry {
 
 extension [ChangeSegment] {
     /// Puts deletes back into their segment. If they were all of it, the segment returns to its place.
-    mutating func putBack(_ deletes: CancelledDeletes) {
-        if let index = firstIndex(where: { $0.id == deletes.segment.id }) {
+    ///
+    /// - Parameter fixed: segments that a commit is writing or has read. Deletes of them return in a new segment above.
+    ///   The commit would remove deletes that were added to its own segment, and would not write them.
+    mutating func putBack(_ deletes: CancelledDeletes, fixed: Set<Int>) {
+        let index = firstIndex { $0.id == deletes.segment.id }
+        let place = index.map { $0 + 1 } ?? lastIndex { deletes.below.contains($0.id) }.map { $0 + 1 } ?? 0
+        if fixed.contains(deletes.segment.id) {
+            let segment = ChangeSegment(
+                id: deletes.spare,
+                provenance: deletes.segment.provenance,
+                parts: deletes.segment.parts.mapValues { $0.withoutEditsBeforeDeletes() }
+            )
+            insert(segment, at: place)
+        } else if let index {
             self[index].parts.merge(deletes.segment.parts) { $0.replacing(by: $1) }
         } else {
-            let place = lastIndex { deletes.below.contains($0.id) }.map { $0 + 1 } ?? 0
             insert(deletes.segment, at: place)
         }
+    }
+}
+
+extension RowChanges {
+    /// These deletes, for a segment above the one that has the edits before them.
+    func withoutEditsBeforeDeletes() -> any AnyRowChanges {
+        let deletes = changes.map { change -> Change<Row> in
+            guard let base = change.base, !change.columns.isEmpty else { return change }
+            return Change(
+                kind: .delete,
+                columns: ColumnSet(),
+                row: change.row,
+                base: Base(original: change.lastSeen, storeOriginal: base.storeOriginal, sequence: base.sequence)
+            )
+        }
+        return RowChanges(ids: ids, changes: deletes)
     }
 }

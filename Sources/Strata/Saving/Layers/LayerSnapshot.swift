@@ -97,6 +97,15 @@ struct LayerSnapshot: Sendable {
     /// Keeps the segments of a context's layer apart from later ones, until ``removeFloor(of:frozen:)``.
     mutating func addFloor(to context: Int) { floors[context, default: []].append(nextSegment) }
 
+    /// Reserves the id of a segment that may later lie in a context's layer below all open savepoints. Until they end,
+    /// the existing segments are kept apart from later ones too.
+    mutating func reserveSegment(in context: Int) -> Int {
+        let id = nextSegment
+        nextSegment += 1
+        if let open = floors[context] { floors[context] = open.map { _ in nextSegment } }
+        return id
+    }
+
     /// Removes the floor that was added last, and merges the segments above it.
     ///
     /// All of them are compared with the segment below, not only the topmost. A small segment on top would keep a larger
