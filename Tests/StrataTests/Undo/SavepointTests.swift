@@ -3,6 +3,18 @@ import Testing
 
 @testable import Strata
 
+/// A line of an import, which counts in its context how often lines are validated.
+@Model final class CountedLine {
+    @Attribute(.unique) var code: String
+
+    func validate(in context: ObjectContext, _ failures: inout Validation<CountedLine>) throws {
+        context.state[ValidationCount.self] = (context.state[ValidationCount.self] ?? 0) + 1
+        failures.require(code != "bad", "is bad", column: \.code)
+    }
+}
+
+private enum ValidationCount: ContextStateKey { typealias Value = Int }
+
 @Suite("Savepoints") struct SavepointTests {
     struct Stop: Error {}
 
@@ -117,6 +129,44 @@ import Testing
         try await stack.on(.root) { context in
             #expect(try context.rows(Author.all).map { "\($0.name) \($0.fee ?? 0)" } == ["inside 1.0"])
         }
+        try await stack.close()
+    }
+
+    @Test("A save in a savepoint checks the changes since the last save, and the end of the savepoint checks all")
+    func savesInLoop() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: [CountedLine.self], stack: .rootOnly)
+        let lines = 400
+        try await stack.background(parent: .named(.root)) { context in
+            try context.savepoint {
+                for number in 0..<lines {
+                    context.insert(CountedLine(code: "\(number)"))
+                    try context.save()
+                }
+                // Lines whose segments are merged are checked again. Checks of all lines would be 80,000 validations.
+                #expect((context.state[ValidationCount.self] ?? 0) < 20 * lines)
+                let line = context.insert(CountedLine(code: "7"))
+                let duplicate = #expect(throws: StrataError.self) { try context.save() }
+                #expect(duplicate?.code == .notUnique)
+                line.code = "bad"
+                let invalid = #expect(throws: StrataError.self) { try context.save() }
+                #expect(invalid?.code == .validation)
+                line.code = "good"
+                try context.save()
+                #expect(throws: Stop.self) {
+                    try context.savepoint {
+                        context.insert(CountedLine(code: "inner"))
+                        try context.save()
+                        throw Stop()
+                    }
+                }
+                context.insert(CountedLine(code: "inner"))
+                try context.save()
+                context.state[ValidationCount.self] = nil
+            }
+            #expect((context.state[ValidationCount.self] ?? 0) >= lines + 2)
+            #expect(!context.hasChanges && context.undoing.checkedSegments.isEmpty)
+        }
+        #expect(try await stack.on(.root) { try $0.count(CountedLine.all) } == lines + 2)
         try await stack.close()
     }
 

@@ -51,6 +51,8 @@ extension ObjectContext {
                 let isInsert = kinds.contains(.insert) && !announced.contains(number)
                 due.append((number, entity, isInsert, isInsert ? hooks.willInsert : hooks.willUpdate))
             }
+            // Between two saves in a savepoint, this loop over all changes waits.
+            guard undoing.checkedSegments.isEmpty else { continue }
             for number in announced where parts.contains(where: { $0.index(of: number) != nil }) {
                 inserted.insert(number)
             }
@@ -105,8 +107,9 @@ extension ObjectContext {
         guard store.schema.hasValidations else { return }
         var failures: [StrataError.Detail] = []
         let layers = store.layers.state.withLock { $0.layers }
+        let unchecked = undoing.unchecked(layers[id])
         for entity in store.schema.entities where entity.info.hooks.validateBeforeSave {
-            let parts = layers[id].compactMap { $0.parts[entity.info.index] }
+            let parts = unchecked.compactMap { $0.parts[entity.info.index] }
             let ids = parts.reduce(into: Set<Int64>()) { $0.formUnion($1.ids) }
             for number in ids.sorted() {
                 failures += try validate(number, entity.info, layers)
@@ -121,7 +124,7 @@ extension ObjectContext {
         guard !failures.isEmpty else { return }
         // The error also lists the violations that the rows alone reveal.
         for entity in store.schema.entities {
-            entity.validate(layers[id].compactMap { $0.parts[entity.info.index] }, &failures)
+            entity.validate(unchecked.compactMap { $0.parts[entity.info.index] }, &failures)
         }
         throw CommitJob.validationError(failures)
     }

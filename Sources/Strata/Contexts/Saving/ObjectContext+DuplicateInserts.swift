@@ -9,7 +9,7 @@ extension ObjectContext {
     func mergeDuplicateInserts(_ prepared: inout PreparedSave) throws {
         for index in store.schema.updating {
             let info = store.schema.entities[index].info
-            let inserted = store.layers.inserted(entity: index, in: id)
+            let inserted = try uncheckedInserts(info)
             // The inserted values replace the existing object's values, however new these are. The newest snapshot is
             // therefore taken first.
             if !inserted.isEmpty { try prepared.recordBasis(acquireSnapshot(), path) }
@@ -30,10 +30,28 @@ extension ObjectContext {
     func hasUnmergedDuplicates() throws -> Bool {
         try store.schema.updating.contains { index in
             let info = store.schema.entities[index].info
-            return try store.layers.inserted(entity: index, in: id).contains { number in
+            return try uncheckedInserts(info).contains { number in
                 try anyObject(number, entity: index).map { try holder(of: $0, info) != nil } ?? false
             }
         }
+    }
+
+    /// The visible rows that this context's layer inserts, in the order of their ids.
+    ///
+    /// In a savepoint, rows that an earlier save has checked are left out, unless a later change has set the same
+    /// unique values.
+    private func uncheckedInserts(_ info: EntityInfo) throws -> [Int64] {
+        if undoing.checkedSegments.isEmpty { return store.layers.inserted(entity: info.index, in: id) }
+        let layers = store.layers.state.withLock { $0.layers }
+        var inserts: Set<Int64> = []
+        for number in Set(undoing.unchecked(layers[id]).flatMap { $0.parts[info.index]?.ids ?? [] }) {
+            guard let object = try anyObject(number, entity: info.index) else { continue }
+            for row in try [number] + info.updating.flatMap({ try others(like: object, info, $0) })
+            where layers.hasInserted(row, entity: info.index, in: id) {
+                inserts.insert(row)
+            }
+        }
+        return inserts.sorted()
     }
 
     /// Returns a function that later reports whether an object's row beneath this context's layer has changed.
@@ -62,18 +80,23 @@ extension ObjectContext {
     /// The id of the object that has the same unique values. Of two objects that this context has inserted, it is the
     /// earlier one.
     private func holder(of object: any Model, _ info: EntityInfo) throws -> Int64? {
-        let connection = try currentSnapshot().reader.connection
         let number = object.storedID
         for unique in info.updating {
-            let key = try unique.map { try object.storedValue(at: $0) }
-            if key.contains(.null) { continue }
-            let sql = info.selectHolders(unique, isPending: connection.overlay.parts[info.index] != nil)
-            let others = try connection.numbers(sql, key + [.integer(number)])
+            let others = try others(like: object, info, unique)
             // If the other object was inserted here later, this object absorbs it in a later iteration.
             let holder = others.first { $0 < number || !store.layers.hasInserted($0, entity: info.index, in: id) }
             if let holder { return holder }
         }
         return nil
+    }
+
+    /// The ids of the other rows that have an object's values in unique columns.
+    private func others(like object: any Model, _ info: EntityInfo, _ unique: [Int]) throws -> [Int64] {
+        let key = try unique.map { try object.storedValue(at: $0) }
+        if key.contains(.null) { return [] }
+        let connection = try currentSnapshot().reader.connection
+        let sql = info.selectHolders(unique, isPending: connection.overlay.parts[info.index] != nil)
+        return try connection.numbers(sql, key + [.integer(object.storedID)])
     }
 
     private func mergeDuplicateInsert(_ object: any Model, into other: any Model, _ info: EntityInfo) throws {

@@ -67,7 +67,8 @@ extension ObjectContext {
         let layers = store.layers.state.withLock { $0.layers }
         var stamps: [Int: any AnyRowChanges] = [:]
         for entity in store.schema.stamped {
-            let parts = layers[id].filter { $0.provenance == Provenance(id) }.compactMap { $0.parts[entity.info.index] }
+            let parts = undoing.unchecked(layers[id]).filter { $0.provenance == Provenance(id) }
+                .compactMap { $0.parts[entity.info.index] }
             if let stamp = entity.stamps(parts, layers: layers, context: id, now: now) {
                 stamps[entity.info.index] = stamp
             }
@@ -134,14 +135,16 @@ extension ObjectContext {
         }
     }
 
-    /// The objects that these layers delete and to which other objects may refer.
+    /// The objects that these layers delete and to which other objects may refer. In a savepoint, deletes that an
+    /// earlier save has checked are left out.
     ///
     /// - Parameter others: the segments to consider, for the contexts listed here; all segments of the other contexts
     ///   are considered.
     func deletes(of contexts: [Int], _ others: [Int: Set<Int>] = [:]) -> [(entity: Int, number: Int64)] {
         let layers = store.layers.state.withLock { $0.layers }
         let segments = contexts.sorted().flatMap { context in
-            layers[context].filter { others[context]?.contains($0.id) ?? true }
+            let level = context == id ? undoing.unchecked(layers[id]) : layers[context][...]
+            return level.filter { others[context]?.contains($0.id) ?? true }
         }
         var deletes: [(entity: Int, number: Int64)] = []
         for segment in segments {

@@ -1,7 +1,10 @@
 extension ObjectContext {
     /// Checks that the parent shows the objects to which this layer refers after its conflicts are resolved.
+    ///
+    /// - Parameter first: the position of the first segment that is checked.
     func checkReferences(
         _ layers: LayerSnapshot,
+        from first: Int,
         _ edits: [Int: any LayerEdits],
         _ connection: Connection
     ) throws {
@@ -16,7 +19,7 @@ extension ObjectContext {
         var missing: [StrataError.Detail] = []
         for entity in schema.entities where !entity.info.outgoing.isEmpty {
             try entity.findDangling(
-                in: resolved[id],
+                in: Array(resolved[id][first...]),
                 schema,
                 isThere: { entity, number in
                     if let kind = resolved.topKind(of: number, entity: entity, in: path) { return kind.isVisible }

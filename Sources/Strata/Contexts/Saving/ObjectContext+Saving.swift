@@ -21,24 +21,28 @@ extension ObjectContext {
         }
     }
 
-    /// Checks a save in a savepoint, which is carried out when the outermost savepoint returns.
+    /// Checks a save in a savepoint, which is carried out when the outermost savepoint returns. The check covers the
+    /// changes since the last successful one in the open savepoints. The postponed save checks all changes.
     ///
     /// As after other saves, duplicate inserts are merged, and timestamps and the edits of hooks are set. Only the
     /// effects of delete rules are removed: they belong to the deletes that are moved, and the postponed save applies
     /// the rules again.
     private func postponeSave() throws {
-        try whileSaving {
+        let checked = try whileSaving { () throws -> Set<Int> in
             var rounds = 0
-            repeat { rounds += 1 } while try !checkOnce(isLast: rounds == Self.saveRounds)
+            while true {
+                rounds += 1
+                if let checked = try checkOnce(isLast: rounds == Self.saveRounds) { return checked }
+            }
         }
-        undoing.postponeSave(mergePolicy)
+        undoing.postponeSave(mergePolicy, checked: checked)
     }
 
-    /// Checks a save unless the parents have changed since the changes were prepared. Returns whether the changes were
-    /// checked; otherwise nothing has changed.
+    /// Checks a save unless the parents have changed since the changes were prepared. Returns the layer's segments,
+    /// which are checked now, or nil if nothing was checked or changed.
     ///
     /// - Parameter isLast: whether to check in any case, as in ``saveOnce(isLast:)``.
-    private func checkOnce(isLast: Bool) throws -> Bool {
+    private func checkOnce(isLast: Bool) throws -> Set<Int>? {
         // Merged duplicate inserts stay, because hooks may have edited the objects that absorbed them. Without the merge
         // below such an edit, the postponed save would report a conflict with this context's own values.
         var merges: Set<Int> = []
@@ -46,14 +50,15 @@ extension ObjectContext {
             merges = $0.added
             try applyDeleteRules(of: [id], &$0)
         }
-        let result: Result<Bool, any Error> = Result {
+        let result: Result<Set<Int>?, any Error> = Result {
             let snapshot = try acquireSnapshot()
-            guard try isLast || isUpToDate(prepared, snapshot) else { return false }
+            guard try isLast || isUpToDate(prepared, snapshot) else { return nil }
             _ = try checkedEdits(snapshot)
-            return true
+            return Set(snapshot.layers[id].map(\.id))
         }
         store.layers.thaw(prepared.added)
-        let isChecked = if case .success(true) = result { true } else { false }
+        var isChecked = false
+        if case .success(let checked) = result { isChecked = checked != nil }
         takeBack(isChecked ? prepared.added.subtracting(merges) : prepared.added)
         return try result.get()
     }
@@ -62,6 +67,7 @@ extension ObjectContext {
     /// moved.
     func carryOutPostponedSave() throws {
         guard let policy = undoing.savepoints.last?.postponedSave else { return }
+        undoing.forgetChecks()
         let current = mergePolicy
         mergePolicy = policy
         defer { mergePolicy = current }

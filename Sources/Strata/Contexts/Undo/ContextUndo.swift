@@ -6,6 +6,10 @@ struct ContextUndo {
     /// The savepoints that enclose the running code, each with the state before it.
     var savepoints: [Savepoint] = []
 
+    /// The segments that the last save in the open savepoints has checked. Segments that are merged or dropped later
+    /// lose their ids, so they need no care here.
+    private(set) var checkedSegments: Set<Int> = []
+
     /// The segments of the context's layer that a rollback in the innermost savepoint keeps.
     var heldSegments: Set<Int> { savepoints.last?.segments ?? [] }
 
@@ -23,10 +27,23 @@ struct ContextUndo {
     }
 
     /// Records that the outermost savepoint must save the context when it returns.
-    mutating func postponeSave(_ policy: MergePolicy) {
+    ///
+    /// - Parameter checked: the segments of the layer, which the save has checked.
+    mutating func postponeSave(_ policy: MergePolicy, checked: Set<Int>) {
         guard let innermost = savepoints.indices.last else { return }
         savepoints[innermost].postponedSave = policy
+        checkedSegments = checked
     }
+
+    /// The part of the context's layer that a save checks: all of it or, in a savepoint, the segments above the ones
+    /// that an earlier save has checked.
+    func unchecked(_ level: [ChangeSegment]) -> ArraySlice<ChangeSegment> {
+        if checkedSegments.isEmpty { return level[...] }
+        return level[(level.firstIndex { !checkedSegments.contains($0.id) } ?? level.endIndex)...]
+    }
+
+    /// Lets the next save check all changes.
+    mutating func forgetChecks() { checkedSegments = [] }
 
     /// Lets the innermost savepoint begin again, after a rollback. Returns the deletes that return.
     ///
@@ -44,7 +61,10 @@ struct ContextUndo {
     /// Returns the ended savepoint, which may own objects.
     mutating func mergeSavepoint() -> Savepoint? {
         guard let ended = savepoints.popLast() else { return nil }
-        guard let enclosing = savepoints.indices.last else { return ended }
+        guard let enclosing = savepoints.indices.last else {
+            forgetChecks()
+            return ended
+        }
         record(ended.cancelledDeletes)
         savepoints[enclosing].postponedSave = ended.postponedSave ?? savepoints[enclosing].postponedSave
         return ended

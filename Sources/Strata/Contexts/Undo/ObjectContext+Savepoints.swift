@@ -35,10 +35,11 @@ extension ObjectContext {
     /// The restore covers all changes that this context made in the block. Changes that other contexts made meanwhile
     /// stay. Only rows that were changed in the block are touched.
     ///
-    /// A ``save()`` in the block checks the changes at once, and throws the errors of a save. The changes reach the
-    /// parent when the outermost savepoint returns, together with later changes of the block and with children's saves.
-    /// They are then checked again, because the block may have changed more, and other contexts the parent. If this
-    /// check fails, the outermost savepoint throws the error, and all of its changes are dropped.
+    /// A ``save()`` in the block checks the changes since the last save of the block at once, and throws the errors of
+    /// a save. The changes reach the parent when the outermost savepoint returns, together with later changes of the
+    /// block and with children's saves. All of them are then checked again, because the block may have changed more,
+    /// and other contexts the parent. If this check fails, the outermost savepoint throws the error, and all of its
+    /// changes are dropped.
     ///
     /// Savepoints can be nested to any depth. The block is synchronous, because changes cannot be taken back if other
     /// contexts build on them between the block's steps. A `rollback()` in the block drops the changes and the saves of
@@ -49,8 +50,7 @@ extension ObjectContext {
     ///   block throws `invalidState`, because changes on disk cannot be taken back. If the store cannot be read during
     ///   the restore, ``ContextStack/failures`` reports the error.
     /// - Complexity: O(restored rows). A block that returns adds O(log changes) to its own cost, and the cost of a save
-    ///   if it has saved. Each save in the block checks all unsaved changes of the context, so do not save after each of
-    ///   many steps of one savepoint.
+    ///   if it has saved. All saves in the block together check O(log changes) times as many rows as the block changes.
     public func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isEnded else { throw Self.endedError }
         noteTurn()

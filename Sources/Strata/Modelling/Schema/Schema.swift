@@ -160,12 +160,14 @@ protocol AnyEntity: AnyObject, Sendable {
     func resolveConflicts(
         _ layers: LayerSnapshot,
         context: Int,
+        from first: Int,
         _ policy: MergePolicy,
         _ conflicts: inout [StrataError.Detail]
     ) -> (any LayerEdits)?
     func findDuplicates(
         _ layers: LayerSnapshot,
         path: [Int],
+        from first: Int,
         _ connection: Connection,
         _ found: inout [StrataError.Detail]
     ) throws

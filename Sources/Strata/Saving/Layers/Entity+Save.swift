@@ -53,15 +53,18 @@ struct EntityEdits<Row: StoredRow>: LayerEdits {
 extension Entity {
     /// Resolves the conflicts between a layer's changes and the rows below them, if these differ from the rows that
     /// were seen.
+    ///
+    /// - Parameter first: the position of the first segment whose rows are checked.
     func resolveConflicts(
         _ layers: LayerSnapshot,
         context: Int,
+        from first: Int,
         _ policy: MergePolicy,
         _ conflicts: inout [StrataError.Detail]
     ) -> (any LayerEdits)? {
         var edits = EntityEdits<Row>()
         var ids: Set<Int64> = []
-        for segment in layers[context] {
+        for segment in layers[context][first...] {
             guard let part = segment.parts[info.index]?.typed(Row.self) else { continue }
             for (id, change) in zip(part.ids, part.changes) {
                 if let base = change.base, !base.parentEqualsOriginal { ids.insert(id) }
@@ -293,13 +296,16 @@ extension Entity {
     }
 
     /// Finds unique values of a layer that its parents or the store already have.
+    ///
+    /// - Parameter first: the position of the first segment of the layer whose values are checked.
     func findDuplicates(
         _ layers: LayerSnapshot,
         path: [Int],
+        from first: Int,
         _ connection: Connection,
         _ found: inout [StrataError.Detail]
     ) throws {
-        let own = layers.parts(of: info.index, in: [path[path.count - 1]])
+        let own = layers[path[path.count - 1]][first...].compactMap { $0.parts[info.index] }
         guard !own.isEmpty, !info.uniques.isEmpty else { return }
         let pending = PendingRows(layers.parts(of: info.index, in: path))
         let mine = PendingRows(own)
