@@ -23,7 +23,8 @@ struct ContextUndo {
         savepoints[innermost].postponedSave = policy
     }
 
-    /// Lets the innermost savepoint begin again, after a rollback. Returns the deletes that return.
+    /// Resets the innermost savepoint to its beginning, after a rollback. Returns the deletes that an undo has removed,
+    /// and that the rollback puts back.
     mutating func restartSavepoint() -> [CancelledDeletes] {
         guard let innermost = savepoints.indices.last else { return [] }
         let deletes = savepoints[innermost].cancelledDeletes
@@ -32,8 +33,8 @@ struct ContextUndo {
         return deletes
     }
 
-    /// Ends the innermost savepoint, whose changes stay. The enclosing savepoint takes over what is still to be done.
-    /// Returns the ended savepoint, which may own objects.
+    /// Ends the innermost savepoint, whose changes stay. Its postponed save and its removed deletes pass to the
+    /// enclosing savepoint. Returns the ended savepoint, which may own objects.
     mutating func mergeSavepoint() -> Savepoint? {
         guard let ended = savepoints.popLast() else { return nil }
         guard let enclosing = savepoints.indices.last else { return ended }

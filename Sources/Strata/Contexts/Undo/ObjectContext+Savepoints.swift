@@ -36,8 +36,9 @@ extension ObjectContext {
     ///
     /// A ``save()`` in the block checks the changes at once, and throws the errors of a save. The changes reach the
     /// parent when the outermost savepoint returns, together with later changes of the block and with children's saves.
-    /// They are then checked again, because the block may have changed more, and other contexts the parent. If this
-    /// check fails, the outermost savepoint throws the error, and all of its changes are dropped.
+    /// They are then checked again, because the block may have made further changes, and other contexts may have
+    /// changed the parent. If this check fails, the outermost savepoint throws the error, and all of its changes are
+    /// dropped.
     ///
     /// Savepoints can be nested to any depth. The block is synchronous, because changes cannot be taken back if other
     /// contexts build on them between the block's steps. A `rollback()` in the block drops the changes and the saves of
