@@ -39,8 +39,8 @@ extension ObjectContext {
     ///
     /// - Parameter isLast: whether to check in any case, as in ``saveOnce(isLast:)``.
     private func checkOnce(isLast: Bool) throws -> Bool {
-        // Merged duplicate inserts stay, because hooks may have edited the objects that absorbed them. Without the merge
-        // below such an edit, the postponed save would report a conflict with this context's own values.
+        // Merged duplicate inserts stay, because hooks may have edited the objects that absorbed them. Without the
+        // merge below such an edit, the postponed save would report a conflict with this context's own values.
         var merges: Set<Int> = []
         let prepared = try prepareToSave {
             merges = $0.added

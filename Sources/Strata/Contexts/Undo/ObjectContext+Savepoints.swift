@@ -1,5 +1,6 @@
-/// A nested layer of a context, on top of the segments that the context's own layer had when the savepoint began. It
-/// also has the rest of the context's state at that time.
+/// A nested layer of a context: the segments above those that the context's own layer had when the savepoint began.
+///
+/// The value also holds the other state of the context at that time, which a failure of the savepoint restores.
 struct Savepoint {
     /// The ids of the segments below the savepoint.
     let segments: Set<Int>
@@ -49,8 +50,8 @@ extension ObjectContext {
     ///   block throws `invalidState`, because changes on disk cannot be taken back. If the store cannot be read during
     ///   the restore, ``ContextStack/failures`` reports the error.
     /// - Complexity: O(restored rows). A block that returns adds O(log changes) to its own cost, and the cost of a save
-    ///   if it has saved. Each save in the block checks all unsaved changes of the context, so do not save after each of
-    ///   many steps of one savepoint.
+    ///   if it has saved. Each save in the block checks all unsaved changes of the context, so do not save after each
+    ///   of many steps of one savepoint.
     public func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isEnded else { throw Self.endedError }
         noteTurn()
