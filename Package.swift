@@ -347,7 +347,7 @@ let package = Package(
             ]
         ),
         .testTarget(
-            // Every remote against real servers, which Scripts/lib.sh installs, and against one that does what it is told.
+            // Every remote against real servers, which Scripts/lib.sh installs, and against a scripted server.
             name: "StrataHTTPTests",
             dependencies: [
                 "Strata", "StrataCloud", "StrataHTTP", "StrataPipeline", "TestRepositories", "mirror",

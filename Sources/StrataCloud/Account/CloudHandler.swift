@@ -41,8 +41,8 @@ public protocol CloudHandler: Sendable {
     /// Called inside the commit that holds a node's uploads, because another client has changed the node's content
     /// meanwhile.
     ///
-    /// An application that can decide at once calls ``CloudContext/resolve(_:_:name:)`` here. An application that must fetch
-    /// the other version first marks the node, or examines ``CloudConflict`` objects later.
+    /// An application that can decide at once calls ``CloudContext/resolve(_:_:name:)`` here. An application that must
+    /// fetch the other version first marks the node, or examines ``CloudConflict`` objects later.
     func didFind(_ conflict: CloudConflict, in cloud: CloudContext) throws
 
     /// Called inside the commit that applies a change by another client, with the context of that commit.

@@ -17,7 +17,7 @@ final class Pusher: Sendable {
     let maxConcurrentParts: Int
     /// Receives the progress of transfers.
     let transfers: TransferTracker
-    /// Aborts multipart uploads that are not needed any more, and deletes holders after their last message.
+    /// Learns from pushes which multipart uploads have begun, and which messages were sent, and cleans up after them.
     let reconciler: Reconciler
     /// Tracks whether the remote is available.
     let availability: RemoteAvailability

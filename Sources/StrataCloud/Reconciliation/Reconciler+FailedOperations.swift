@@ -8,7 +8,7 @@ import StrataPipeline
 /// deleted while failed operations exist. An operation that also fails for another reason gets one more attempt for
 /// each place of its node.
 extension Reconciler {
-    /// The operations that may have to be retried.
+    /// The failed operations that may need a retry.
     struct FailureNews {
         /// Whether failed operations may exist.
         var mayBeAny = true
@@ -33,7 +33,7 @@ extension Reconciler {
         /// The columns that define a node's place.
         private static let placing: Set = ["parent", "name", "trunk"]
 
-        /// - Returns: whether an operation may have to be retried now.
+        /// - Returns: whether an operation may need a retry now.
         mutating func record(_ event: PipelineEvent) -> Bool {
             switch event {
             case .failed(let id, _):
@@ -47,7 +47,7 @@ extension Reconciler {
             }
         }
 
-        /// - Returns: whether an operation may have to be retried now.
+        /// - Returns: whether an operation may need a retry now.
         mutating func record(_ news: [ChangeSet]?) -> Bool {
             guard mayBeAny else { return false }
             guard let news else {

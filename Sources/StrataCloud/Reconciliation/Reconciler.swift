@@ -4,7 +4,7 @@ import Synchronization
 
 /// Cleans up what ended processes, other machines, and edits of the tree leave in the store and at the remote.
 ///
-/// Each step has a file. This file decides when the steps run:
+/// The extensions contain the steps. This file decides when they run:
 ///
 /// | step | when the account opens | later |
 /// |---|---|---|
@@ -25,7 +25,7 @@ final class Reconciler: Sendable {
     /// Runs the step that sends requests, which may take long.
     private let remoteSteps = RepeatedTask()
 
-    /// The work that is due, for each step.
+    /// The work that is due, for each step that runs beside the operations.
     struct State {
         var holders = HolderNews()
         var failures = FailureNews()

@@ -26,6 +26,7 @@ extension QueueEngine {
         }
     }
 
+    /// The opening and closing of consumers, and the reports that were made once for each queue or type.
     struct Registry {
         var lastConsumer: Consumer.ID = 0
         /// The queues that several consumers take, as far as reported.
@@ -43,8 +44,10 @@ extension QueueEngine {
         var isAbandoned = false
     }
 
+    /// A caller that waits for the end of a consumer's handlers.
     typealias EndWaiter = (consumer: Consumer.ID, continuation: CheckedContinuation<Void, Never>)
 
+    /// The engine's view of the commits of the store.
     struct Commits {
         /// The numbers of this engine's commits of which it has not been notified yet.
         var own: Set<Int64> = []
@@ -52,6 +55,7 @@ extension QueueEngine {
         var listening: CommitListening?
     }
 
+    /// The alarm of the engine, of which only the last one counts.
     struct Alarm {
         var pending: (any PipelineAlarm)?
         var date: Date?
@@ -59,6 +63,7 @@ extension QueueEngine {
         var number = 0
     }
 
+    /// A running attempt.
     struct Running: Sendable {
         let claim: Claim
         let consumer: Consumer.ID

@@ -70,7 +70,8 @@ import Testing
                 + "network savepoint taken back ( save , set 460 b 744 )",
             "other insert 80; other commit; deep set 80 b 1031; main delete 80; root set 80 a 1281; "
                 + "main savepoint taken back ( save theirs , save theirs ); deep save mine",
-            // A row is restored over a delete. The values below the delete come into the store, or others have set them.
+            // A row is restored over a delete. The values below the delete come into the store, or others have set
+            // them.
             "other savepoint ( insert 634 , save theirs ); network set 634 b 671; other set 634 c 701; main delete 634; "
                 + "network save mine; other commit theirs",
             "main insert 720; network delete 720; main savepoint ( set 720 c 783 , set 720 b 785 ); network save mine; network undo; "

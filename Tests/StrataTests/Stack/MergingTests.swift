@@ -94,7 +94,7 @@ import Testing
         let (stack, id) = try await setUp()
         let layers = stack.core.engine.layers
         let refreshes = Journal()
-        // Stands for another context that merges at once.
+        // The refresh function of another context that merges at once.
         layers.watch(.max) { refreshes.add("refresh") }
         try await stack.on(.root) { context in
             context.undoLevels = 10

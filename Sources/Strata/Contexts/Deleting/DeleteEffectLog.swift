@@ -18,8 +18,8 @@ struct DeleteEffects {
 struct DeleteEffectLog {
     /// The effects for deletes that are not saved, by the number of the deleted object.
     var effects: [Int64: DeleteEffects] = [:]
-    /// Whether a save is applying delete rules again. The save then records nothing, because it takes back these
-    /// effects itself if it fails.
+    /// Whether a save is applying delete rules again. Nothing is recorded then, because the save removes these effects
+    /// itself if it fails or is postponed.
     var isPaused = false
 
     /// Records an effect of a delete rule.

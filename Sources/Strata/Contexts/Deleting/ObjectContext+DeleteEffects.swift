@@ -17,8 +17,8 @@ extension ObjectContext {
         var pending = ids.sorted()
         var result: [(number: Int64, done: DeleteEffects)] = []
         while let number = pending.popLast() {
-            // Otherwise another context has restored the row, a commit is currently writing the delete, or the delete is
-            // from before a savepoint.
+            // Otherwise another context has restored the row, a commit is currently writing the delete, or the delete
+            // is from before a savepoint.
             guard let done = deleteEffects.effects[number], layers.isDeleted(number, entity: done.entity, in: id),
                 !layers.isFrozen(number, entity: done.entity, in: id, frozen),
                 !layers.isTopChange(of: number, entity: done.entity, in: id, among: held)

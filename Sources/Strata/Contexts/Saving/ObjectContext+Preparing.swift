@@ -4,7 +4,7 @@ extension ObjectContext {
     /// Prepares the changes for a save or commit: retries failed inserts, drops no-op changes, merges duplicate
     /// inserts, calls hooks, refuses uses of deleted objects, sets timestamps and validates.
     ///
-    /// - Parameter last: the last step.
+    /// - Parameter last: the last step. A save applies the delete rules in it.
     func prepareToSave(_ last: (inout PreparedSave) throws -> Void) throws -> PreparedSave {
         try publishWithFailedInserts()
         try dropNoOpChanges()
@@ -123,8 +123,8 @@ extension ObjectContext {
         return added
     }
 
-    /// Removes edits that were added for a save, after the save has failed. Changes that a child has saved meanwhile
-    /// stay.
+    /// Removes edits that were added for a save, after the save has failed or was postponed. Changes that a child has
+    /// saved meanwhile stay.
     func takeBack(_ added: Set<Int>) {
         guard !added.isEmpty else { return }
         publish()

@@ -1,6 +1,7 @@
 /// A context's changes that are ready for a save.
 struct PreparedSave {
-    /// The segments that the preparation has added. They are frozen, and removed if the save fails.
+    /// The segments that the preparation has added. They are frozen, and removed if the save fails. If the save is
+    /// postponed, only those with merged duplicate inserts stay.
     var added: Set<Int> = []
     /// The objects that have absorbed inserted objects with the same unique values, by entity
     /// (``UniqueConflict/update``).

@@ -57,8 +57,8 @@ struct ContextUndo {
         return deletes
     }
 
-    /// Ends the innermost savepoint, whose changes stay. The enclosing savepoint takes over what is still to be done.
-    /// Returns the ended savepoint, which may own objects.
+    /// Ends the innermost savepoint, whose changes stay. Its postponed save and its removed deletes pass to the
+    /// enclosing savepoint. Returns the ended savepoint, which may own objects.
     mutating func mergeSavepoint() -> Savepoint? {
         guard let ended = savepoints.popLast() else { return nil }
         guard let enclosing = savepoints.indices.last else {

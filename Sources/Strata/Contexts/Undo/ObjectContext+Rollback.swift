@@ -31,9 +31,11 @@ extension ObjectContext {
     ///
     /// If the delete of an object is dropped, the effects of its delete rules on other objects are undone too. Objects
     /// deleted along with it return; stored ones return without their own edits. Cleared references and removed members
-    /// are restored, unless they were changed since. Changes that a commit is currently writing are not dropped. In a
-    /// savepoint, edits from before the savepoint stay, and an earlier ``save()`` of the savepoint takes place without
-    /// the dropped edits. Objects that refer to a dropped insert keep their values; their save reports the relationship.
+    /// are restored, unless they were changed since. Objects that refer to a dropped insert keep their values; their
+    /// save reports the relationship.
+    ///
+    /// Changes that a commit is currently writing are not dropped. In a savepoint, edits from before the savepoint
+    /// stay, and an earlier ``save()`` of the savepoint takes place without the dropped edits.
     public func rollback(_ objects: [any Model]) {
         guard !isEnded, !objects.isEmpty else { return }
         noteTurn()

@@ -1,5 +1,6 @@
-/// A nested layer of a context, on top of the segments that the context's own layer had when the savepoint began. It
-/// also has the rest of the context's state at that time.
+/// A nested layer of a context: the segments above those that the context's own layer had when the savepoint began.
+///
+/// The value also holds the other state of the context at that time, which a failure of the savepoint restores.
 struct Savepoint {
     /// The ids of the segments below the savepoint.
     var segments: Set<Int>

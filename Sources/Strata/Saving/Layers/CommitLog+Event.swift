@@ -4,7 +4,8 @@ extension CommitLog {
         enum Cause: Sendable {
             /// This context has edited objects, and already shows the edits.
             case edits(Int)
-            /// Another context has changed the layer of this context, or changes were removed from it.
+            /// The layer of this context has changed in another way: a child has saved into it, or changes were moved
+            /// up, removed or rebased.
             case layer(Int)
             /// The store has reached this number by a commit of one context, which took the layers of some contexts as
             /// a whole. The context is nil for commits of other processes, which were found in the file.

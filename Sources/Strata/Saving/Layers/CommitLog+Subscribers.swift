@@ -93,7 +93,7 @@ extension CommitLog.Subscribers {
     /// - Parameters:
     ///   - end: the end of the log.
     ///   - cursors: the last events that the contexts have processed.
-    ///   - context: the context that has changed the log, and does not have to be woken; nil if there is none.
+    ///   - context: the context that has changed the log, and is not woken; nil if no context has changed it.
     mutating func takeWakes(
         at end: CommitLog.Cursor,
         _ cursors: [Int: Int],

@@ -1,7 +1,7 @@
-/// The log of a stack: what has changed in the store and in the layers above it, in one order, by which context, and in
-/// which rows.
+/// The log of a stack: the commits of the store and the changes of the layers above it, in one order, each with its
+/// context and its rows.
 ///
-/// All readers ask the log what has changed after their position. The log keeps what some reader still needs:
+/// Readers ask the log for the changes after their position. The log keeps the entries that some reader still needs:
 ///
 /// - A context with live objects has a ``Cursor``. The log keeps the events after it, within limits. The context looks
 ///   at the log at its next block. A context that merges at once is woken.

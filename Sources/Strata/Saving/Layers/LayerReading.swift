@@ -8,8 +8,9 @@ struct LayerReading {
 extension LayerRegistry {
     /// Locks the layers while they are rebased onto a state of the store.
     ///
-    /// The layers then know exactly the commits in this state: missing commits are applied first. An older state would
-    /// reset the layers. Of a newer state, readers would see only a part.
+    /// The layers then know exactly the commits in this state: missing commits are applied first. Rebasing onto an
+    /// older state would bring back old rows. Rebasing onto a newer state would show readers only a part of its
+    /// commits.
     ///
     /// Afterwards the readers of the log are woken, as after ``update(by:_:)``.
     ///

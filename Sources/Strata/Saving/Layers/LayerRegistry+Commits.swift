@@ -3,8 +3,8 @@ struct TakenSegments {
     var path: [Int] = []
     /// The segments that the commit writes.
     var segments: Set<Int> = []
-    /// The segments of parents that the commit does not take as a whole. It includes the inserted rows of them that it
-    /// needs.
+    /// The segments of parents that the commit does not take as a whole. The commit includes those of their inserted
+    /// rows that it needs.
     var known: Set<Int> = []
 }
 
@@ -82,9 +82,9 @@ extension LayerRegistry {
     /// not use the layers from before the commits.
     ///
     /// - Parameters:
-    ///   - record: the commit of a context, which ``applyCommit(_:)`` applies; nil if there is none.
-    ///   - changes: the change sets of the other commits, in order. The layers find these commits in the file, and the
-    ///     change sets need not be read from the history. A reader may find them first. It leaves the calls of the
+    ///   - record: the commit of a context, which ``applyCommit(_:)`` applies; nil without such a commit.
+    ///   - changes: the change sets of the other commits, in order. The layers find these commits in the file, and take
+    ///     their change sets from here instead of the history. If a reader finds them first, it leaves the calls of the
     ///     listeners to the writer, which ends the announcement with ``endAnnouncement()`` or ``withdraw()``.
     func announce(_ record: CommitRecord?, _ changes: [ChangeSet] = []) {
         state.withLock { state in

@@ -2,7 +2,7 @@
 extension LayerRegistry {
     /// Changes the layers and the log, and then wakes the readers of the log.
     ///
-    /// - Parameter context: the context that makes the change, and is not woken; nil if there is none.
+    /// - Parameter context: the context that makes the change, and is not woken; nil if no context makes it.
     func update<Result: Sendable, Failure: Error>(
         by context: Int?,
         _ body: (inout State) throws(Failure) -> Result

@@ -108,8 +108,9 @@ struct LayerSnapshot: Sendable {
 
     /// Removes the floor that was added last, and merges the segments above it.
     ///
-    /// All of them are compared with the segment below, not only the topmost. A small segment on top would keep a larger
-    /// one apart from the segments below the floor, and a loop of savepoints would leave some segments for each.
+    /// Each of them is compared with the segment below it, and not only the topmost one. Otherwise a small segment on
+    /// top would keep a larger one apart from the segments below the floor, and each savepoint of a loop would leave
+    /// some segments.
     mutating func removeFloor(of context: Int, frozen: Set<Int>) {
         guard var open = floors[context], let floor = open.popLast() else { return }
         floors[context] = open.isEmpty ? nil : open

@@ -46,7 +46,7 @@ struct PassInput: Sendable {
     /// Whether operations may have become ready.
     var isEventful: Bool { !work.ended.isEmpty || isDue || work.haveConstraintsChanged }
 
-    /// Whether the pass has nothing to do.
+    /// Whether no work is due, so that the pass needs no transaction.
     var isEmpty: Bool {
         work.isEmpty && !isDue && memory.heartbeat.archiveEnd == nil
             && (slots == 0 || !consumers.values.contains { $0.isClaimable(hasUnseenWork: work.hasUnseenWork) })

@@ -100,7 +100,7 @@ extension OperationRepository {
         return (claims, looks == 0 && claims.isEmpty && !isMarked && !blockedHere.isEmpty)
     }
 
-    /// The number of operations that one transaction looks at, so that other commits get their turn.
+    /// The number of operations that one transaction looks at, so that other commits are not held up.
     static let lookLimit = 2000
 
     /// An operation that may be claimed.

@@ -3,9 +3,9 @@ import Strata
 
 /// The rules by which operations move from one status to another, as statements within one transaction.
 ///
-/// A `pending` operation need not be ready. The engine checks what it must wait for when its turn comes. The operation
-/// is then `waiting` or `held` until the cause is gone, and `pending` again afterwards. So no status is computed in
-/// advance, and each operation is looked at a bounded number of times.
+/// A `pending` operation need not be ready. The engine looks at an operation when it is the best candidate. If the
+/// operation must wait, it becomes `waiting` or `held` until the cause is gone, and `pending` again afterwards. So no
+/// status is computed in advance, and each operation is looked at a bounded number of times.
 struct OperationRepository {
     let transaction: StoreTransaction
     /// The time by the clock of the engine.
