@@ -291,8 +291,10 @@ import Testing
         try await pipeline.waitUntilIdle()
         #expect(notes.texts == ["upload first", "notify second"])
         try await stack.background { context in
-            #expect(try context.count(QueuedOperation.where { $0.status == .pending && $0.type == "Survey" }) == 2501)
-            #expect(try context.count(QueuedOperation.where { $0.status == .waiting && $0.type == "Upload" }) == 1)
+            let surveys = try context.count(QueuedOperation.where { $0.status == .pending && $0.type == "Survey" })
+            let uploads = try context.count(QueuedOperation.where { $0.status == .waiting && $0.type == "Upload" })
+            #expect(surveys == 2501)
+            #expect(uploads == 1)
         }
         try await stack.close()
     }
