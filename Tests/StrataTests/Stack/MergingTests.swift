@@ -104,8 +104,9 @@ import Testing
         _ = layers.startTracking(.max)
         #expect(refreshes.all.isEmpty)
         try await stack.on(.root) { context in
-            #expect(try context.undo())
-            #expect(try context.find(id)?.name == "old")
+            let isUndone = try context.undo()
+            let name = try context.find(id)?.name
+            #expect(isUndone && name == "old")
         }
         #expect(!refreshes.all.isEmpty)
         layers.track(.max, cursor: nil)

@@ -127,7 +127,8 @@ private enum ValidationCount: ContextStateKey { typealias Value = Int }
             #expect(isSaved() && !context.hasChanges)
         }
         try await stack.on(.root) { context in
-            #expect(try context.rows(Author.all).map { "\($0.name) \($0.fee ?? 0)" } == ["inside 1.0"])
+            let rows = try context.rows(Author.all).map { "\($0.name) \($0.fee ?? 0)" }
+            #expect(rows == ["inside 1.0"])
         }
         try await stack.close()
     }
@@ -197,7 +198,8 @@ private enum ValidationCount: ContextStateKey { typealias Value = Int }
             try context.save()
         }
         try await stack.on(.root) { context in
-            #expect(try context.rows(Author.all).map(\.name) == ["before"])
+            let names = try context.rows(Author.all).map(\.name)
+            #expect(names == ["before"])
         }
         try await stack.close()
     }
