@@ -140,7 +140,7 @@ import Testing
         statements += [
             QueueSQL.archiveClaimed, QueueSQL.selectPosition, QueueSQL.selectDependantsOfGroup,
             QueueSQL.selectPrerequisites,
-            QueueSQL.selectAwaiting, QueueSQL.selectActiveLanes,
+            QueueSQL.selectAwaiting, QueueSQL.selectNextAwaitedLane, QueueSQL.selectActiveLanes,
             QueueSQL.selectAnyRecordingTransitions, QueueSQL.selectTransition, QueueSQL.selectOldTransitions,
         ]
         for isSuspected in [false, true] {
@@ -189,8 +189,17 @@ import Testing
                 QueueSQL.selectAwaiting,
                 "INDEX QueuedOperation_pipeline_lane_rank_commit_with_awaitsPlace_index (pipeline=? AND lane=?)"
             ),
+            (
+                QueueSQL.selectAwaiting(types: 2),
+                "INDEX QueuedOperation_pipeline_lane_rank_commit_with_awaitsPlace_index (pipeline=? AND lane=?)"
+            ),
+            (
+                QueueSQL.selectNextAwaitedLane,
+                "INDEX QueuedOperation_pipeline_lane_rank_commit_with_awaitsPlace_index (pipeline=? AND lane>?)"
+            ),
         ] {
-            let nothing = [StoredValue](repeating: .null, count: sql.contains("?2") ? 2 : sql.count { $0 == "?" })
+            let numbered = (1...11).last { sql.contains("?\($0)") } ?? 0
+            let nothing = [StoredValue](repeating: .null, count: numbered > 0 ? numbered : sql.count { $0 == "?" })
             var searches: [String] = []
             try harness.stack.transact(author: "test") { transaction in
                 try transaction.rows("EXPLAIN QUERY PLAN \(sql)", nothing) { row in

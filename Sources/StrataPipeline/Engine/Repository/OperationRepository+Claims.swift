@@ -279,19 +279,27 @@ extension OperationRepository {
     /// offered its place to one of another type, which no process may take.
     ///
     /// - Returns: whether an operation may take a place.
-    /// - Complexity: O(operations of the pipeline that wait for a place).
+    /// - Complexity: O(lanes in which operations wait for a place). In lanes with a free place, also O(operations of
+    ///   other types that wait there).
     private func offerPlaces(of pipeline: PipelineName, to types: [String], _ occupancy: Occupancy) throws -> Bool {
         guard try areAwaited() else { return false }
-        var places = occupancy
-        var offered: [Int64] = []
-        let values = [StoredValue.text(pipeline.rawValue)] + types.map { StoredValue.text($0) }
-        try transaction.rows(QueueSQL.selectAwaiting(types: types.count), values) { row in
-            let lane = try row.read(String.self, at: 1)
-            guard case .ready = places.take(in: lane) else { return }
-            offered.append(try row.read(Int64.self, at: 0))
+        let sql = QueueSQL.selectAwaiting(types: types.count)
+        let typeValues = types.map { StoredValue.text($0) }
+        var isOffered = false
+        // No lane comes before the one without a name.
+        var lane: String? = ""
+        while let current = lane {
+            let laneKey: [StoredValue] = [.text(pipeline.rawValue), .text(current)]
+            let places = occupancy.freePlaces(in: current)
+            if places > 0 {
+                let offered = try transaction.numbers(sql, laneKey + [.integer(Int64(places))] + typeValues)
+                try set(.pending, of: offered)
+                isOffered = isOffered || !offered.isEmpty
+            }
+            lane = nil
+            try transaction.rows(QueueSQL.selectNextAwaitedLane, laneKey) { lane = try $0.read(String.self, at: 0) }
         }
-        try set(.pending, of: offered)
-        return !offered.isEmpty
+        return isOffered
     }
 
     /// The number of running operations of each lane, for pipelines with a lane limit.
@@ -321,6 +329,13 @@ extension OperationRepository {
         }
 
         func isFull(_ lane: String) -> Bool { active[UTF8Text(lane), default: 0] >= limit }
+
+        /// The number of operations that ``take(in:)`` lets start now.
+        func freePlaces(in lane: String) -> Int {
+            let lane = UTF8Text(lane)
+            let blocked = max(blockedHere[lane, default: 0], ending[lane, default: 0])
+            return max(limit - active[lane, default: 0] - blocked, 0)
+        }
 
         /// Takes a place in a lane, if one is free.
         mutating func take(in lane: String) -> Look {

@@ -137,14 +137,18 @@ enum QueueSQL {
         SELECT "id" FROM \(operations) WHERE "pipeline" = ? AND "lane" = ? AND "awaitsPlace" IS NOT NULL \
         ORDER BY "rank", "commit", "id" LIMIT ?
         """
-    /// The operations with some types of payloads that wait for a place in their lane of a pipeline, lane by lane, each
-    /// lane best first.
+    /// The operations of a lane with some types of payloads that wait for a place in it, best first.
     static func selectAwaiting(types count: Int) -> String {
         """
-        SELECT "id", "lane" FROM \(operations) WHERE "pipeline" = ?1 AND "awaitsPlace" IS NOT NULL \
-        AND \(isOfType(count, from: 2)) ORDER BY "lane", "rank", "commit", "id"
+        SELECT "id" FROM \(operations) WHERE "pipeline" = ?1 AND "lane" = ?2 AND "awaitsPlace" IS NOT NULL \
+        AND \(isOfType(count, from: 4)) ORDER BY "rank", "commit", "id" LIMIT ?3
         """
     }
+    /// The next lane of a pipeline in which operations wait for a place.
+    static let selectNextAwaitedLane = """
+        SELECT "lane" FROM \(operations) WHERE "pipeline" = ? AND "lane" > ? AND "awaitsPlace" IS NOT NULL \
+        ORDER BY "lane" LIMIT 1
+        """
     static let selectActiveLanes =
         "SELECT \"id\", \"lane\" FROM \(operations) WHERE \"status\" = 3 AND \"pipeline\" = ?"
 }
