@@ -53,6 +53,7 @@ extension OperationRepository {
         var blockedHere: Set<Int64> = []
         // Most pipelines have no operations of other types, so types are compared in SQL only after one was found.
         var comparesTypes = false
+        // Whether places were offered, and none has passed to other operations since.
         var areOffered = false
         while claims.count < limit, looks > 0 {
             // One more than needed shows whether there are more.
@@ -61,7 +62,7 @@ extension OperationRepository {
             // An operation that cannot be read must not hold up the others.
             for (number, message) in found.unreadable {
                 try fail(number, message)
-                isMarked = true
+                (isMarked, areOffered) = (true, false)
             }
             comparesTypes = comparesTypes || found.hasOtherTypes
             let candidates = found.candidates.filter { !blockedHere.contains($0.number) }
@@ -95,6 +96,8 @@ extension OperationRepository {
                 try fail(number, Self.reason(prerequisite))
                 isMarked = true
             }
+            // The place may have passed to an operation of another type.
+            if isStale || failing != nil { areOffered = false }
         }
         // If only handlers of this process are in the way, the engine waits for their ends.
         return (claims, looks == 0 && claims.isEmpty && !isMarked && !blockedHere.isEmpty)
