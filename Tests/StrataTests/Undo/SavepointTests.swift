@@ -171,6 +171,59 @@ private enum ValidationCount: ContextStateKey { typealias Value = Int }
         try await stack.close()
     }
 
+    @Test("A save checks changes again if changes that were checked with them are dropped")
+    func checkedAgain() async throws {
+        let stack = try await ContextStack.open(
+            .inMemory,
+            models: [CountedLine.self, Author.self, Article.self, Citation.self],
+            stack: .rootOnly
+        )
+        try await stack.on(.root) { context in
+            context.insert(CountedLine(code: "stored"))
+            try context.commit()
+        }
+        try await stack.background(parent: .named(.root)) { context in
+            context.undoLevels = 10
+            try context.savepoint {
+                // A savepoint that throws.
+                let line = context.insert(CountedLine(code: "bad"))
+                #expect(throws: Stop.self) {
+                    try context.savepoint {
+                        line.code = "good"
+                        try context.save()
+                        throw Stop()
+                    }
+                }
+                let invalid = #expect(throws: StrataError.self) { try context.save() }
+                #expect(invalid?.code == .validation)
+                line.code = "good"
+                try context.save()
+                // A rollback of single objects.
+                let author = context.insert(Author(name: "a"))
+                let article = context.insert(Article(title: "t", author: author))
+                try context.save()
+                context.rollback([author])
+                let dangling = #expect(throws: StrataError.self) { try context.save() }
+                #expect(dangling?.code == .missingReference)
+                context.rollback([article])
+                try context.save()
+                // An undo that removes a delete.
+                let stored = try #require(try context.first(CountedLine.where { $0.code == "stored" }))
+                let other = context.undoGroup { context.insert(CountedLine(code: "stored")) }
+                context.undoGroup { context.delete(stored) }
+                try context.save()
+                try context.undo()
+                let duplicate = #expect(throws: StrataError.self) { try context.save() }
+                #expect(duplicate?.code == .notUnique)
+                other.code = "other"
+                try context.save()
+            }
+        }
+        let codes = try await stack.on(.root) { try $0.rows(CountedLine.all.sorted { $0.code }).map(\.code) }
+        #expect(codes == ["good", "other", "stored"])
+        try await stack.close()
+    }
+
     @Test("A save takes place neither after its own savepoint has thrown nor after a rollback in it")
     func droppedSaves() async throws {
         let stack = try await openStack(.rootOnly)

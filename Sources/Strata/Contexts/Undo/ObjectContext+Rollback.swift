@@ -44,6 +44,14 @@ extension ObjectContext {
         var ids = Set(objects.filter { $0._$link.context === self }.map(\.storedID))
         let effects = effects(ofDeleting: &ids)
         for tracker in live.trackers { tracker?.forgetFailures(of: ids) }
+        if !undoing.checkedSegments.isEmpty {
+            // Other checked changes may refer to the dropped ones.
+            let level = store.layers.state.withLock { $0.layers[id] }
+            let affected = level.filter { segment in
+                segment.parts.values.contains { part in ids.contains { part.index(of: $0) != nil } }
+            }
+            undoing.forgetChecks(ofAny: affected.map(\.id))
+        }
         drop {
             $0.provenance == Provenance(id)
         } keeping: {

@@ -208,6 +208,10 @@ extension ObjectContext {
             else { return nil }
             back = done.back
             undoing.record(done.cancelled)
+            // The rows that are visible again may have unique values that other checked changes have too.
+            if !store.schema.entities[entity].info.isJoin {
+                undoing.forgetChecks(ofAny: done.cancelled.map(\.segment.id))
+            }
             return !done.taken.isEmpty
         }
         return back
