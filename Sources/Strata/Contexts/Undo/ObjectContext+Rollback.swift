@@ -123,6 +123,15 @@ extension LayerRegistry {
             }
             guard !dropped.isEmpty else { return false }
             state.layers[context] = kept
+            for (entity, part) in deletes.flatMap(\.segment.parts) {
+                part.updateStoreOriginals(
+                    reading: reading.connection,
+                    entity: entity,
+                    context: context,
+                    schema,
+                    in: &state.layers
+                )
+            }
             let contexts = [context] + state.layers.descendants(of: context)
             for parts in dropped {
                 state.layers.rebaseAll(parts, in: contexts, schema, reading: reading.connection)
