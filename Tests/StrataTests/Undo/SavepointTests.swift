@@ -305,6 +305,46 @@ private enum ValidationCount: ContextStateKey { typealias Value = Int }
         try await stack.close()
     }
 
+    @Test("Undo of deletes in a savepoint does not keep its later segments apart")
+    func undoInLoop() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.on(.root) { context in
+            context.undoLevels = 10
+            let author = context.insert(Author(name: "a"))
+            try context.commit()
+            try context.savepoint {
+                for number in 0..<100 {
+                    context.undoGroup { _ = context.insert(Author(name: "\(number)")) }
+                    context.undoGroup { context.delete(author) }
+                    try context.undo()
+                }
+                #expect(!author.isDeleted)
+                #expect(try context.count(Author.all) == 101)
+                #expect(context.store.layers.state.withLock { $0.layers[context.id].count } < 20)
+            }
+        }
+        try await stack.close()
+    }
+
+    @Test("The end of a savepoint also merges segments that were kept apart for deletes that may return")
+    func mergeAtEnd() {
+        var layers = LayerSnapshot()
+        layers.add(context: 1, parent: nil, committedOnly: false)
+        func push(_ numbers: Range<Int64>) {
+            let changes = numbers.map { Change<JoinRow>.insert(JoinRow(number: $0, left: 1, right: 2)) }
+            let part = RowChanges(ids: changes.map(\.row._$id), changes: changes)
+            layers.push([0: part], provenance: Provenance(1), to: 1, frozen: [])
+        }
+        push(1..<5)
+        layers.addFloor(to: 1)
+        push(5..<9)
+        _ = layers.reserveSegment(in: 1)
+        push(9..<10)
+        #expect(layers[1].map(\.count) == [4, 4, 1])
+        layers.removeFloor(of: 1, frozen: [])
+        #expect(layers[1].map(\.count) == [8, 1] && layers.floors.isEmpty)
+    }
+
     @Test("Savepoints can be nested")
     func nesting() async throws {
         let stack = try await openStack(.rootOnly)
