@@ -273,6 +273,9 @@ private enum ValidationCount: ContextStateKey { typealias Value = Int }
                 context.mergePolicy = .mine
                 try context.save()
                 context.mergePolicy = .error
+                // With another policy, the changes are checked again.
+                let conflict = #expect(throws: StrataError.self) { try context.save() }
+                #expect(conflict?.code == .conflict)
             }
             #expect(context.mergePolicy == .error && !context.hasChanges)
         }

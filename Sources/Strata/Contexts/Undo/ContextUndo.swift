@@ -46,6 +46,13 @@ struct ContextUndo {
     /// Lets the next save check all changes.
     mutating func forgetChecks() { checkedSegments = [] }
 
+    /// Lets the next save check all changes if the last save had another merge policy. The policy of the last save
+    /// counts for all changes.
+    mutating func forgetChecks(unlessWith policy: MergePolicy) {
+        let last = savepoints.last { $0.postponedSave != nil }
+        if last?.postponedSave != policy { forgetChecks() }
+    }
+
     /// Lets the next save check all changes if one of these segments was checked.
     mutating func forgetChecks(ofAny segments: some Sequence<Int>) {
         if segments.contains(where: checkedSegments.contains) { forgetChecks() }
