@@ -47,7 +47,7 @@ extension [ChangeSegment] {
             id: isFixed ? deletes.spare : deletes.segment.id,
             provenance: deletes.segment.provenance,
             parts: deletes.segment.parts.mapValues { $0.withoutEditsBeforeDeletes() },
-            hasGapBelow: !isFixed && deletes.segment.hasGapBelow
+            hasGapBelow: index == nil && deletes.segment.hasGapBelow
         )
         insert(segment, at: place)
     }
