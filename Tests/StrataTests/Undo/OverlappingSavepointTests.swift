@@ -351,6 +351,43 @@ import Testing
     }
 
     @Test(
+        "A delete that a savepoint puts back has seen the values that a child's commit has written meanwhile",
+        .timeLimit(.minutes(1))
+    )
+    func commitBeforeReturn() async throws {
+        let (stack, desk, draft) = try await open()
+        let id = try await stack.on(.root) { context in
+            let author = context.insert(Author(name: "stored"))
+            try context.commit()
+            return author.id
+        }
+        try await draft.perform { context in
+            try #require(try context.find(id)).fee = 1
+            try context.save()
+        }
+        try await desk.perform { context in
+            context.undoLevels = 10
+            let author = try #require(try context.find(id))
+            context.undoGroup { context.delete(author) }
+            #expect(throws: Stop.self) {
+                try context.savepoint {
+                    try context.undo()
+                    Self.run(in: draft) { draft in
+                        draft.insert(Author(name: "by the draft"))
+                        try draft.commit()
+                    }
+                    throw Stop()
+                }
+            }
+            #expect(author.isDeleted)
+        }
+        // The desk has deleted the author with this fee, so the delete is not a conflict.
+        try await desk.commit()
+        #expect(try await stack.on(.root) { try $0.rows(Author.all).map(\.name) } == ["by the draft"])
+        try await stack.close()
+    }
+
+    @Test(
         "A savepoint that throws puts back a delete that a child has saved in it and an undo has removed",
         .timeLimit(.minutes(1)),
         arguments: [1, 2]

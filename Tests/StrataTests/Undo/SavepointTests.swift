@@ -171,6 +171,59 @@ private enum ValidationCount: ContextStateKey { typealias Value = Int }
         try await stack.close()
     }
 
+    @Test("A save checks changes again if changes that were checked with them are dropped")
+    func checkedAgain() async throws {
+        let stack = try await ContextStack.open(
+            .inMemory,
+            models: [CountedLine.self, Author.self, Article.self, Citation.self],
+            stack: .rootOnly
+        )
+        try await stack.on(.root) { context in
+            context.insert(CountedLine(code: "stored"))
+            try context.commit()
+        }
+        try await stack.background(parent: .named(.root)) { context in
+            context.undoLevels = 10
+            try context.savepoint {
+                // A savepoint that throws.
+                let line = context.insert(CountedLine(code: "bad"))
+                #expect(throws: Stop.self) {
+                    try context.savepoint {
+                        line.code = "good"
+                        try context.save()
+                        throw Stop()
+                    }
+                }
+                let invalid = #expect(throws: StrataError.self) { try context.save() }
+                #expect(invalid?.code == .validation)
+                line.code = "good"
+                try context.save()
+                // A rollback of single objects.
+                let author = context.insert(Author(name: "a"))
+                let article = context.insert(Article(title: "t", author: author))
+                try context.save()
+                context.rollback([author])
+                let dangling = #expect(throws: StrataError.self) { try context.save() }
+                #expect(dangling?.code == .missingReference)
+                context.rollback([article])
+                try context.save()
+                // An undo that removes a delete.
+                let stored = try #require(try context.first(CountedLine.where { $0.code == "stored" }))
+                let other = context.undoGroup { context.insert(CountedLine(code: "stored")) }
+                context.undoGroup { context.delete(stored) }
+                try context.save()
+                try context.undo()
+                let duplicate = #expect(throws: StrataError.self) { try context.save() }
+                #expect(duplicate?.code == .notUnique)
+                other.code = "other"
+                try context.save()
+            }
+        }
+        let codes = try await stack.on(.root) { try $0.rows(CountedLine.all.sorted { $0.code }).map(\.code) }
+        #expect(codes == ["good", "other", "stored"])
+        try await stack.close()
+    }
+
     @Test("A save takes place neither after its own savepoint has thrown nor after a rollback in it")
     func droppedSaves() async throws {
         let stack = try await openStack(.rootOnly)
@@ -220,6 +273,9 @@ private enum ValidationCount: ContextStateKey { typealias Value = Int }
                 context.mergePolicy = .mine
                 try context.save()
                 context.mergePolicy = .error
+                // With another policy, the changes are checked again.
+                let conflict = #expect(throws: StrataError.self) { try context.save() }
+                #expect(conflict?.code == .conflict)
             }
             #expect(context.mergePolicy == .error && !context.hasChanges)
         }
@@ -250,6 +306,46 @@ private enum ValidationCount: ContextStateKey { typealias Value = Int }
             #expect(try context.rows(Author.all).map(\.name) == ["other"])
         }
         try await stack.close()
+    }
+
+    @Test("Undo of deletes in a savepoint does not keep its later segments apart")
+    func undoInLoop() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.on(.root) { context in
+            context.undoLevels = 10
+            let author = context.insert(Author(name: "a"))
+            try context.commit()
+            try context.savepoint {
+                for number in 0..<100 {
+                    context.undoGroup { _ = context.insert(Author(name: "\(number)")) }
+                    context.undoGroup { context.delete(author) }
+                    try context.undo()
+                }
+                #expect(!author.isDeleted)
+                #expect(try context.count(Author.all) == 101)
+                #expect(context.store.layers.state.withLock { $0.layers[context.id].count } < 20)
+            }
+        }
+        try await stack.close()
+    }
+
+    @Test("The end of a savepoint also merges segments that were kept apart for deletes that may return")
+    func mergeAtEnd() {
+        var layers = LayerSnapshot()
+        layers.add(context: 1, parent: nil, committedOnly: false)
+        func push(_ numbers: Range<Int64>) {
+            let changes = numbers.map { Change<JoinRow>.insert(JoinRow(number: $0, left: 1, right: 2)) }
+            let part = RowChanges(ids: changes.map(\.row._$id), changes: changes)
+            layers.push([0: part], provenance: Provenance(1), to: 1, frozen: [])
+        }
+        push(1..<5)
+        layers.addFloor(to: 1)
+        push(5..<9)
+        _ = layers.reserveSegment(in: 1)
+        push(9..<10)
+        #expect(layers[1].map(\.count) == [4, 4, 1])
+        layers.removeFloor(of: 1, frozen: [])
+        #expect(layers[1].map(\.count) == [8, 1] && layers.floors.isEmpty)
     }
 
     @Test("Savepoints can be nested")

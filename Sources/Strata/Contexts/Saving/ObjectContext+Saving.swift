@@ -28,6 +28,7 @@ extension ObjectContext {
     /// effects of delete rules are removed: they belong to the deletes that are moved, and the postponed save applies
     /// the rules again.
     private func postponeSave() throws {
+        undoing.forgetChecks(unlessWith: mergePolicy)
         let checked = try whileSaving { () throws -> Set<Int> in
             var rounds = 0
             while true {

@@ -7,7 +7,8 @@ struct ContextUndo {
     var savepoints: [Savepoint] = []
 
     /// The segments that the last save in the open savepoints has checked. Segments that are merged or dropped later
-    /// lose their ids, so they need no care here.
+    /// lose their ids, so they need no care here. If single changes of checked segments are removed, or if later changes
+    /// are dropped with which they were checked, the checks are forgotten.
     private(set) var checkedSegments: Set<Int> = []
 
     /// The segments of the context's layer that a rollback in the innermost savepoint keeps.
@@ -45,6 +46,18 @@ struct ContextUndo {
     /// Lets the next save check all changes.
     mutating func forgetChecks() { checkedSegments = [] }
 
+    /// Lets the next save check all changes if the last save had another merge policy. The policy of the last save
+    /// counts for all changes.
+    mutating func forgetChecks(unlessWith policy: MergePolicy) {
+        let last = savepoints.last { $0.postponedSave != nil }
+        if last?.postponedSave != policy { forgetChecks() }
+    }
+
+    /// Lets the next save check all changes if one of these segments was checked.
+    mutating func forgetChecks(ofAny segments: some Sequence<Int>) {
+        if segments.contains(where: checkedSegments.contains) { forgetChecks() }
+    }
+
     /// Lets the innermost savepoint begin again, after a rollback. Returns the deletes that return.
     ///
     /// - Parameter dropsSaved: whether the rollback also drops changes that children have saved in the savepoint.
@@ -54,6 +67,8 @@ struct ContextUndo {
         let deletes = savepoints[innermost].cancelledDeletes.filter { !dropsSaved || held.contains($0.segment.id) }
         savepoints[innermost].cancelledDeletes = []
         savepoints[innermost].postponedSave = nil
+        // Later saves have checked the changes from before the savepoint together with changes that are dropped now.
+        checkedSegments = savepoints[innermost].checkedSegments
         return deletes
     }
 

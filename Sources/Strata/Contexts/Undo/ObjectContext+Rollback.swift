@@ -44,6 +44,14 @@ extension ObjectContext {
         var ids = Set(objects.filter { $0._$link.context === self }.map(\.storedID))
         let effects = effects(ofDeleting: &ids)
         for tracker in live.trackers { tracker?.forgetFailures(of: ids) }
+        if !undoing.checkedSegments.isEmpty {
+            // Other checked changes may refer to the dropped ones.
+            let level = store.layers.state.withLock { $0.layers[id] }
+            let affected = level.filter { segment in
+                segment.parts.values.contains { part in ids.contains { part.index(of: $0) != nil } }
+            }
+            undoing.forgetChecks(ofAny: affected.map(\.id))
+        }
         drop {
             $0.provenance == Provenance(id)
         } keeping: {
@@ -115,6 +123,15 @@ extension LayerRegistry {
             }
             guard !dropped.isEmpty else { return false }
             state.layers[context] = kept
+            for (entity, part) in deletes.flatMap(\.segment.parts) {
+                part.updateStoreOriginals(
+                    reading: reading.connection,
+                    entity: entity,
+                    context: context,
+                    schema,
+                    in: &state.layers
+                )
+            }
             let contexts = [context] + state.layers.descendants(of: context)
             for parts in dropped {
                 state.layers.rebaseAll(parts, in: contexts, schema, reading: reading.connection)
@@ -129,15 +146,18 @@ extension LayerRegistry {
     /// Removes the deletes of these rows from a layer, as if they had never been made. Edits from before the deletes
     /// count again. The delete of a row stays if a commit is currently writing it.
     ///
-    /// - Returns: the rows whose deletes were removed, those of them that are visible again, and the deletes. Other
-    ///   contexts may have deleted a row too. The result is nil if the state that was read is too old to rebase onto.
+    /// - Parameter held: the segments from before the innermost savepoint.
+    /// - Returns: the rows whose deletes were removed, those of them that are visible again, the segments that had the
+    ///   deletes, and the deletes that return if the savepoint fails. Other contexts may have deleted a row too. The
+    ///   result is nil if the state that was read is too old to rebase onto.
     func cancelDeletes<Row: StoredRow>(
         of part: RowChanges<Row>,
         entity: Int,
         in context: Int,
+        held: Set<Int>,
         _ schema: Schema,
         _ reading: LayerReading
-    ) throws -> (taken: Set<Int64>, back: Set<Int64>, cancelled: [CancelledDeletes])? {
+    ) throws -> (taken: Set<Int64>, back: Set<Int64>, segments: [Int], cancelled: [CancelledDeletes])? {
         try rebasing(onto: reading, schema, by: context) { state in
             let level = state.layers[context]
             var edits: [Int: [Int64: Change<Row>?]] = [:]
@@ -153,7 +173,7 @@ extension LayerRegistry {
                     deletes[entry.segment, default: []].append(entry.change)
                 }
             }
-            guard let rows = part.filtered(taken.contains)?.typed(Row.self) else { return ([], [], []) }
+            guard let rows = part.filtered(taken.contains)?.typed(Row.self) else { return ([], [], [], []) }
             state.layers.edit(context, entity: entity, edits)
             for other in [context] + state.layers.descendants(of: context) {
                 rows.rebaseRead(entity: entity, context: other, schema, reading.connection, in: &state.layers)
@@ -165,20 +185,27 @@ extension LayerRegistry {
                 try state.layers.topKind(of: number, entity: entity, in: path).map(\.isVisible)
                     ?? (typed.read(number, on: reading.connection) != nil)
             }
-            let cancelled = deletes.map { position, changes in
-                CancelledDeletes(
-                    segment: ChangeSegment(
-                        id: level[position].id,
-                        provenance: level[position].provenance,
-                        parts: [entity: RowChanges(unsorted: changes)],
-                        hasGapBelow: level[position].hasGapBelow
-                    ),
-                    below: Set(level[..<position].map(\.id)),
-                    spare: state.layers.reserveSegment(in: context),
-                    isOwn: level[position].provenance == Provenance(context)
+            var cancelled: [CancelledDeletes] = []
+            for (position, changes) in deletes {
+                let segment = level[position]
+                let isOwn = segment.provenance == Provenance(context)
+                // A failure drops the context's own deletes in the savepoint. Segments need not wait for their return.
+                if isOwn, !held.contains(segment.id) { continue }
+                cancelled.append(
+                    CancelledDeletes(
+                        segment: ChangeSegment(
+                            id: segment.id,
+                            provenance: segment.provenance,
+                            parts: [entity: RowChanges(unsorted: changes)],
+                            hasGapBelow: segment.hasGapBelow
+                        ),
+                        below: Set(level[..<position].map(\.id)),
+                        spare: state.layers.reserveSegment(in: context),
+                        isOwn: isOwn
+                    )
                 )
             }
-            return (taken, back, cancelled)
+            return (taken, back, deletes.keys.map { level[$0].id }, cancelled)
         }
     }
 }

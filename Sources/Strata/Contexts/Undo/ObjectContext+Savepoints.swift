@@ -12,6 +12,8 @@ struct Savepoint {
     let usesAfterDelete: [Int: [Int64: UseAfterDelete]]
     /// The last body that was registered to run after a commit.
     let lastCallback: Int
+    /// The segments that saves in the enclosing savepoints have checked.
+    let checkedSegments: Set<Int>
     /// Deletes that an undo in the savepoint has removed from the segments below it, or from segments that children
     /// have saved in it.
     var cancelledDeletes: [CancelledDeletes] = []
@@ -67,7 +69,8 @@ extension ObjectContext {
             undoHistory: undoing.history,
             hookStates: hookQueue.states,
             usesAfterDelete: uses,
-            lastCallback: store.callbacks.lastID
+            lastCallback: store.callbacks.lastID,
+            checkedSegments: undoing.checkedSegments
         )
         undoing.savepoints.append(savepoint)
         defer {

@@ -204,10 +204,23 @@ extension ObjectContext {
     func cancelDeletes<Row: StoredRow>(of part: RowChanges<Row>, entity: Int) throws -> Set<Int64> {
         var back: Set<Int64> = []
         try editLayer { reading in
-            guard let done = try store.layers.cancelDeletes(of: part, entity: entity, in: id, store.schema, reading)
+            let held = undoing.heldSegments
+            guard
+                let done = try store.layers.cancelDeletes(
+                    of: part,
+                    entity: entity,
+                    in: id,
+                    held: held,
+                    store.schema,
+                    reading
+                )
             else { return nil }
             back = done.back
             undoing.record(done.cancelled)
+            // The rows that are visible again may have unique values that other checked changes have too.
+            if !store.schema.entities[entity].info.isJoin {
+                undoing.forgetChecks(ofAny: done.segments)
+            }
             return !done.taken.isEmpty
         }
         return back

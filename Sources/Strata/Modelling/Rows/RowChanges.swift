@@ -152,6 +152,13 @@ protocol AnyRowChanges: AnyObject, Sendable {
     func updateStoreOriginals(_ ids: [Int64], entity: Int, context: Int, in layers: inout LayerSnapshot)
     func filtered(_ isKept: (Int64) -> Bool) -> (any AnyRowChanges)?
     func withoutEditsBeforeDeletes() -> any AnyRowChanges
+    func updateStoreOriginals(
+        reading connection: Connection,
+        entity: Int,
+        context: Int,
+        _ schema: Schema,
+        in layers: inout LayerSnapshot
+    )
     func rebased(onOwn commit: any AnyRowChanges) -> any AnyRowChanges
     func rebaseRead(
         entity: Int,

@@ -30,25 +30,26 @@ extension LayerRegistry {
 }
 
 extension [ChangeSegment] {
-    /// Puts deletes back into their segment. If they were all of it, the segment returns to its place.
+    /// Puts deletes back into their segment. If the segment is gone, it returns to its place with the deletes only: they
+    /// were all of it, or a commit has written the rest.
     ///
     /// - Parameter fixed: segments that a commit is writing or has read. Deletes of them return in a new segment above.
     ///   The commit would remove deletes that were added to its own segment, and would not write them.
     mutating func putBack(_ deletes: CancelledDeletes, fixed: Set<Int>) {
         let index = firstIndex { $0.id == deletes.segment.id }
         let place = index.map { $0 + 1 } ?? lastIndex { deletes.below.contains($0.id) }.map { $0 + 1 } ?? 0
-        if fixed.contains(deletes.segment.id) {
-            let segment = ChangeSegment(
-                id: deletes.spare,
-                provenance: deletes.segment.provenance,
-                parts: deletes.segment.parts.mapValues { $0.withoutEditsBeforeDeletes() }
-            )
-            insert(segment, at: place)
-        } else if let index {
+        let isFixed = fixed.contains(deletes.segment.id)
+        if let index, !isFixed {
             self[index].parts.merge(deletes.segment.parts) { $0.replacing(by: $1) }
-        } else {
-            insert(deletes.segment, at: place)
+            return
         }
+        let segment = ChangeSegment(
+            id: isFixed ? deletes.spare : deletes.segment.id,
+            provenance: deletes.segment.provenance,
+            parts: deletes.segment.parts.mapValues { $0.withoutEditsBeforeDeletes() },
+            hasGapBelow: index == nil && deletes.segment.hasGapBelow
+        )
+        insert(segment, at: place)
     }
 }
 
@@ -65,5 +66,21 @@ extension RowChanges {
             )
         }
         return RowChanges(ids: ids, changes: deletes)
+    }
+
+    /// Updates the bases of a layer's changes of these rows, which were not in the layer while others have committed.
+    func updateStoreOriginals(
+        reading connection: Connection,
+        entity: Int,
+        context: Int,
+        _ schema: Schema,
+        in layers: inout LayerSnapshot
+    ) {
+        let typed = schema.entities[entity].typed(Row.self)
+        // After an error, the bases stay as they were. The commit may then report a conflict.
+        let stored = ids.compactMap { number in try? typed.read(number, on: connection) }
+        guard !stored.isEmpty else { return }
+        RowChanges(unsorted: stored.map { .insert($0) })
+            .updateStoreOriginals(ids, entity: entity, context: context, in: &layers)
     }
 }

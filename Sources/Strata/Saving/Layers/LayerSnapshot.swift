@@ -10,9 +10,8 @@ struct LayerSnapshot: Sendable {
     private var childCounts: [Int: Int] = [:]
     /// The id of the next published segment.
     private var nextSegment = 1
-    /// For each context with open savepoints, the id of the first segment that each of them may contain, outermost
-    /// first. Segments below the last of these floors are not merged.
-    private(set) var floors: [Int: [Int]] = [:]
+    /// The floors of each context with open savepoints, outermost first.
+    private(set) var floors: [Int: [Floor]] = [:]
     /// Counts the changes of each layer, so that callers can see whether it is still the same.
     private(set) var revisions: [Int: Int] = [:]
 
@@ -95,14 +94,16 @@ struct LayerSnapshot: Sendable {
     }
 
     /// Keeps the segments of a context's layer apart from later ones, until ``removeFloor(of:frozen:)``.
-    mutating func addFloor(to context: Int) { floors[context, default: []].append(nextSegment) }
+    mutating func addFloor(to context: Int) {
+        floors[context, default: []].append(Floor(first: nextSegment, barrier: nextSegment))
+    }
 
     /// Reserves the id of a segment that may later lie in a context's layer below all open savepoints. Until they end,
     /// the existing segments are kept apart from later ones too.
     mutating func reserveSegment(in context: Int) -> Int {
         let id = nextSegment
         nextSegment += 1
-        if let open = floors[context] { floors[context] = open.map { _ in nextSegment } }
+        if let open = floors[context] { floors[context] = open.map { Floor(first: $0.first, barrier: nextSegment) } }
         return id
     }
 
@@ -115,7 +116,7 @@ struct LayerSnapshot: Sendable {
         guard var open = floors[context], let floor = open.popLast() else { return }
         floors[context] = open.isEmpty ? nil : open
         let segments = self[context]
-        guard let first = segments.firstIndex(where: { $0.id >= floor }) else { return }
+        guard let first = segments.firstIndex(where: { $0.id >= floor.first }) else { return }
         var level = Array(segments[..<first])
         for segment in segments[first...] {
             level.append(segment)
@@ -133,11 +134,11 @@ struct LayerSnapshot: Sendable {
     }
 
     private mutating func merge(_ level: inout [ChangeSegment], of context: Int, _ frozen: Set<Int>) {
-        let floor = floors[context]?.last ?? 0
+        let barrier = floors[context]?.last?.barrier ?? 0
         while level.count > 1 {
             let newer = level[level.count - 1]
             let older = level[level.count - 2]
-            guard older.provenance == newer.provenance, !newer.hasGapBelow, older.id >= floor,
+            guard older.provenance == newer.provenance, !newer.hasGapBelow, older.id >= barrier,
                 !frozen.contains(older.id), !frozen.contains(newer.id),
                 older.count <= 2 * newer.count
             else { break }
@@ -257,6 +258,15 @@ extension [ChangeSegment] {
             self[position].parts[entity] = ids.isEmpty ? nil : RowChanges(ids: ids, changes: changes)
         }
     }
+}
+
+/// The lower end of an open savepoint in a layer.
+struct Floor: Sendable {
+    /// The id of the first segment that the savepoint may contain.
+    let first: Int
+    /// The id below which segments are not merged until the savepoint ends. It is above `first` if deletes may return
+    /// to segments of the savepoint.
+    let barrier: Int
 }
 
 /// One of the changes of a row in a level, with the position of its segment.
