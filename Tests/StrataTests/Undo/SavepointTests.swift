@@ -219,7 +219,7 @@ private enum ValidationCount: ContextStateKey { typealias Value = Int }
                 try context.save()
             }
         }
-        let codes = try await stack.on(.root) { try $0.rows(CountedLine.all.sorted { $0.code }).map(\.code) }
+        let codes = try await stack.on(.root) { try $0.rows(CountedLine.sorted { $0.code.ascending }).map(\.code) }
         #expect(codes == ["good", "other", "stored"])
         try await stack.close()
     }
