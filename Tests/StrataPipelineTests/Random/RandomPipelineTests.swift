@@ -7,12 +7,12 @@ import Testing
 /// Compares random histories of a pipeline with a reference model. After each step, the same operations have started in
 /// the same order, and the store agrees with the model about each operation. In the end every operation ends.
 ///
-/// `STRATA_PIPELINE_RUNS` sets the number of histories (300 by default, 2,000 if `CI` is set), and `STRATA_SEED` the
+/// `STRATA_PIPELINE_RUNS` sets the number of histories (300 by default, 600 if `CI` is set), and `STRATA_SEED` the
 /// first seed.
 @Suite("Random histories of pipelines") struct RandomPipelineTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let runs =
-        environment["STRATA_PIPELINE_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 300 : 2000)
+        environment["STRATA_PIPELINE_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 300 : 600)
     /// The number of histories played at once.
     private static let lanes = 4
 
