@@ -6,7 +6,7 @@ import Testing
 
 /// Compares random expressions with a model that walks through every minute or second by means of `Calendar`.
 ///
-/// `CRON_SEED` repeats a run, `CRON_EXPRESSIONS` sets the number of expressions for each place and time.
+/// `STRATA_SEED` repeats a run, `CRON_EXPRESSIONS` sets the number of expressions for each place and time.
 @Suite("Cron: against a slow model")
 struct CronModelTests {
     @Test(
@@ -36,9 +36,9 @@ struct CronModelTests {
 
     private func compare(_ zone: TimeZone, from start: Date, minutes: Int, step: Int) throws {
         let environment = ProcessInfo.processInfo.environment
-        let seed = environment["CRON_SEED"].flatMap { UInt64($0) } ?? .random(in: .min ... .max)
+        let seed = Dice.seed
         let expressions = environment["CRON_EXPRESSIONS"].flatMap { Int($0) } ?? 40
-        print("CRON_SEED=\(seed) \(zone.identifier) \(start.formatted(.iso8601))")
+        print("STRATA_SEED=\(seed) \(zone.identifier) \(start.formatted(.iso8601))")
         var generator = Dice(seed: seed)
         let walk = WallClockWalk(zone: zone, start: start, steps: minutes * 60 / step, step: step)
         var moments = 0
