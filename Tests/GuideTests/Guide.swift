@@ -29,15 +29,25 @@ struct Guide: Sendable, CustomTestStringConvertible {
     }
 
     /// All pages of the repository whose code is checked.
-    static let all: [Guide] = {
-        let folder = Repository.root.appending(path: "Guides")
-        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-        let pages = files.filter { $0.hasSuffix(".md") }.sorted().map { "Guides/\($0)" }
-        return (["README.md"] + pages).compactMap { name in
-            let file = Repository.root.appending(path: name)
-            return (try? String(contentsOf: file, encoding: .utf8)).map { Guide(name: name, text: $0) }
-        }
-    }()
+    static let all = (["README.md"] + pages(in: "Guides")).compactMap(read)
+
+    /// The main pages of the documentation catalogues. Their code is compiled and not run, because some of it needs
+    /// servers.
+    static let catalogues: [Guide] = names(in: "Sources").compactMap { read("Sources/\($0)/\($0).docc/\($0).md") }
+
+    private static func names(in folder: String) -> [String] {
+        let folder = Repository.root.appending(path: folder)
+        return ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
+    }
+
+    private static func pages(in folder: String) -> [String] {
+        names(in: folder).filter { $0.hasSuffix(".md") }.map { "\(folder)/\($0)" }
+    }
+
+    private static func read(_ name: String) -> Guide? {
+        let file = Repository.root.appending(path: name)
+        return (try? String(contentsOf: file, encoding: .utf8)).map { Guide(name: name, text: $0) }
+    }
 }
 
 /// A block of Swift in a page.

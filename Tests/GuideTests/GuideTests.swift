@@ -7,6 +7,7 @@ struct GuideTests {
     @Test("The guides are found")
     func found() throws {
         #expect(Guide.all.count > 8)
+        #expect(Guide.catalogues.count == 7)
         #expect(Guide.all.contains { $0.name == "README.md" && $0.blocks.contains { $0.kind == .run } })
     }
 
@@ -86,6 +87,14 @@ struct GuideTests {
             let line = error.split(separator: ":").dropFirst().first.flatMap { Int($0) }
             #expect(error.hasPrefix(guide.name) && line.map(lines.contains) == true, "\(error)")
         }
+    }
+
+    @Test("The examples of the documentation catalogues compile", arguments: Guide.catalogues)
+    func catalogues(_ page: Guide) async throws {
+        try #require(!page.blocks.isEmpty, "\(page.name) has no example")
+        let name = Self.moduleName(page) + "Catalogue"
+        let outcome = try await Compiler.shared.compile(GuideProgram(page).source, name: name, to: nil)
+        #expect(outcome.status == 0, "\(page.name)\n\(outcome.errors)\(outcome.output)")
     }
 
     @Test("Manifests in guides are valid", arguments: Guide.all.filter { $0.blocks.contains { $0.kind == .manifest } })
