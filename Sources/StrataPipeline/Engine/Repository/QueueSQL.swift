@@ -144,10 +144,11 @@ enum QueueSQL {
         AND \(isOfType(count, from: 4)) ORDER BY "rank", "commit", "id" LIMIT ?3
         """
     }
-    /// The next lane of a pipeline in which operations wait for a place.
+    /// The next lane of a pipeline in which operations wait for a place. The whole order makes SQLite choose the index of
+    /// these operations, and not an index of all operations.
     static let selectNextAwaitedLane = """
         SELECT "lane" FROM \(operations) WHERE "pipeline" = ? AND "lane" > ? AND "awaitsPlace" IS NOT NULL \
-        ORDER BY "lane" LIMIT 1
+        ORDER BY "lane", "rank", "commit" LIMIT 1
         """
     static let selectActiveLanes =
         "SELECT \"id\", \"lane\" FROM \(operations) WHERE \"status\" = 3 AND \"pipeline\" = ?"
