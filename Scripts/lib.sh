@@ -18,6 +18,10 @@ fail() {
     exit 1
 }
 
+# Forgets the plan of the last build in the folder of the tests. SwiftPM would take it for the plan of another package
+# that is built in the same folder.
+forget_plan() { rm -f "$root/.build/debug.yaml"; }
+
 # Installs packages of the system, where it has apt-get.
 install_packages() {
     command -v apt-get >/dev/null || fail "please install: $*"
