@@ -61,6 +61,8 @@ struct Consumer: Sendable {
     var isGateClosed = false
     /// As `isDry`, for the exempt operations.
     var isExemptDry = false
+    /// The types of payloads that were reported as left to other processes.
+    var reportedTypes: Set<UTF8Text> = []
     /// The interceptors that are asked at the start of an attempt.
     let interceptors = HandlerInterceptors()
 

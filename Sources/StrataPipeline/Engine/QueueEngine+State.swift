@@ -26,13 +26,11 @@ extension QueueEngine {
         }
     }
 
-    /// The opening and closing of consumers, and the reports that were made once for each queue or type.
+    /// The opening and closing of consumers, and the reports that were made once for each queue.
     struct Registry {
         var lastConsumer: Consumer.ID = 0
         /// The queues that several consumers take, as far as reported.
         var disputed: Set<PipelineName> = []
-        /// The types of payloads that consumers leave to other processes, as far as reported.
-        var unhandledTypes: [Consumer.ID: Set<UTF8Text>] = [:]
         /// Callers that wait for the end of a consumer's handlers.
         var endWaiters: [Int: EndWaiter] = [:]
         var lastWaiter = 0

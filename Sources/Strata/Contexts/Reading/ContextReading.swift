@@ -16,7 +16,7 @@ struct ContextReading {
     var cursor = CommitLog.Cursor()
     /// Whether the log keeps events until the context has applied them.
     var isTracked = false
-    /// For a pinned context, the revision of its own layer that it shows.
+    /// For a pinned context, the revision of its layer that it shows.
     var ownRevision: Int?
     /// Whether the running block has a place among the readers.
     var hasPlace = false

@@ -29,13 +29,7 @@ extension ObjectContext {
     /// the rules again.
     private func postponeSave() throws {
         undoing.forgetChecks(unlessWith: mergePolicy)
-        let checked = try whileSaving { () throws -> Set<Int> in
-            var rounds = 0
-            while true {
-                rounds += 1
-                if let checked = try checkOnce(isLast: rounds == Self.saveRounds) { return checked }
-            }
-        }
+        let checked = try whileSaving { try inRounds { try checkOnce(isLast: $0) } }
         undoing.postponeSave(mergePolicy, checked: checked)
     }
 
@@ -80,8 +74,7 @@ extension ObjectContext {
     }
 
     private func saveToParent() throws {
-        var rounds = 0
-        repeat { rounds += 1 } while try !saveOnce(isLast: rounds == Self.saveRounds)
+        try inRounds { try saveOnce(isLast: $0) ? () : nil }
         forgetSavedDeletes()
         observers?.noteChanges()
     }
@@ -100,6 +93,18 @@ extension ObjectContext {
             return try result.get()
         }
         return true
+    }
+
+    /// Repeats a step of a save until no parent has changed during it.
+    ///
+    /// - Parameter step: returns nil if it must be repeated. It is told whether this is the last round, in which it does
+    ///   its work in any case.
+    private func inRounds<Value>(_ step: (_ isLast: Bool) throws -> Value?) throws -> Value {
+        var rounds = 0
+        while true {
+            rounds += 1
+            if let value = try step(rounds == Self.saveRounds) { return value }
+        }
     }
 
     /// The maximum number of times that one save prepares its changes.

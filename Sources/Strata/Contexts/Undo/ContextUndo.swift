@@ -58,7 +58,7 @@ struct ContextUndo {
         if segments.contains(where: checkedSegments.contains) { forgetChecks() }
     }
 
-    /// Lets the innermost savepoint begin again, after a rollback. Returns the deletes that return.
+    /// Resets the innermost savepoint to its beginning, after a rollback. Returns the deletes that return.
     ///
     /// - Parameter dropsSaved: whether the rollback also drops changes that children have saved in the savepoint.
     mutating func restartSavepoint(dropsSaved: Bool) -> [CancelledDeletes] {

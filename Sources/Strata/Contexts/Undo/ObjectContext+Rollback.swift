@@ -135,7 +135,7 @@ extension LayerRegistry {
             let contexts = [context] + state.layers.descendants(of: context)
             for parts in dropped {
                 state.layers.rebaseAll(parts, in: contexts, schema, reading: reading.connection)
-                state.recordEvent(.layer(context), parts)
+                state.log.record(.layer(context), parts)
             }
             return true
         }
@@ -178,7 +178,7 @@ extension LayerRegistry {
             for other in [context] + state.layers.descendants(of: context) {
                 rows.rebaseRead(entity: entity, context: other, schema, reading.connection, in: &state.layers)
             }
-            state.recordEvent(.layer(context), [entity: rows])
+            state.log.record(.layer(context), [entity: rows])
             let path = state.layers.readPath(to: context)
             let typed = schema.entities[entity].typed(Row.self)
             let back = try taken.filter { number in

@@ -129,7 +129,7 @@ extension LayerRegistry {
             state.layers[context] = level.filter { !$0.parts.isEmpty }
             let contexts = [context] + state.layers.descendants(of: context)
             state.layers.rebaseAll(rows, in: contexts, schema, reading: reading.connection)
-            state.recordEvent(.layer(context), rows)
+            state.log.record(.layer(context), rows)
             return true
         }
     }

@@ -116,7 +116,7 @@ extension LayerRegistry {
             // Rows that never reached the store are gone for all contexts that read these layers.
             let cancelledInserts = record.cancelledInserts
             if !cancelledInserts.isEmpty, let root = record.committer.flatMap({ state.layers.path(to: $0).first }) {
-                state.recordEvent(.layer(root), cancelledInserts)
+                state.log.record(.layer(root), cancelledInserts)
             }
         }
     }

@@ -36,14 +36,14 @@ extension LayerRegistry {
             let others = [parent] + state.layers.descendants(of: parent)
             for segment in segments {
                 state.layers.rebaseAll(segment.parts, in: others)
-                state.recordEvent(.layer(parent), segment.parts)
+                state.log.record(.layer(parent), segment.parts)
                 // A context over the committed state does not see the changes that it has moved to its parent.
-                if state.layers.committedOnly.contains(context) { state.recordEvent(.layer(context), segment.parts) }
+                if state.layers.committedOnly.contains(context) { state.log.record(.layer(context), segment.parts) }
             }
             // Dropped changes are no longer among the segments. Their rows show the state beneath.
             for segment in unresolved {
                 state.layers.rebaseAll(segment.parts, in: others, schema, reading: reading.connection)
-                state.recordEvent(.layer(parent), segment.parts)
+                state.log.record(.layer(parent), segment.parts)
             }
             return true
         }

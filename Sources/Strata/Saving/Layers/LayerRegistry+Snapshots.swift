@@ -134,7 +134,7 @@ extension LayerRegistry {
                 }
             }
             state.layers.rebaseAll(parts, in: state.layers.descendants(of: context))
-            state.recordEvent(.edits(context), parts)
+            state.log.record(.edits(context), parts)
             return Published(
                 cursor: state.log.advance(context, from: cursor, committing: nil),
                 isAncestorUnknown: isAncestorUnknown,
@@ -169,14 +169,14 @@ extension LayerRegistry {
             }
             state.layers.rebaseAll(parts, in: state.layers.descendants(of: context))
             // Children may have shown the changes as they were published.
-            state.recordEvent(.layer(context), parts)
+            state.log.record(.layer(context), parts)
         }
     }
 
     /// Removes all changes from a context's layer.
     func clear(_ context: Int) {
         update(by: context) { state in
-            for segment in state.layers[context] { state.recordEvent(.layer(context), segment.parts) }
+            for segment in state.layers[context] { state.log.record(.layer(context), segment.parts) }
             state.layers[context] = []
         }
     }

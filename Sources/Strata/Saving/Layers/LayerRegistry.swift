@@ -48,11 +48,6 @@ extension LayerRegistry.State {
     /// The number of the last commit that the layers know. A reader with an older snapshot starts again.
     var sequence: Int64 { log.end.sequence }
 
-    /// Records that rows of a layer have changed.
-    mutating func recordEvent(_ cause: CommitLog.Event.Cause, _ parts: [Int: any AnyRowChanges]) {
-        log.record(cause, parts)
-    }
-
     /// The events after the given one that changed the rows below a context's layer.
     func news(for context: Int, after cursor: Int) -> [CommitLog.Event] {
         let beneath = layers.readPath(to: context).dropLast()

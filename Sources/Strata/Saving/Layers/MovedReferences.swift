@@ -24,7 +24,7 @@ extension LayerRegistry.State {
     /// Records that the rows of an entity have changed in all layers.
     mutating func recordEvents(ofAll entity: Int) {
         for (context, level) in layers.levels {
-            for part in level.compactMap({ $0.parts[entity] }) { recordEvent(.layer(context), [entity: part]) }
+            for part in level.compactMap({ $0.parts[entity] }) { log.record(.layer(context), [entity: part]) }
         }
     }
 }

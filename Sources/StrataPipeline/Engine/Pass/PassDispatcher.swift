@@ -48,11 +48,11 @@ struct PassDispatcher {
         result.memory.withheldUntil = nil
         if input.slots > 0 { try claim() }
         for (number, pipeline, report) in repository.sideResults.reports {
-            guard let consumer = input.takers(of: pipeline).first else { continue }
+            guard let consumer = input.taker(of: pipeline) else { continue }
             result.events.append((consumer.events, number, report))
         }
         for (pipeline, types) in repository.sideResults.unhandledTypes {
-            guard let consumer = input.takers(of: pipeline).first else { continue }
+            guard let consumer = input.taker(of: pipeline) else { continue }
             result.unhandledTypes[consumer.id, default: []].formUnion(types)
         }
     }
@@ -98,7 +98,7 @@ struct PassDispatcher {
         for number in input.work.decided {
             try repository.transaction.rows(QueueSQL.selectResult, [.integer(number)]) { row in
                 let pipeline = PipelineName(try row.read(String.self, at: 0))
-                guard let consumer = input.takers(of: pipeline).first else { return }
+                guard let consumer = input.taker(of: pipeline) else { return }
                 let report = OperationRepository.Report.finished(try row.read(OperationResult.self, at: 1))
                 result.decided.append((consumer.events, number, report))
             }

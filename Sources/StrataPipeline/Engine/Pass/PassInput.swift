@@ -27,6 +27,9 @@ struct PassInput: Sendable {
     /// The consumers that take operations under a name.
     func takers(of name: PipelineName) -> [Consumer] { consumers.values.filter { $0.takes(name) } }
 
+    /// A consumer that takes the operations of a pipeline or queue. This is the only one, unless a queue is disputed.
+    func taker(of name: PipelineName) -> Consumer? { consumers.values.first { $0.takes(name) } }
+
     /// Whether this worker must send a heartbeat. The next one is at most one interval away, unless the clock has been
     /// set.
     var isHeartbeatDue: Bool {

@@ -117,10 +117,10 @@ extension QueueEngine {
     /// Reports types of payloads that a consumer leaves to other processes, once for each type.
     private func report(unhandledTypes: [Consumer.ID: Set<UTF8Text>]) {
         for (id, types) in unhandledTypes {
-            let (name, unreported) = state.withLock { state in
-                let reported = state.registry.unhandledTypes[id] ?? []
-                state.registry.unhandledTypes[id] = reported.union(types)
-                return (state.consumers[id]?.name ?? "", types.subtracting(reported))
+            let (name, unreported): (String, Set<UTF8Text>) = state.withLock { state in
+                guard let consumer = state.consumers[id] else { return ("", []) }
+                state.consumers[id]?.reportedTypes.formUnion(types)
+                return (consumer.name, types.subtracting(consumer.reportedTypes))
             }
             for type in unreported.sorted() {
                 stack.log(
