@@ -163,10 +163,7 @@ import Testing
         var scans: [String] = []
         try harness.stack.transact(author: "test") { transaction in
             for sql in all {
-                let numbered = (1...11).last { sql.contains("?\($0)") } ?? 0
-                let count = max(numbered, sql.count { $0 == "?" } - (numbered > 0 ? sql.count { $0 == "?" } : 0))
-                let nothing = [StoredValue](repeating: .null, count: count)
-                try transaction.rows("EXPLAIN QUERY PLAN \(sql)", nothing) { row in
+                try transaction.rows("EXPLAIN QUERY PLAN \(sql)", Self.nulls(for: sql)) { row in
                     let step = try row.read(String.self, at: 3)
                     if step.hasPrefix("SCAN"), !step.contains("CONSTANT ROW"), !step.contains("subquery") {
                         scans.append("\(step): \(sql)")
@@ -198,11 +195,9 @@ import Testing
                 "INDEX QueuedOperation_pipeline_lane_rank_commit_with_awaitsPlace_index (pipeline=? AND lane>?)"
             ),
         ] {
-            let numbered = (1...11).last { sql.contains("?\($0)") } ?? 0
-            let nothing = [StoredValue](repeating: .null, count: numbered > 0 ? numbered : sql.count { $0 == "?" })
             var searches: [String] = []
             try harness.stack.transact(author: "test") { transaction in
-                try transaction.rows("EXPLAIN QUERY PLAN \(sql)", nothing) { row in
+                try transaction.rows("EXPLAIN QUERY PLAN \(sql)", Self.nulls(for: sql)) { row in
                     searches.append(try row.read(String.self, at: 3))
                 }
             }
@@ -210,5 +205,11 @@ import Testing
             #expect(!searches.contains { $0.contains("TEMP B-TREE FOR ORDER") }, "\(searches)")
         }
         try await harness.close()
+    }
+
+    /// A null for each parameter of a statement, which has numbers for all of them or for none.
+    private static func nulls(for sql: String) -> [StoredValue] {
+        let numbered = (1...11).last { sql.contains("?\($0)") } ?? 0
+        return [StoredValue](repeating: .null, count: numbered > 0 ? numbered : sql.count { $0 == "?" })
     }
 }

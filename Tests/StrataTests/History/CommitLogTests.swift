@@ -117,7 +117,7 @@ struct CommitLogTests {
             layers.watch(context) { journal.add("\(context)") }
             _ = layers.startTracking(context)
         }
-        layers.update(by: 1) { $0.recordEvent(.edits(1), [:]) }
+        layers.update(by: 1) { $0.log.record(.edits(1), [:]) }
         #expect(journal.all == ["2"])
         layers.track(2, cursor: 1)
         layers.update(by: nil) { _ in }
@@ -129,7 +129,7 @@ struct CommitLogTests {
         let layers = LayerRegistry(sequence: 1)
         let waiting = Task { try await layers.wait(forCommitAfter: 1) }
         _ = try await eventually { layers.state.withLock { $0.log.subscribers.tasks.count == 1 } }
-        layers.update(by: nil) { $0.recordEvent(.edits(1), [:]) }
+        layers.update(by: nil) { $0.log.record(.edits(1), [:]) }
         #expect(layers.state.withLock { $0.log.subscribers.tasks.count == 1 })
         layers.update(by: nil) { $0.log.record(CommitRecord(sequence: 2, rows: [:])) }
         let isThere = try await waiting.value

@@ -80,7 +80,7 @@ import Testing
 
     @Test("Random bytes changed in the store file cause nothing but a StrataError (seed: STRATA_SEED)")
     func randomBytes() async throws {
-        let seed = ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap(UInt64.init) ?? .random(in: 0...99_999)
+        let seed = SeededGenerator.seed
         var random = SeededGenerator(seed: seed)
         let folder = try ScratchFolder()
         let url = try await folder.makeBank(transfers: 12)
@@ -108,7 +108,7 @@ import Testing
 
     @Test("A damaged journal loses all commits from the damage on, and never half a commit (seed: STRATA_SEED)")
     func journal() async throws {
-        let seed = ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap(UInt64.init) ?? .random(in: 0...99_999)
+        let seed = SeededGenerator.seed
         var random = SeededGenerator(seed: seed)
         let folder = try ScratchFolder()
         let url = try await folder.makeBank("living.sqlite")

@@ -29,7 +29,7 @@ import Testing
     @Test("After a kill the store has every acknowledged commit, and at most the one in flight (seed: STRATA_SEED)")
     func kills() async throws {
         let environment = ProcessInfo.processInfo.environment
-        let seed = environment["STRATA_SEED"].flatMap(UInt64.init) ?? .random(in: 0...99_999)
+        let seed = SeededGenerator.seed
         let rounds = environment["STRATA_KILLS"].flatMap(Int.init) ?? 200
         var random = SeededGenerator(seed: seed)
         let folder = try ScratchFolder()
