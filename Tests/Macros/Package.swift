@@ -5,6 +5,9 @@ import PackageDescription
 // The tests of the macros are in a separate package. In one package with the other tests, all tested code would be
 // built twice: for the machine that compiles, and for the machine that runs. Tests that link a macro are built for the
 // machine that compiles, and so is everything else that they test.
+//
+// `Scripts/test` builds both packages in one folder, where the modules of swift-syntax are compiled once. The target with
+// the macros has a name of its own, or each package would replace the plug-in of the other.
 let package = Package(
     name: "strata-macros",
     platforms: [.macOS(.v15)],
@@ -12,9 +15,9 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1")
     ],
     targets: [
-        // A link to the sources of the macros.
+        // `Sources/TestedMacros` is a link to the sources of the macros.
         .macro(
-            name: "StrataMacros",
+            name: "TestedMacros",
             dependencies: [
                 .product(name: "SwiftCompilerPlugin", package: "swift-syntax"),
                 .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
@@ -23,7 +26,7 @@ let package = Package(
         .testTarget(
             name: "StrataMacrosTests",
             dependencies: [
-                "StrataMacros",
+                "TestedMacros",
                 .product(name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax"),
             ]
         ),

@@ -3,7 +3,7 @@ import SwiftSyntaxBuilder
 import SwiftSyntaxMacroExpansion
 import Testing
 
-@testable import StrataMacros
+@testable import TestedMacros
 
 @Suite("Diagnostics for model declarations")
 struct ModelDiagnosticsTests {

@@ -5,7 +5,7 @@ import SwiftSyntaxMacroExpansion
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-@testable import StrataMacros
+@testable import TestedMacros
 
 let macroSpecs: [String: MacroSpec] = [
     "Model": MacroSpec(type: ModelMacro.self, conformances: ["Model"]),
