@@ -133,7 +133,7 @@ extension WebDAVRemote {
         name: String, value: String
     )] {
         if condition == .none { return [] }
-        let findings = try await findings()
+        let findings = try await probe.findings()
         switch condition {
         case .none: return []
         case .isAbsent:
