@@ -83,7 +83,7 @@ public final class CloudAccount: Sendable {
         let availability = RemoteAvailability(remote, options.retry, reachability, options.clock)
         let watched = WatchedRemote(CheckedRemote(remote), availability)
         let reconciler = Reconciler(stack, info, watched)
-        try await reconciler.prepare()
+        try await reconciler.requeueOrphans()
         let downloads = Downloads(stack, info, watched, availability, options, transfers)
         let marked = MarkedDownloads(downloads, handler, options)
         let isFirstPullAwaited = options.pull.waitsForInitialPull
