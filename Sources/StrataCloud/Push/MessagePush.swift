@@ -24,7 +24,7 @@ struct MessagePush: Push {
                 guard let object = try await remote.head(place), !object.isFolder else {
                     return try await sendFromHere(target, to: inbox, ending)
                 }
-                return try await send(session.body(of: object), target, to: inbox, ending)
+                return try await send(remote.body(of: object), target, to: inbox, ending)
             }
         }
         return try await sendFromHere(target, to: inbox, ending)
