@@ -75,8 +75,14 @@ public final class CloudAccount: Sendable {
         guard stack.knows(AccountRecord.self), stack.knows(QueuedOperation.self) else {
             throw CloudError(.modelsMissing, "Add `CloudAccount.models` to the models of the stack.")
         }
-        let info = try await AccountSetup(stack, id, remote, options.names, isEncrypted: options.encryption != nil)
-            .accountInfo()
+        let setup = AccountSetup(
+            stack: stack,
+            account: id,
+            remote: remote,
+            names: options.names,
+            isEncrypted: options.encryption != nil
+        )
+        let info = try await setup.accountInfo()
         let reachability =
             options.reachability ?? ManualConstraint(Constraint(rawValue: "reachable.\(id)"), isSatisfied: true)
         let transfers = TransferTracker(options.clock, maxUploadRate: options.maxUploadRate)

@@ -3,14 +3,10 @@ import StrataPipeline
 
 /// Examines the remaining work of an account in the store, and whether this work continues without an outside event.
 struct IdleLook {
-    private let cloud: CloudContext
-    private let isSuspended: Bool
+    let cloud: CloudContext
+    let isSuspended: Bool
     /// Whether messages wait for an inbox that cannot be reached.
-    private let isInboxAway: Bool
-
-    init(_ cloud: CloudContext, isSuspended: Bool, isInboxAway: Bool) {
-        (self.cloud, self.isSuspended, self.isInboxAway) = (cloud, isSuspended, isInboxAway)
-    }
+    let isInboxAway: Bool
 
     /// - Returns: the work that waits for an outside event; nil if any work continues without one.
     func look(_ pulls: PullLoop.Status, _ policy: DownloadPolicy) throws -> CloudAccount.RemainingWork? {
