@@ -21,7 +21,7 @@ struct IdleLook {
                 guard isSuspended else { return nil }
                 remaining.add("\(ready) operations are ready, and the uploads are suspended")
             }
-            guard try lookAtHeld(queued, pulls, &remaining), try lookAtFailed(queued, &remaining) else { return nil }
+            guard try lookAtHeld(queued, pulls, &remaining), try lookAtFailed(&remaining) else { return nil }
             if remaining.reasons.isEmpty { remaining.add("\(count) operations depend on another pipeline") }
         }
         try lookAtMarks(policy, &remaining)
@@ -79,10 +79,8 @@ struct IdleLook {
     private static let retry = "retry"
 
     /// - Returns: false if any of these operations continues without an outside event.
-    private func lookAtFailed(_ queued: Query<QueuedOperation>, _ remaining: inout CloudAccount.RemainingWork) throws
-        -> Bool
-    {
-        let failed = queued.where { $0.status == .failed }
+    private func lookAtFailed(_ remaining: inout CloudAccount.RemainingWork) throws -> Bool {
+        let failed = cloud.failed
         guard let first = try cloud.context.first(failed.sorted { $0.id.ascending }) else { return true }
         let count = try cloud.context.count(failed)
         let name = try cloud.node(for: first).map { " (\($0.path))" } ?? ""
