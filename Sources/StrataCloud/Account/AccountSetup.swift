@@ -3,16 +3,11 @@ import StrataPipeline
 
 /// Finds an account in the store, or creates it there.
 struct AccountSetup {
-    private let stack: ContextStack
-    private let account: String
-    private let remote: any Remote
-    private let names: NameRule?
-    private let isEncrypted: Bool
-
-    init(_ stack: ContextStack, _ account: String, _ remote: any Remote, _ names: NameRule?, isEncrypted: Bool) {
-        (self.stack, self.account, self.remote, self.names) = (stack, account, remote, names)
-        self.isEncrypted = isEncrypted
-    }
+    let stack: ContextStack
+    let account: String
+    let remote: any Remote
+    let names: NameRule?
+    let isEncrypted: Bool
 
     func accountInfo() async throws -> AccountInfo {
         if let info = try await find() { return info }

@@ -75,7 +75,7 @@ extension CloudAccount {
         }
         let (info, policy, isSuspended, isInboxAway) = (info, downloads.policy, isSuspended, pusher.inboxes.isAnyAway)
         let found = try await uploads.stack.overStore { context in
-            try IdleLook(CloudContext(context, info), isSuspended: isSuspended, isInboxAway: isInboxAway)
+            try IdleLook(cloud: CloudContext(context, info), isSuspended: isSuspended, isInboxAway: isInboxAway)
                 .look(pullStatus, policy)
         }
         guard let found, !info.afterCommits.isBusy else { return nil }

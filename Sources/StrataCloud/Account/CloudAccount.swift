@@ -75,15 +75,21 @@ public final class CloudAccount: Sendable {
         guard stack.knows(AccountRecord.self), stack.knows(QueuedOperation.self) else {
             throw CloudError(.modelsMissing, "Add `CloudAccount.models` to the models of the stack.")
         }
-        let info = try await AccountSetup(stack, id, remote, options.names, isEncrypted: options.encryption != nil)
-            .accountInfo()
+        let setup = AccountSetup(
+            stack: stack,
+            account: id,
+            remote: remote,
+            names: options.names,
+            isEncrypted: options.encryption != nil
+        )
+        let info = try await setup.accountInfo()
         let reachability =
             options.reachability ?? ManualConstraint(Constraint(rawValue: "reachable.\(id)"), isSatisfied: true)
         let transfers = TransferTracker(options.clock, maxUploadRate: options.maxUploadRate)
         let availability = RemoteAvailability(remote, options.retry, reachability, options.clock)
         let watched = WatchedRemote(CheckedRemote(remote), availability)
         let reconciler = Reconciler(stack, info, watched)
-        try await reconciler.prepare()
+        try await reconciler.requeueOrphans()
         let downloads = Downloads(stack, info, watched, availability, options, transfers)
         let marked = MarkedDownloads(downloads, handler, options)
         let isFirstPullAwaited = options.pull.waitsForInitialPull

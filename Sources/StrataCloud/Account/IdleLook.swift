@@ -3,14 +3,10 @@ import StrataPipeline
 
 /// Examines the remaining work of an account in the store, and whether this work continues without an outside event.
 struct IdleLook {
-    private let cloud: CloudContext
-    private let isSuspended: Bool
+    let cloud: CloudContext
+    let isSuspended: Bool
     /// Whether messages wait for an inbox that cannot be reached.
-    private let isInboxAway: Bool
-
-    init(_ cloud: CloudContext, isSuspended: Bool, isInboxAway: Bool) {
-        (self.cloud, self.isSuspended, self.isInboxAway) = (cloud, isSuspended, isInboxAway)
-    }
+    let isInboxAway: Bool
 
     /// - Returns: the work that waits for an outside event; nil if any work continues without one.
     func look(_ pulls: PullLoop.Status, _ policy: DownloadPolicy) throws -> CloudAccount.RemainingWork? {
@@ -25,7 +21,8 @@ struct IdleLook {
                 guard isSuspended else { return nil }
                 remaining.add("\(ready) operations are ready, and the uploads are suspended")
             }
-            guard try lookAtHeld(queued, pulls, &remaining), try lookAtFailed(queued, &remaining) else { return nil }
+            guard try lookAtHeld(queued, pulls, &remaining) else { return nil }
+            try lookAtFailed(&remaining)
             if remaining.reasons.isEmpty { remaining.add("\(count) operations depend on another pipeline") }
         }
         try lookAtMarks(policy, &remaining)
@@ -82,17 +79,13 @@ struct IdleLook {
     /// The name of the hold for the pause before the next attempt.
     private static let retry = "retry"
 
-    /// - Returns: false if any of these operations continues without an outside event.
-    private func lookAtFailed(_ queued: Query<QueuedOperation>, _ remaining: inout CloudAccount.RemainingWork) throws
-        -> Bool
-    {
-        let failed = queued.where { $0.status == .failed }
-        guard let first = try cloud.context.first(failed.sorted { $0.id.ascending }) else { return true }
+    private func lookAtFailed(_ remaining: inout CloudAccount.RemainingWork) throws {
+        let failed = cloud.failed
+        guard let first = try cloud.context.first(failed.sorted { $0.id.ascending }) else { return }
         let count = try cloud.context.count(failed)
         let name = try cloud.node(for: first).map { " (\($0.path))" } ?? ""
         remaining.add("\(count) operations have failed, the first\(name): \(first.failures.list.last?.message ?? "")")
         remaining.add(try cloud.context.column(failed, \.lane).compactMap { Int64($0) })
-        return true
     }
 
     private func lookAtMarks(_ policy: DownloadPolicy, _ remaining: inout CloudAccount.RemainingWork) throws {

@@ -36,7 +36,6 @@ final class RemoteAvailability: ConstraintSource {
     private let remote: any Remote
     private let clock: any PipelineClock
     private let reachability: any ConstraintSource
-    private let longestProbe: Double
     private let state: Mutex<State>
 
     /// How long attempts wait for the first answer to another attempt before more attempts are admitted, in seconds.
@@ -55,7 +54,6 @@ final class RemoteAvailability: ConstraintSource {
         _ clock: any PipelineClock
     ) {
         (self.remote, self.reachability, self.clock) = (remote, reachability, clock)
-        longestProbe = 60
         let breaker = CircuitBreaker(base: min(retry.base, .seconds(1)), cap: min(retry.cap, .seconds(60)))
         state = Mutex(State(breaker: breaker))
         reachability.observe { [weak self] in self?.reachabilityChanged() }
@@ -306,6 +304,7 @@ final class RemoteAvailability: ConstraintSource {
     }
 
     private static let lookInterval = 60.0
+    private static let longestProbe = 60.0
 
     // MARK: Asking
 
@@ -315,7 +314,7 @@ final class RemoteAvailability: ConstraintSource {
         state.look = isNetworkThere ? nil : now.addingTimeInterval(Self.lookInterval)
         guard state.breaker.isResting, state.probe == nil, isNetworkThere, !state.isClosed, state.breaker.floor <= now
         else { return nil }
-        state.probe = (state.breaker.round, now.addingTimeInterval(longestProbe), nil)
+        state.probe = (state.breaker.round, now.addingTimeInterval(Self.longestProbe), nil)
         return state.breaker.round
     }
 

@@ -41,7 +41,7 @@ struct WatchedRemote: Remote {
             if isProgress { Self.progress?() }
             return value
         } catch let error as RemoteError {
-            if source?.isFound ?? false { throw error }
+            if source?.error != nil { throw error }
             report(error, round: round)
             throw error
         }
@@ -141,49 +141,42 @@ final class SourceFault: Sendable {
     /// The error of the source; nil if there was none.
     var error: (any Error)? { found.withLock { $0 } }
 
-    var isFound: Bool { error != nil }
-
-    /// The same bytes, with their errors recorded.
+    /// The same bytes. A read error is recorded unchanged, because the code that sends the bytes may convert it to
+    /// another error.
     func watch(_ body: RemoteBody) -> RemoteBody {
-        body.telling { error in
-            // A sender cancels reading if the connection is lost, so cancellation is not an error of the source.
-            if !(error is CancellationError) { self.found.withLock { $0 = error } }
-        }
-    }
-}
-
-extension RemoteBody {
-    /// The same bytes. A read error is also passed unchanged to a closure, because the code that sends the bytes may
-    /// convert it to another error.
-    fileprivate func telling(_ tell: @escaping @Sendable (any Error) -> Void) -> RemoteBody {
-        guard bytes == nil else { return self }
-        var body = RemoteBody(size: size) { [self] range in
+        guard body.bytes == nil else { return body }
+        var watched = RemoteBody(size: body.size) { range in
             do {
-                let chunks = ToldChunks(try await chunks(range), tell)
+                let chunks = ToldChunks(try await body.chunks(range), self)
                 return AsyncThrowingStream(unfolding: { try await chunks.next() })
             } catch {
-                tell(error)
+                self.record(error)
                 throw error
             }
         }
-        (body.mark, body.mediaType) = (mark, mediaType)
-        return body
+        (watched.mark, watched.mediaType) = (body.mark, body.mediaType)
+        return watched
+    }
+
+    fileprivate func record(_ error: any Error) {
+        // A sender cancels reading if the connection is lost, so cancellation is not an error of the source.
+        if !(error is CancellationError) { found.withLock { $0 = error } }
     }
 }
 
 private actor ToldChunks {
     private let iterator: AsyncThrowingStream<Data, any Error>.Iterator
-    private let tell: @Sendable (any Error) -> Void
+    private let fault: SourceFault
 
-    init(_ chunks: AsyncThrowingStream<Data, any Error>, _ tell: @escaping @Sendable (any Error) -> Void) {
-        (iterator, self.tell) = (chunks.makeAsyncIterator(), tell)
+    init(_ chunks: AsyncThrowingStream<Data, any Error>, _ fault: SourceFault) {
+        (iterator, self.fault) = (chunks.makeAsyncIterator(), fault)
     }
 
     func next() async throws -> Data? {
         // The copied iterator reads the same stream.
         var iterator = iterator
         do { return try await iterator.next(isolation: self) } catch {
-            tell(error)
+            fault.record(error)
             throw error
         }
     }

@@ -93,9 +93,8 @@ public final class DiskCache: Sendable {
             let taken = Mutex(OwnerLock(lock: nil))
             // The lock is created inside the transaction. Otherwise another cache could sweep the file before it is
             // locked, as the file of a dead owner.
-            let garbage = try await queue.writeWithoutTransaction { database in
-                var garbage: [String] = []
-                try database.inTransaction(.immediate) {
+            try await queue.writeWithoutTransaction { database in
+                try Self.run(database, folder) { index in
                     try CacheIndex.create(database)
                     let isTaken = taken.withLock { taken in
                         taken.lock = CacheLock(folder.lock(of: owner), creating: true)
@@ -106,15 +105,10 @@ public final class DiskCache: Sendable {
                         at: folder.temporary(of: owner),
                         withIntermediateDirectories: true
                     )
-                    var index = CacheIndex(database, folder)
                     try index.sweep(at: clock.now, owner: owner)
                     _ = try index.evict(to: limit)
-                    garbage = index.garbage
-                    return .commit
                 }
-                return garbage
             }
-            folder.delete(garbage)
             let lock = taken.withLock { $0.lock.take() }
             return DiskCache(folder: folder, limit: limit, owner: owner, clock: clock, queue: queue, lock: lock)
         } catch {

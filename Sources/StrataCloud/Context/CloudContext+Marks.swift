@@ -12,7 +12,7 @@ extension CloudContext {
         for section in sections.elements where mayDownload(section, of: node) {
             let bit = section.rawValue
             let eTag = node.remote?.snapshot.eTag(of: section, isEncrypted: info.isEncrypted)?.stored
-            let isMarked = (try? context.exists(DownloadMark.of(node, bit).where { $0.eTag == eTag })) ?? false
+            let isMarked = (try? context.exists(DownloadMark.of(node.id, bit).where { $0.eTag == eTag })) ?? false
             if !isMarked { context.insert(DownloadMark(node: node, section: bit, eTag: eTag)) }
         }
     }
@@ -61,7 +61,7 @@ extension CloudContext {
         for section in sections.elements {
             let newest = node.remote?.snapshot.eTag(of: section, isEncrypted: info.isEncrypted)
             let isNewest = eTag.map { ETag.isSame($0, newest?.stored) } ?? true
-            for mark in try context.fetch(DownloadMark.of(node, section.rawValue)) {
+            for mark in try context.fetch(DownloadMark.of(node.id, section.rawValue)) {
                 if !isNewest, let eTag, !(mark.eTag.map { ETag.isSame(eTag, $0) } ?? false) { continue }
                 context.delete(mark)
             }
@@ -75,8 +75,7 @@ extension CloudContext {
 
     /// Whether a section of a node is marked. The node may be deleted already.
     func isMarked(_ number: Int64, _ section: ContentSections) throws -> Bool {
-        let (id, bit) = (nodeID(number), section.rawValue)
-        return try context.exists(DownloadMark.where { $0.node == id && $0.section == bit })
+        try context.exists(DownloadMark.of(nodeID(number), section.rawValue))
     }
 
     /// The marked sections of a node.
@@ -95,8 +94,7 @@ extension CloudContext {
 }
 
 extension DownloadMark {
-    fileprivate static func of(_ node: CloudNode, _ section: Int) -> Query<DownloadMark> {
-        let id = node.id
-        return DownloadMark.where { $0.node == id && $0.section == section }
+    fileprivate static func of(_ node: ObjectID<CloudNode>, _ section: Int) -> Query<DownloadMark> {
+        DownloadMark.where { $0.node == node && $0.section == section }
     }
 }

@@ -58,13 +58,11 @@ struct AccountInfo: Sendable {
         account = record.account
         rule = NameRule(isCaseSensitive: record.isCaseSensitive)
         isEncrypted = record.isSealed
-        pipeline = Self.pipeline(of: record.account)
+        pipeline = PipelineName("cloud." + record.account)
         let id = record.id.counterpart(CloudNode.self)
         trunks = [
             .home: id.sibling(record.home), .prefs: id.sibling(record.prefs), .inbox: id.sibling(record.inbox),
             .outbox: id.sibling(record.outbox), .detached: id.sibling(record.detached),
         ]
     }
-
-    static func pipeline(of account: String) -> PipelineName { PipelineName("cloud." + account) }
 }

@@ -121,11 +121,10 @@ extension CloudNode: CommitHook {
         for number in commit.updated("parent") { try checkRing(number, in: transaction) }
         for number in commit.inserted + commit.updated("link") { try dropDanglingLink(of: number, in: transaction) }
         for number in commit.deleted {
-            var needless: [Int64] = []
-            try transaction.rows(AccessSQL.selectOfNode, [.text(String(number)), .text("@\(number)")]) { row in
-                needless.append(try row.read(Int64.self, at: 0))
-            }
-            try CommitConsequences.skip(needless, in: transaction)
+            try CommitConsequences.skip(
+                transaction.numbers(AccessSQL.selectOfNode, [.text(String(number)), .text("@\(number)")]),
+                in: transaction
+            )
             try deleteWhatIsSaid(of: number, in: transaction)
         }
     }
@@ -135,11 +134,7 @@ extension CloudNode: CommitHook {
     private static func deleteWhatIsSaid(of number: Int64, in transaction: StoreTransaction) throws {
         // Tags are found by the number in the id, whatever fingerprint the store had when the id was written.
         let (first, last) = ("CloudNode-\(number)-", "CloudNode-\(number).")
-        var tags: [(id: Int64, subject: String)] = []
-        try transaction.rows(AccessSQL.selectTags, [.text(first), .text(last)]) { row in
-            tags.append((try row.read(Int64.self, at: 0), try row.read(String.self, at: 1)))
-        }
-        try delete(tags, in: transaction)
+        try deleteTags(AccessSQL.selectTags, [.text(first), .text(last)], in: transaction)
         for conflict in try transaction.numbers(AccessSQL.selectConflict, [.integer(number)]) {
             try transaction.run(AccessSQL.deleteConflict, [.integer(conflict)])
             try transaction.report(deleted: conflict, of: CloudConflict.self)
@@ -150,15 +145,15 @@ extension CloudNode: CommitHook {
     ///
     /// - Complexity: O(tags of nodes), each by its index.
     static func deleteOrphanedTags(of account: String, in transaction: StoreTransaction) throws {
-        var tags: [(id: Int64, subject: String)] = []
-        try transaction.rows(AccessSQL.selectOrphanedTags, [.text(account)]) { row in
-            tags.append((try row.read(Int64.self, at: 0), try row.read(String.self, at: 1)))
-        }
-        try delete(tags, in: transaction)
+        try deleteTags(AccessSQL.selectOrphanedTags, [.text(account)], in: transaction)
     }
 
-    /// Deletes those of the tags whose subject is a missing node of this store.
-    private static func delete(_ tags: [(id: Int64, subject: String)], in transaction: StoreTransaction) throws {
+    /// Deletes those of the selected tags whose subject is a missing node of this store.
+    private static func deleteTags(_ sql: String, _ values: [StoredValue], in transaction: StoreTransaction) throws {
+        var tags: [(id: Int64, subject: String)] = []
+        try transaction.rows(sql, values) { row in
+            tags.append((try row.read(Int64.self, at: 0), try row.read(String.self, at: 1)))
+        }
         for tag in tags where try transaction.objectExists(tag.subject) == false {
             try transaction.run(AccessSQL.deleteTag, [.integer(tag.id)])
             try transaction.report(deleted: tag.id, of: CloudTag.self)

@@ -14,11 +14,11 @@ extension ProgressBacklog {
     ) throws -> Self {
         var readings: [Int64: Reading] = [:]
         var newest: [Int64: Int64] = [:]
-        try cloud.context.forEachRow(scope.operations(cloud.info)) { row in
+        try cloud.context.forEachRow(scope.operations(cloud)) { row in
             guard let node = Int64(row.lane), try nodes.contains(node) else { return }
             try readings[node, default: Reading()].add(row, &newest[node, default: 0])
         }
-        for mark in try cloud.context.fetch(scope.marks(cloud.info)) {
+        for mark in try cloud.context.fetch(scope.marks(cloud)) {
             guard let node = mark.node, try nodes.contains(node.id.rawValue) else { continue }
             readings[node.id.rawValue, default: Reading()].add(mark, node, cloud, policy)
         }
@@ -133,19 +133,16 @@ struct ProgressNodes {
 }
 
 extension ProgressScope {
-    fileprivate func operations(_ info: AccountInfo) -> Query<QueuedOperation> {
-        let pipeline = info.pipeline
-        guard case .node(let node) = self else { return QueuedOperation.where { $0.pipeline == pipeline } }
-        let lane = String(node)
-        return QueuedOperation.where { $0.pipeline == pipeline && $0.lane == lane }
+    fileprivate func operations(_ cloud: CloudContext) -> Query<QueuedOperation> {
+        if case .node(let node) = self { return cloud.queued(for: node) }
+        let pipeline = cloud.info.pipeline
+        return QueuedOperation.where { $0.pipeline == pipeline }
     }
 
-    fileprivate func marks(_ info: AccountInfo) throws -> Query<DownloadMark> {
-        let account = info.account
-        guard case .node(let number) = self, let home = info.trunks[.home] else {
-            return DownloadMark.where { $0.node.account == account }
-        }
-        let node = home.sibling(number)
+    fileprivate func marks(_ cloud: CloudContext) -> Query<DownloadMark> {
+        let account = cloud.account
+        guard case .node(let number) = self else { return DownloadMark.where { $0.node.account == account } }
+        let node = cloud.nodeID(number)
         return DownloadMark.where { $0.node == node }
     }
 }

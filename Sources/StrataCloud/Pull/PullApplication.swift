@@ -120,8 +120,14 @@ final class PullApplication {
     /// If both sides have created the same folder, they become one node.
     private func adopt(_ node: CloudNode, _ parent: RemoteNode, _ segment: String, _ object: RemoteObject) throws {
         guard let row = try make(of: node, parent, segment, isFolder: true) else { return }
-        // A queued upload must not replace metadata that other machines have written. Because the version stays
-        // unknown, the upload's condition fails and the upload reports a conflict.
+        try recordWithoutUpload(of: node, object, row)
+    }
+
+    /// Records the versions of a folder, unless an upload of its node is queued.
+    ///
+    /// A queued upload must not replace metadata that other machines have written. Because the version stays as it was
+    /// when the upload was queued, the upload's condition fails and the upload reports a conflict.
+    private func recordWithoutUpload(of node: CloudNode, _ object: RemoteObject, _ row: RemoteNode) throws {
         let works = try cloud.operations(for: node).map { try $0.payload(as: CloudWork.self).kind }
         guard !works.contains(.content) else { return }
         let before = row.snapshot
@@ -264,14 +270,8 @@ final class PullApplication {
         guard let row = try unmoved(number), let node = row.node, node.trunk != .detached, let parent = row.parent,
             try !isActive(node), try parent.child(row.segment, isFolder: true) == nil
         else { return deferStep() }
-        let before = row.snapshot
         (row.isFolder, row.isListed, node.isFolder) = (true, true, true)
-        // A queued upload is compared with the version that was known when it was queued.
-        let works = try cloud.operations(for: node).map { try $0.payload(as: CloudWork.self).kind }
-        guard !works.contains(.content) else { return }
-        record(object, row)
-        let sections = changes(row, since: before)
-        if !sections.isEmpty { try tell(.modified(node, sections)) }
+        try recordWithoutUpload(of: node, object, row)
     }
 
     /// Deletes the row of a file whose delete was given up, so that the next pull finds the file as new.

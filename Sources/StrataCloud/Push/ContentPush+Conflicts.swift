@@ -88,7 +88,7 @@ extension ContentPush {
             case nil: if theirs.sections.contains(section) { doubtful.insert(section) }
             }
         }
-        if let (own, other) = both(known?.digest(of: .header), theirs.digest(of: .header)), own != other {
+        if let own = known?.digest(of: .header), let other = theirs.digest(of: .header), own != other {
             different.insert(.header)
         }
         return EncryptedDifference(sections: different.isEmpty ? doubtful : different, seal: theirs)
@@ -106,11 +106,6 @@ extension ContentPush {
         return digests
     }
 
-    private func both(_ first: String?, _ second: String?) -> (String, String)? {
-        guard let first, let second else { return nil }
-        return (first, second)
-    }
-
     /// Whether a section has the known version; nil if that is unknown.
     private func isSame(
         _ section: ContentSections,
@@ -121,7 +116,7 @@ extension ContentPush {
         guard let known else { return nil }
         let (was, now) = (known.sections.contains(section), theirs.sections.contains(section))
         if !was || !now { return was == now }
-        if let (own, other) = both(known.digest(of: section), theirs.digest(of: section)) { return own == other }
+        if let own = known.digest(of: section), let other = theirs.digest(of: section) { return own == other }
         // Earlier versions of Strata have not written the digest.
         guard let sizes, let section = EncryptedSection(section) else { return nil }
         return sizes.known.size(of: section) == sizes.theirs.size(of: section) ? nil : false

@@ -201,11 +201,7 @@ private actor Remaining {
             guard encryption.readsPlainFiles else { throw CloudError.plainFile(key) }
             let place = Sidecar.key(of: place, section: ContentSections(section), isFolder: row?.isFolder ?? false)
             guard let there = try await remote.head(place) else { return .none }
-            let body = RemoteBody(size: there.size ?? 0) { range in
-                if range.isEmpty { return AsyncThrowingStream { $0.finish() } }
-                return try await remote.get(place, range: range, if: there.eTag.map { .matches($0) } ?? .none).chunks
-            }
-            return .body(body, version: there.eTag?.stored)
+            return .body(remote.body(of: there), version: there.eTag?.stored)
         }
     }
 
@@ -221,16 +217,13 @@ private actor Remaining {
 
 extension CloudContext {
     /// Stores how an upload is encrypted, until the upload has arrived.
-    fileprivate func storeUploadState(_ data: Data, of node: Int64) throws {
+    func storeUploadState(_ uploadState: UploadState, of node: Int64) throws {
+        let data = try JSONEncoder().encode(uploadState)
         if let upload = try context.first(.upload(of: node)) {
             upload.ticket = data
         } else {
             context.insert(SealedUpload(account: account, node: node, ticket: data))
         }
-    }
-
-    func storeUploadState(_ uploadState: UploadState, of node: Int64) throws {
-        try storeUploadState(JSONEncoder().encode(uploadState), of: node)
     }
 }
 

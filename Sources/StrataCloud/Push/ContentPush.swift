@@ -93,7 +93,7 @@ struct ContentPush: Push {
                 let remote = try cloud.remoteForSending(work)
                 for sent in sent { try sent.record(in: remote, cloud) }
             }
-            try cloud.skip(covered)
+            for id in covered { try context.find(id)?.skip() }
             try cloud.forgetConflict(of: work.node)
             try cloud.forgetUploadState(of: work.node)
             if !sent.isEmpty, let node = try context.find(cloud.nodeID(work.node)) {

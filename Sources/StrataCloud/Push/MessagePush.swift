@@ -8,7 +8,7 @@ struct MessagePush: Push {
     let message: CloudWork.Message
 
     func run() async throws -> Outcome {
-        let (recipient, name) = (message.recipient, message.name)
+        let recipient = message.recipient
         guard let known = try await handler.remote(of: recipient, for: info.account) else {
             return .fail("The remote of '\(recipient)' is unknown.")
         }
@@ -22,18 +22,17 @@ struct MessagePush: Push {
             return try await session.whileThere {
                 let place = Sidecar.key(of: key, section: .data, isFolder: target.remote?.isFolder ?? false)
                 guard let object = try await remote.head(place), !object.isFolder else {
-                    return try await sendFromHere(target, name, to: inbox, ending)
+                    return try await sendFromHere(target, to: inbox, ending)
                 }
-                return try await send(session.body(of: object), target, name, to: inbox, ending)
+                return try await send(remote.body(of: object), target, to: inbox, ending)
             }
         }
-        return try await sendFromHere(target, name, to: inbox, ending)
+        return try await sendFromHere(target, to: inbox, ending)
     }
 
     /// Sends the application's content.
     private func sendFromHere(
         _ target: PushTarget,
-        _ name: String,
         to inbox: any Remote,
         _ ending: borrowing Mutex<InboxBreakers.Ending>
     ) async throws -> Outcome {
@@ -43,19 +42,18 @@ struct MessagePush: Push {
         guard let content = try await handler.content(for: request)?.gathered() else {
             return .fail("The handler returned no content for \(path), so the message was not sent.")
         }
-        return try await send(content, target, name, to: inbox, ending)
+        return try await send(content, target, to: inbox, ending)
     }
 
     private func send(
         _ body: RemoteBody,
         _ target: PushTarget,
-        _ name: String,
         to inbox: any Remote,
         _ ending: borrowing Mutex<InboxBreakers.Ending>
     ) async throws -> Outcome {
         let source = SourceFault()
         do {
-            try await deliver(source.watch(body), as: name, to: inbox)
+            try await deliver(source.watch(body), to: inbox)
             ending.withLock { $0 = .answered }
         } catch {
             // An error of reading the content says nothing about the inbox.
@@ -83,9 +81,9 @@ struct MessagePush: Push {
 
     private static let isOfInbox: Set<RemoteError.Code> = [.unauthorized, .untrusted, .parentMissing]
 
-    private func deliver(_ body: RemoteBody, as name: String, to remote: any Remote) async throws {
+    private func deliver(_ body: RemoteBody, to remote: any Remote) async throws {
         let inbox = RemoteKey([Trunk.inbox.rawValue])
-        let key = inbox.appending(name)
+        let key = inbox.appending(message.name)
         do {
             do { _ = try await remote.put(body, at: key, if: .isAbsent) } catch let error as RemoteError
                 where error.code == .parentMissing

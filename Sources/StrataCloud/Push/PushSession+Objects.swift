@@ -19,30 +19,16 @@ extension PushSession {
             if let version, !ETag.isSame(object.eTag, version.stored) {
                 throw RemoteError(.conditionFailed, "\(source) has another version.", key: source)
             }
-            return try await remote.put(body(of: object), at: destination, if: .isAbsent)
+            return try await remote.put(remote.body(of: object), at: destination, if: .isAbsent)
         } catch let error as RemoteError where error.code == .conditionFailed {
-            guard let (from, to) = try await both(source, destination), from.size == to.size else { throw error }
+            guard let from = try await remote.head(source), let to = try await remote.head(destination),
+                from.size == to.size
+            else { throw error }
             if let mark = from.mark, to.mark.hasSameBytes(as: mark) { return to }
             let hash = try await ContentHash(of: remote.get(source, range: nil, if: .none).chunks)
             guard try await isOwn(to, hash) else { throw error }
             return to
         }
-    }
-
-    /// The content of the current version of an object at the remote, read through this machine.
-    func body(of object: RemoteObject) -> RemoteBody {
-        let remote = remote
-        var body = RemoteBody(size: object.size ?? 0) { range in
-            if range.isEmpty { return AsyncThrowingStream { $0.finish() } }
-            return try await remote.get(object.key, range: range, if: object.eTag.map { .matches($0) } ?? .none).chunks
-        }
-        body.mark = object.mark
-        return body
-    }
-
-    private func both(_ first: RemoteKey, _ second: RemoteKey) async throws -> (RemoteObject, RemoteObject)? {
-        guard let one = try await remote.head(first), let other = try await remote.head(second) else { return nil }
-        return (one, other)
     }
 
     /// Moves a file, or a folder of a remote that has folders.
@@ -128,4 +114,16 @@ extension PushSession {
     }
 
     private static let carryLimit = 5
+}
+
+extension Remote {
+    /// The content of the current version of an object at the remote, read through this machine.
+    func body(of object: RemoteObject) -> RemoteBody {
+        var body = RemoteBody(size: object.size ?? 0) { range in
+            if range.isEmpty { return AsyncThrowingStream { $0.finish() } }
+            return try await self.get(object.key, range: range, if: object.eTag.map { .matches($0) } ?? .none).chunks
+        }
+        body.mark = object.mark
+        return body
+    }
 }

@@ -54,13 +54,11 @@ extension PushSession {
         _ partSize: Int64,
         if condition: RemoteCondition
     ) async throws -> Written {
-        let known = try await known(place)
-        if let known, known.contentPrint != place.hash || !known.path.hasSameBytes(as: place.key.path) {
+        var begun = try await known(place)
+        if let known = begun, known.contentPrint != place.hash || !known.path.hasSameBytes(as: place.key.path) {
             try await pusher.reconciler.abort(known)
             try await forget(place)
-        }
-        let begun = known.flatMap {
-            $0.contentPrint == place.hash && $0.path.hasSameBytes(as: place.key.path) ? $0 : nil
+            begun = nil
         }
         let upload: String
         if let begun {
@@ -105,7 +103,7 @@ extension PushSession {
         _ place: MultipartTarget
     ) async throws -> [String] {
         for part in parts.arrived { body.onSkip?(parts.range(of: part)) }
-        return try await withThrowingTaskGroup(of: PartAnswer.self) { group in
+        return try await withThrowingTaskGroup(of: (part: Int, receipt: Result<String, any Error>).self) { group in
             var parts = parts
             var missing = parts.missing.makeIterator()
             var running = 0
@@ -121,9 +119,9 @@ extension PushSession {
                                 of: upload,
                                 at: place.key
                             )
-                            return PartAnswer(part: part, receipt: .success(receipt))
+                            return (part: part, receipt: .success(receipt))
                         } catch {
-                            return PartAnswer(part: part, receipt: .failure(error))
+                            return (part: part, receipt: .failure(error))
                         }
                     }
                     running += 1
@@ -196,12 +194,6 @@ private struct PartCounter {
         receipts[part] = receipt
         bytesArrived += Int64(range(of: part).count)
     }
-}
-
-/// The result of sending a part.
-private struct PartAnswer: Sendable {
-    let part: Int
-    let receipt: Result<String, any Error>
 }
 
 extension Int64 {

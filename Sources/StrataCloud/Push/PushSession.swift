@@ -19,8 +19,6 @@ struct PushSession: Sendable {
     let pusher: Pusher
     let attempt: Attempt<CloudWork>
 
-    init(_ pusher: Pusher, _ attempt: Attempt<CloudWork>) { (self.pusher, self.attempt) = (pusher, attempt) }
-
     var work: CloudWork { attempt.payload }
     var stack: ContextStack { pusher.stack }
     var info: AccountInfo { pusher.info }

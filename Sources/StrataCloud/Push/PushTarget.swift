@@ -90,8 +90,4 @@ extension CloudContext {
             return (operation.id, other.sections)
         }
     }
-
-    func skip(_ operations: [ObjectID<QueuedOperation>]) throws {
-        for id in operations { try context.find(id)?.skip() }
-    }
 }

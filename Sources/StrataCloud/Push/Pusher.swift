@@ -47,7 +47,7 @@ final class Pusher: Sendable {
     }
 
     func run(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
-        let session = PushSession(self, attempt)
+        let session = PushSession(pusher: self, attempt: attempt)
         let epoch = failures.epoch
         do {
             return switch attempt.payload {

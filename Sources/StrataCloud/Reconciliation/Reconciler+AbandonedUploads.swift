@@ -25,23 +25,17 @@ extension Reconciler {
 
     /// Aborts the uploads that no operation continues.
     func abortAbandonedUploads() async {
-        do { try await giveUp() } catch {
-            stack.log(.warning, "unfinished uploads cannot be read: \(error)")
-        }
-    }
-
-    private struct Begun: Sendable {
-        let row: PartialUpload.Row
-        let isNeeded: Bool
-    }
-
-    private func giveUp() async throws {
         let info = info
         // The counter is read before the rows: an upload that begins later counts as a new reason.
         let reasons = state.withLock { $0.uploads.reasons }
-        let begun = try await stack.overStore { context in
-            let cloud = CloudContext(context, info)
-            return try cloud.begunUploads().map { Begun(row: $0.snapshot, isNeeded: try cloud.hasUploads($0.node)) }
+        let begun: [(row: PartialUpload.Row, isNeeded: Bool)]
+        do {
+            begun = try await stack.overStore { context in
+                let cloud = CloudContext(context, info)
+                return try cloud.begunUploads().map { (row: $0.snapshot, isNeeded: try cloud.hasUploads($0.node)) }
+            }
+        } catch {
+            return stack.log(.warning, "unfinished uploads cannot be read: \(error)")
         }
         if !begun.contains(where: \.isNeeded) { state.withLock { $0.uploads.handledReasons = reasons } }
         for begun in begun where !begun.isNeeded {

@@ -34,17 +34,16 @@ extension Reconciler {
             return state.holders.doubtful
         }
         if nodes.isEmpty { return }
-        do { try await forget(nodes) } catch {
-            stack.log(.info, "content of sent messages is kept until the account is opened again: \(error)")
-        }
-    }
-
-    private func forget(_ nodes: Set<Int64>) async throws {
         let info = info
-        try await stack.overStore { context in
-            let cloud = CloudContext(context, info)
-            let ids = nodes.map { cloud.nodeID($0) }
-            if try cloud.forgetIdle(context.find(ids).compactMap(\.self).filter(\.isHolder)) { try context.commit() }
+        do {
+            try await stack.overStore { context in
+                let cloud = CloudContext(context, info)
+                let ids = nodes.map { cloud.nodeID($0) }
+                let holders = try context.find(ids).compactMap(\.self).filter(\.isHolder)
+                if try cloud.forgetIdle(holders) { try context.commit() }
+            }
+        } catch {
+            stack.log(.info, "content of sent messages is kept until the account is opened again: \(error)")
         }
     }
 
@@ -52,21 +51,19 @@ extension Reconciler {
     ///
     /// - Complexity: O(holders) in one statement, and O(deleted holders).
     func deleteIdleHolders() async {
-        do { try await deleteAllIdleHolders() } catch {
-            stack.log(.info, "content of sent messages is kept until the account is opened again: \(error)")
-        }
-    }
-
-    private func deleteAllIdleHolders() async throws {
         let info = info
-        while true {
-            let count = try await stack.overStore { context in
-                let holders = try context.fetch(CloudContext(context, info).idleHolders().limit(Self.chunkSize))
-                for holder in holders { context.delete(holder) }
-                if !holders.isEmpty { try context.commit() }
-                return holders.count
+        do {
+            while true {
+                let count = try await stack.overStore { context in
+                    let holders = try context.fetch(CloudContext(context, info).idleHolders().limit(Self.chunkSize))
+                    for holder in holders { context.delete(holder) }
+                    if !holders.isEmpty { try context.commit() }
+                    return holders.count
+                }
+                if count < Self.chunkSize { return }
             }
-            if count < Self.chunkSize { return }
+        } catch {
+            stack.log(.info, "content of sent messages is kept until the account is opened again: \(error)")
         }
     }
 

@@ -38,11 +38,6 @@ final class Reconciler: Sendable {
 
     // MARK: Start and stop
 
-    /// Runs the step that must precede all others, before the account's pipeline opens.
-    ///
-    /// - Throws: the errors of the store.
-    func prepare() async throws { try await requeueOrphans() }
-
     /// Runs the steps that precede the first operation of the account.
     func repair() async {
         await deleteIdleHolders()

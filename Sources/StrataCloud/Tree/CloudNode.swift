@@ -44,7 +44,7 @@ public final class CloudNode: Model {
 
 extension CloudNode {
     /// The last known version of the content at the remote; nil if the node does not have content there.
-    public var eTag: ETag? { remote?.eTag(of: .data) }
+    public var eTag: ETag? { remote?.snapshot.eTag(of: .data) }
 
     /// Whether the node has content, as far as the remote's state is known. True for files, and for folders if the
     /// remote has a version of their content.

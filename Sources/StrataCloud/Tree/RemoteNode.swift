@@ -84,8 +84,6 @@ extension RemoteNode {
         }
         return all
     }
-
-    func eTag(of section: ContentSections) -> ETag? { snapshot.eTag(of: section) }
 }
 
 extension RemoteNode {

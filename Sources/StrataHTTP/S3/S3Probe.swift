@@ -4,7 +4,7 @@ import StrataRemotes
 /// Tests how a server treats conditional requests, with a small object that is deleted afterwards.
 struct S3Probe {
     let service: S3Service
-    private let key = RemoteKey(found: [Probe.prefix + UUID().uuidString])
+    private let key = RemoteKey(escaped: [Probe.prefix + UUID().uuidString])
 
     init(service: S3Service) { self.service = service }
 
@@ -76,7 +76,6 @@ struct S3Probe {
         _ headers: [(name: String, value: String)],
         allows: Set<Int> = []
     ) async throws -> (status: Int, eTag: ETag?) {
-        guard let key else { throw RemoteError(.invalidKey, "A probe has no key.") }
         let answer = try await service.send(
             service.request(
                 method,

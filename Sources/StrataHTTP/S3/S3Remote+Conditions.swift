@@ -7,7 +7,7 @@ extension S3Remote {
     /// - Returns: the headers that express the condition; empty if the condition was checked here.
     func headers(of condition: RemoteCondition, for key: RemoteKey) async throws -> [(name: String, value: String)] {
         if condition == .none { return [] }
-        let findings = try await findings()
+        let findings = try await probe.findings()
         switch condition {
         case .none: return []
         case .isAbsent:
@@ -32,13 +32,9 @@ extension S3Remote {
 
     /// Checks whether a condition holds now.
     ///
-    /// - Returns: the object, or nil if it does not exist.
     /// - Throws: `conditionFailed`.
-    @discardableResult
-    func check(_ condition: RemoteCondition, of key: RemoteKey) async throws -> RemoteObject? {
-        let object = try await head(key)
-        try condition.check(object, key: key, remote: name)
-        return object
+    func check(_ condition: RemoteCondition, of key: RemoteKey) async throws {
+        try condition.check(try await head(key), key: key, remote: name)
     }
 }
 

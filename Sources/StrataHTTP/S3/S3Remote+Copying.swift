@@ -6,13 +6,13 @@ extension S3Remote {
     /// The remote first checks that the target is free. Servers that enforce conditions on copies check again when they
     /// write. On other servers, another client may write to the target in between.
     public func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject {
-        let findings = try await findings()
+        let findings = try await probe.findings()
         try await check(.isAbsent, of: target)
         guard let object = try await head(source) else {
             throw RemoteError(.notFound, "'\(source)' does not exist in \(name).", key: source)
         }
         if let version { try RemoteCondition.matches(version).check(object, key: source, remote: name) }
-        let from = "/\(location.bucket)/\(try service.objectName(source))"
+        let from = "/\(service.location.bucket)/\(try service.objectName(source))"
         var headers = [(name: "x-amz-copy-source", value: PercentEncoding.encode(from, keepingSlashes: true))]
         if let tag = version ?? object.eTag {
             headers.append(("x-amz-copy-source-if-match", service.header(tag, findings)))

@@ -36,7 +36,8 @@ extension S3Remote {
     {
         var headers: [(name: String, value: String)] = []
         // The answer's version is always checked. The header saves the server from sending another version.
-        if case .matches(let tag) = condition, let findings = await knownFindings() {
+        // A read does not start a test of the server, which would have to write.
+        if case .matches(let tag) = condition, let findings = await probe.known {
             headers.append(("if-match", service.header(tag, findings)))
         }
         let download = RangedDownload(range: range, condition: condition, key: key, remote: name)

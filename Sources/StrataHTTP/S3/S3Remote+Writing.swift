@@ -27,7 +27,7 @@ extension S3Remote {
     public func createFolder(_ key: RemoteKey) async throws -> Bool {
         if key == .root { return false }
         let marker = try service.objectName(key, isFolder: true)
-        let findings = try await findings()
+        let findings = try await probe.findings()
         var headers: [(name: String, value: String)] = [("content-type", "application/x-directory")]
         if findings.capabilities.checksAbsence {
             headers.append(("if-none-match", "*"))
@@ -61,7 +61,7 @@ extension S3Remote {
         try condition.check(object, key: key, remote: self.name)
         var headers: [(name: String, value: String)] = []
         if case .matches(let tag) = condition {
-            let findings = try await findings()
+            let findings = try await probe.findings()
             if findings.capabilities.checksVersionsOfDeletes { headers = [("if-match", service.header(tag, findings))] }
         }
         let answer = try await service.send(service.request("DELETE", name, headers: headers, key: key))

@@ -17,10 +17,9 @@ public import StrataRemotes
 /// Isolation: any.
 public final class S3Remote: Remote {
     public let name: String
-    let location: S3Location
     let service: S3Service
     private let ownConnections: HTTPConnections?
-    private let probe: Probe
+    let probe: Probe
 
     /// Creates a remote for a location in a bucket.
     ///
@@ -41,17 +40,14 @@ public final class S3Remote: Remote {
         capabilities: RemoteCapabilities? = nil,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws {
-        let own = connections == nil ? try HTTPConnections(options) : nil
-        // Exactly one of the two is not nil.
-        let used = try connections ?? own ?? HTTPConnections(options)
+        let used = try connections ?? HTTPConnections(options)
         let service = try S3Service(location, credentials: credentials, connections: used, now: now)
-        self.init(service, own: own, capabilities: capabilities)
+        self.init(service, own: connections == nil ? used : nil, capabilities: capabilities)
     }
 
     init(_ service: S3Service, own: HTTPConnections?, capabilities: RemoteCapabilities?) {
         self.service = service
         ownConnections = own
-        location = service.location
         name = service.location.name
         probe = Probe(known: capabilities) { try await S3Probe(service: service).run() }
     }
@@ -65,10 +61,4 @@ public final class S3Remote: Remote {
     /// - Throws: `misconfigured` if the bucket does not exist; errors of requests. After an error, the next call tests
     ///   again.
     public func capabilities() async throws -> RemoteCapabilities { try await probe.findings().capabilities }
-
-    /// The server's treatment of conditions.
-    func findings() async throws -> Probe.Findings { try await probe.findings() }
-
-    /// The known treatment of conditions. A caller that only reads does not start a test, which would have to write.
-    func knownFindings() async -> Probe.Findings? { await probe.known }
 }

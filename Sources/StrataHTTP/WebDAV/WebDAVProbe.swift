@@ -4,7 +4,7 @@ import StrataRemotes
 /// Tests how a server treats conditional requests, with a small object that is deleted afterwards.
 struct WebDAVProbe {
     let service: WebDAVService
-    private let key = RemoteKey(found: [Probe.prefix + UUID().uuidString])
+    private let key = RemoteKey(escaped: [Probe.prefix + UUID().uuidString])
 
     init(service: WebDAVService) { self.service = service }
 
@@ -48,7 +48,6 @@ struct WebDAVProbe {
     ///
     /// - Throws: `misconfigured`; `malformedAnswer` if the object that was just written does not exist.
     private func checkVersions(_ status: Int) async throws {
-        guard let key else { return }
         guard let there = try await service.head(key) else {
             throw RemoteError.notThere(
                 "The upload of a trial object",
@@ -67,7 +66,6 @@ struct WebDAVProbe {
     }
 
     private func eTag() async throws -> ETag? {
-        guard let key else { return nil }
         let answer = try await service.send("HEAD", key)
         guard answer.isSuccess else { throw await service.error(answer) }
         return answer.eTag
@@ -79,7 +77,6 @@ struct WebDAVProbe {
 
     @discardableResult
     private func request(_ method: String, _ headers: [(name: String, value: String)]) async throws -> Int {
-        guard let key else { throw RemoteError(.invalidKey, "A probe has no key.") }
         let body = method == "PUT" ? HTTPRequest.Body.data(Data(UUID().uuidString.utf8)) : .none
         let answer = try await service.send(method, key, headers: headers, body: body)
         guard answer.isSuccess || answer.status == 412 || method == "DELETE" && answer.status == 404 else {

@@ -62,12 +62,7 @@ extension WebDAVRemote {
         if [400, 403, 404, 405, 409, 500].contains(answer.status), let parent = target.parent,
             try await head(parent)?.isFolder != true
         {
-            throw RemoteError(
-                .parentMissing,
-                "The parent folder of '\(target)' does not exist.",
-                key: target,
-                status: answer.status
-            )
+            throw missingParent(of: target, answer)
         }
         throw error
     }

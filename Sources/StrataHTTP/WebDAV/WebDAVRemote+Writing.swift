@@ -11,7 +11,7 @@ extension WebDAVRemote {
         var headers = try await headers(of: condition, for: key)
         headers.append(("content-type", body.mediaType ?? "application/octet-stream"))
         let answer = try await service.send("PUT", key, headers: headers, body: .stream(body))
-        guard answer.isSuccess else { throw await refusal(answer, at: key, condition) }
+        guard answer.isSuccess else { throw await refusal(answer, at: key) }
         await answer.discard()
         if !answer.isOdd, let eTag = answer.eTag, !eTag.isWeak {
             return RemoteObject(key: key, eTag: eTag, size: body.size)
@@ -21,7 +21,7 @@ extension WebDAVRemote {
 
     /// Determines why the server refused a write. Servers answer differently if a folder has the object's name, or if
     /// the parent folder is missing.
-    private func refusal(_ answer: HTTPAnswer, at key: RemoteKey, _ condition: RemoteCondition) async -> RemoteError {
+    private func refusal(_ answer: HTTPAnswer, at key: RemoteKey) async -> RemoteError {
         let refused = await service.error(answer, writes: true)
         if service.isRedirectToCollection(answer) {
             return RemoteError(.occupied, "'\(key)' is a folder.", key: key, status: answer.status)
@@ -40,15 +40,14 @@ extension WebDAVRemote {
             let above = try await head(parent)
             // Apache answers 400 if a file is in the place of the folder, but it answers 400 in many other cases too.
             guard above?.isFolder != true, answer.status != 400 || above != nil else { return refused }
-            return RemoteError(
-                .parentMissing,
-                "The parent folder of '\(key)' does not exist.",
-                key: key,
-                status: answer.status
-            )
+            return missingParent(of: key, answer)
         } catch {
             return refused
         }
+    }
+
+    func missingParent(of key: RemoteKey, _ answer: HTTPAnswer) -> RemoteError {
+        RemoteError(.parentMissing, "The parent folder of '\(key)' does not exist.", key: key, status: answer.status)
     }
 
     /// Creates a folder by `MKCOL`.
@@ -70,12 +69,7 @@ extension WebDAVRemote {
             throw RemoteError(.occupied, "'\(key)' is a file.", key: key, status: answer.status)
         }
         guard let parent = key.parent, try await head(parent)?.isFolder == true else {
-            throw RemoteError(
-                .parentMissing,
-                "The parent folder of '\(key)' does not exist.",
-                key: key,
-                status: answer.status
-            )
+            throw missingParent(of: key, answer)
         }
         throw error
     }
@@ -133,7 +127,7 @@ extension WebDAVRemote {
         name: String, value: String
     )] {
         if condition == .none { return [] }
-        let findings = try await findings()
+        let findings = try await probe.findings()
         switch condition {
         case .none: return []
         case .isAbsent:

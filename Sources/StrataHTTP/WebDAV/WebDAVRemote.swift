@@ -19,7 +19,7 @@ public final class WebDAVRemote: Remote {
     public let name: String
     let service: WebDAVService
     private let ownConnections: HTTPConnections?
-    private let probe: Probe
+    let probe: Probe
 
     /// Creates a remote for a collection, which must exist.
     ///
@@ -38,9 +38,9 @@ public final class WebDAVRemote: Remote {
         capabilities: RemoteCapabilities? = nil
     ) throws {
         let endpoint = try Endpoint(url)
-        ownConnections = connections == nil ? try HTTPConnections(options) : nil
-        let connections = try connections ?? ownConnections ?? HTTPConnections(options)
-        service = WebDAVService(endpoint: endpoint, credentials: credentials, connections: connections)
+        let used = try connections ?? HTTPConnections(options)
+        ownConnections = connections == nil ? used : nil
+        service = WebDAVService(endpoint: endpoint, credentials: credentials, connections: used)
         name = endpoint.description
         let service = service
         probe = Probe(known: capabilities) { try await WebDAVProbe(service: service).run() }
@@ -55,7 +55,4 @@ public final class WebDAVRemote: Remote {
     /// - Throws: `misconfigured` if the collection does not exist; errors of requests. After an error, the next call
     ///   tests again.
     public func capabilities() async throws -> RemoteCapabilities { try await probe.findings().capabilities }
-
-    /// The server's treatment of conditions.
-    func findings() async throws -> Probe.Findings { try await probe.findings() }
 }

@@ -27,7 +27,7 @@ extension WebDAVService {
     /// - Returns: nil if the resource does not exist.
     /// - Throws: `unsupported` if the server does not support `PROPFIND`, as with write-only WebDAV; `malformedAnswer`
     ///   if the answer is not a multistatus, or is about another resource; the server's error for the resource.
-    func properties(_ key: RemoteKey, isFolder: Bool = false, depth: Int) async throws -> Properties? {
+    func properties(_ key: RemoteKey, isFolder: Bool, depth: Int) async throws -> Properties? {
         let answer = try await send(
             "PROPFIND",
             key,
@@ -78,20 +78,17 @@ extension WebDAVService {
         }
         if depth == 0, !isNamed, responses.isEmpty || hasUnreadable {
             // An unrelated answer does not prove that the resource is gone.
-            throw malformed(
+            throw RemoteError(
+                .malformedAnswer,
                 "The answer of \(endpoint.authority) to PROPFIND of '\(key)' is about another resource.",
-                key,
-                answer
+                key: key,
+                status: answer.status
             )
         }
         if hasUnreadable { properties.isComplete = false }
         // An empty answer proves nothing, not even that the folder is empty.
         if !isNamed, properties.children.isEmpty { properties.isComplete = false }
         return properties
-    }
-
-    private func malformed(_ message: String, _ key: RemoteKey, _ answer: HTTPAnswer) -> RemoteError {
-        RemoteError(.malformedAnswer, message, key: key, status: answer.status)
     }
 
     /// The path segments of a reference below this remote's collection. The reference is a path or a whole URL. Nil if

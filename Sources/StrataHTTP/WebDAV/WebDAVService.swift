@@ -18,7 +18,7 @@ struct WebDAVService: Sendable {
     }
 
     /// The whole URL, as the `Destination` header requires it.
-    func url(_ key: RemoteKey, isFolder: Bool = false) -> String {
+    func url(_ key: RemoteKey, isFolder: Bool) -> String {
         "\(endpoint.scheme)://\(endpoint.authority)\(path(key, isFolder: isFolder))"
     }
 

@@ -37,9 +37,9 @@ final class Descriptor: Sendable {
     // MARK: In a folder
 
     /// Opens an entry directly in this folder. A symbolic link is not followed; it throws `ELOOP` or `ENOTDIR`.
-    func open(_ name: String, _ flags: CInt, mode: mode_t = 0o666) throws -> Descriptor {
+    func open(_ name: String, _ flags: CInt) throws -> Descriptor {
         // The call must not block if the entry is a pipe.
-        Descriptor(try Self.check("open", openat(raw, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode)))
+        Descriptor(try Self.check("open", openat(raw, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o666)))
     }
 
     /// Opens a folder in this folder.

@@ -24,14 +24,10 @@ package struct CheckedRemote: Remote {
     package func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws
         -> RemoteDownload
     {
-        guard condition.isOfLastResort else {
-            var download = try await base.get(key, range: range, if: condition)
-            download.object = download.object.versioned
-            return download
-        }
-        var download = try await base.get(key, range: range, if: .none)
+        let isChecked = condition.isOfLastResort
+        var download = try await base.get(key, range: range, if: isChecked ? .none : condition)
         download.object = download.object.versioned
-        try condition.check(download.object, key: key, remote: name)
+        if isChecked { try condition.check(download.object, key: key, remote: name) }
         return download
     }
 

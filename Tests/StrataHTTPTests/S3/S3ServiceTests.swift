@@ -39,7 +39,7 @@ import Testing
     {
         let remote = try #require(try await kind.make() as? S3Remote)
         let connections = try HTTPConnections()
-        var service = try service(remote.location, connections)
+        var service = try service(remote.service.location, connections)
         (service.copyLimit, service.copiedPart) = (6 << 20, 5 << 20)
         let small = S3Remote(service, own: connections, capabilities: nil)
         let (source, target) = (RemoteKey(["source ä+"]), RemoteKey(["target ü+"]))
