@@ -75,21 +75,12 @@ final class QueueEngine: StackEngine {
             || changes.contains(OperationDependency.self) || changes.contains(PeriodicOperation.self)
     }
 
-    /// Runs a transaction and marks its commit as this engine's own.
+    /// Runs a transaction, and records the number of its commit as this engine's own, until the commit fails.
     func transact(_ body: (StoreTransaction) throws -> Void) throws {
-        try markOwnCommit { mark in
-            try stack.transact(author: Self.author) { transaction in
-                try body(transaction)
-                mark(transaction)
-            }
-        }
-    }
-
-    /// Records the number of the commit as this engine's own, until the commit fails.
-    func markOwnCommit(_ body: ((StoreTransaction) -> Void) throws -> Void) throws {
         var number: Int64?
         do {
-            try body { transaction in
+            try stack.transact(author: Self.author) { transaction in
+                try body(transaction)
                 // If nothing is written, another commit gets the number.
                 guard !transaction.isEmpty else { return }
                 number = transaction.number
