@@ -120,7 +120,7 @@ extension QueueEngine {
             throw claimedTwice(name, [consumer, other])
         }
         if others.isEmpty { return }
-        var names = try transaction.names().map { PipelineName($0) }
+        var names = try transaction.names()
         for other in others {
             if case .pipeline(let name) = other.scope { names.append(name) }
         }
@@ -159,9 +159,7 @@ extension QueueEngine {
             var reports: [OperationRepository.SideResults.Entry] = []
             try self.transact { transaction in
                 let repository = OperationRepository(transaction, now: self.clock.now, Self.rules(of: open))
-                moved = try transaction.names().map { PipelineName($0) }.filter { name in
-                    !open.contains { $0.takes(name) }
-                }
+                moved = try transaction.names().filter { name in !open.contains { $0.takes(name) } }
                 for other in moved { try repository.move(other, to: name) }
                 if !moved.isEmpty { try repository.breakCycles(of: name) }
                 reports = repository.sideResults.reports

@@ -165,9 +165,9 @@ extension OperationRepository {
 
 extension StoreTransaction {
     /// The names of all pipelines that have operations.
-    func names() throws -> [String] {
-        var names: [String] = []
-        try rows(QueueSQL.selectNames, []) { names.append(try $0.read(String.self, at: 0)) }
+    func names() throws -> [PipelineName] {
+        var names: [PipelineName] = []
+        try rows(QueueSQL.selectNames, []) { names.append(PipelineName(try $0.read(String.self, at: 0))) }
         return names
     }
 }
