@@ -11,7 +11,6 @@ final class EventHub: Sendable {
     private struct State {
         var next = 0
         var streams: [Int: AsyncStream<PipelineEvent>.Continuation] = [:]
-        var ends: [AsyncStream<Never>.Continuation] = []
         var listeners: [Listener] = []
         var isFinished = false
     }
@@ -43,17 +42,6 @@ final class EventHub: Sendable {
             continuation.finish()
         }
         return stream
-    }
-
-    /// A stream that ends when there are no more events, or when the continuation is finished.
-    func end() -> (stream: AsyncStream<Never>, continuation: AsyncStream<Never>.Continuation) {
-        let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
-        let isFinished = state.withLock { state in
-            if !state.isFinished { state.ends.append(continuation) }
-            return state.isFinished
-        }
-        if isFinished { continuation.finish() }
-        return (stream, continuation)
     }
 
     /// Sends an event of an operation in this process to logs, metrics, listeners and streams.
@@ -91,13 +79,12 @@ final class EventHub: Sendable {
     func unlisten(_ number: Int) { state.withLock { $0.listeners.removeAll { $0.number == number } } }
 
     func finish() {
-        let (streams, ends, listeners) = state.withLock { state in
+        let (streams, listeners) = state.withLock { state in
             state.isFinished = true
-            defer { (state.streams, state.ends, state.listeners) = ([:], [], []) }
-            return (Array(state.streams.values), state.ends, state.listeners)
+            defer { (state.streams, state.listeners) = ([:], []) }
+            return (Array(state.streams.values), state.listeners)
         }
         for listener in listeners { listener.end() }
         for stream in streams { stream.finish() }
-        for end in ends { end.finish() }
     }
 }
