@@ -154,10 +154,8 @@ struct Consumer: Sendable {
     /// The display name of a pipeline.
     static func name(of pipeline: PipelineName) -> String { "pipeline '\(pipeline)'" }
 
-    var freeSlots: Int { freeSlots(afterEnds: 0) }
-
     /// The number of operations that may be started after `ended` of the running ones have ended.
-    func freeSlots(afterEnds ended: Int) -> Int {
+    func freeSlots(afterEnds ended: Int = 0) -> Int {
         guard suspensions == 0, !isClosing else { return 0 }
         // Without a limit: the number of operations that one transaction starts at most.
         return options.maxConcurrent.map { max($0 - max(running.count - ended, 0), 0) } ?? 256
@@ -167,7 +165,7 @@ struct Consumer: Sendable {
     ///
     /// - Parameter hasUnseenWork: whether operations may have become ready since the last look.
     func isClaimable(hasUnseenWork: Bool = false) -> Bool {
-        guard freeSlots > 0 else { return false }
+        guard freeSlots() > 0 else { return false }
         if isGateClosed { return gate?.exemptKeys != nil && (hasUnseenWork || !isExemptDry) }
         return hasUnseenWork || !isDry
     }

@@ -24,7 +24,7 @@ extension QueueEngine {
         while added == nil {
             // `add` returns nil if the engine has ended meanwhile, because its last consumer was closed.
             do {
-                added = try await engine.onQueue { [engine] in try engine.add(consumer, previousNames) }
+                added = try await engine.executor.perform { [engine] in try engine.add(consumer, previousNames) }
             } catch {
                 // An engine without consumers must not keep its stack open.
                 await engine.end()
@@ -147,7 +147,7 @@ extension QueueEngine {
 
     /// Moves the operations that are queued under names which no open consumer takes.
     func adoptOrphanedOperations(_ name: PipelineName, _ id: Consumer.ID) async throws -> [PipelineName] {
-        let moved = try await onQueue {
+        let moved = try await executor.perform {
             let open = self.state.withLock { Array($0.consumers.values) }
             guard open.contains(where: { $0.id == id }) else {
                 throw PipelineError(

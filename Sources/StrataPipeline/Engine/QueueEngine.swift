@@ -109,14 +109,6 @@ final class QueueEngine: StackEngine {
     /// Runs one pass, after the requested ones.
     func performPass() async { _ = try? await executor.perform { self.runPass() } }
 
-    /// Runs a body between two passes, while the engine does not write.
-    func onQueue<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await executor.perform(body)
-    }
-
-    /// Waits until the engine has processed and written everything that it knows of. Handlers may still run.
-    func waitForPasses() async { await executor.waitUntilIdle() }
-
     // MARK: Attempts
 
     func record(progress: Double, of claim: Claim) throws {
