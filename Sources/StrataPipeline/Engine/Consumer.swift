@@ -95,14 +95,14 @@ struct Consumer: Sendable {
         guard let item = Payload.self as? any ItemPayload.Type else {
             return Handler(
                 type: type,
-                run: { operation, engine in try await body(.reading(operation, engine)) },
+                run: { operation, engine in try await body(Attempt(operation, engine)) },
                 itemModel: nil
             )
         }
         return Handler(
             type: type,
             run: { operation, engine in
-                var attempt = try Attempt<Payload>.reading(operation, engine)
+                var attempt = try Attempt<Payload>(operation, engine)
                 attempt.row = try await (attempt.payload as? any ItemPayload)?.row(in: engine.stack)
                 return try await attempt.row == nil ? .skip : body(attempt)
             },
