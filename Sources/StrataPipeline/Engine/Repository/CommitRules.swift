@@ -149,18 +149,6 @@ extension OperationRepository {
             try transaction.numbers(sql, [.integer(run.lowerBound), .integer(run.upperBound)])
         }
     }
-
-    /// Creates a repository for a transaction.
-    ///
-    /// - Parameter known: the rules of pipelines that are open here. For other pipelines, the stored rules apply.
-    init(_ transaction: StoreTransaction, now: Date = Date(), _ known: [PipelineName: Rules] = [:]) {
-        self.init(transaction: transaction, now: now) { name in
-            if let rules = known[name] { return rules }
-            var rules = Rules()
-            try transaction.rows(QueueSQL.selectRecord, [.text(name.rawValue)]) { rules = try Rules($0) }
-            return rules
-        }
-    }
 }
 
 extension StoreTransaction {

@@ -10,9 +10,23 @@ struct OperationRepository {
     let transaction: StoreTransaction
     /// The time by the clock of the engine.
     let now: Date
-    /// The rules of a pipeline: its ordering, its limits, and whether operations wait for a failed one.
-    let rules: (PipelineName) throws -> Rules
+    private let knownRules: [PipelineName: Rules]
     let sideResults = SideResults()
+
+    /// Creates a repository for a transaction.
+    ///
+    /// - Parameter knownRules: the rules of pipelines that are open here. For other pipelines, the stored rules apply.
+    init(_ transaction: StoreTransaction, now: Date = Date(), _ knownRules: [PipelineName: Rules] = [:]) {
+        (self.transaction, self.now, self.knownRules) = (transaction, now, knownRules)
+    }
+
+    /// The rules of a pipeline: its ordering, its limits, and whether operations wait for a failed one.
+    func rules(_ pipeline: PipelineName) throws -> Rules {
+        if let known = knownRules[pipeline] { return known }
+        var rules = Rules()
+        try transaction.rows(QueueSQL.selectRecord, [.text(pipeline.rawValue)]) { rules = try Rules($0) }
+        return rules
+    }
 
     struct Rules: Equatable {
         var ordering = PipelineOrdering.flat
