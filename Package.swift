@@ -317,7 +317,11 @@ let package = Package(
             ]
         ),
         // Works on a cache in a process of its own, which tests kill.
-        .executableTarget(name: "strata-cache", dependencies: ["StrataCloud"], path: "Tests/Helpers/StrataCache"),
+        .executableTarget(
+            name: "strata-cache",
+            dependencies: ["StoreModels", "StrataCloud"],
+            path: "Tests/Helpers/StrataCache"
+        ),
         // Ends a process between two changes of files.
         .target(name: "CFileSteps", path: "Tests/Helpers/CFileSteps"),
         .target(

@@ -60,8 +60,14 @@ public final class Reachability: ConstraintSource {
     ///     as a server in the local network.
     ///   - constraint: the constraint that pipelines wait for.
     public convenience init(host: String, addresses: [String] = [], constraint: Constraint = .network) {
-        self.init(.reachable(.other), constraint: constraint)
-        SystemNetwork.watch(NetworkTarget(host: host, addresses: addresses), for: self)
+        let target = NetworkTarget(host: host, addresses: addresses)
+        self.init(.reachable(target == .here ? .loopback : .other), constraint: constraint)
+        if target == .here { return }
+        #if os(Linux)
+            KernelNetwork.shared?.watch(target, for: self)
+        #elseif canImport(Network)
+            PathNetwork.shared.watch(self)
+        #endif
     }
 
     /// The current status.

@@ -202,15 +202,15 @@ import Testing
         let pauses = Pauses { begin + time.withLock { $0 } }
         let node = try #require(ObjectID<CloudNode>("CloudNode-1-0"))
         for expected in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300] {
-            #expect(pauses.isOver(for: node))
-            pauses.begin(for: node)
+            #expect(pauses.reason(for: node) == nil)
+            pauses.begin(for: node, "busy")
             time.withLock { $0 += .seconds(expected) - .nanoseconds(1) }
-            #expect(!pauses.isOver(for: node))
+            #expect(pauses.reason(for: node) == "busy")
             time.withLock { $0 += .nanoseconds(1) }
         }
-        pauses.begin(for: node)
+        pauses.begin(for: node, "busy")
         pauses.forget(node)
-        #expect(pauses.isOver(for: node))
+        #expect(pauses.reason(for: node) == nil)
     }
 
     @Test("An error of the progress reports ends the mirror")

@@ -95,14 +95,14 @@ struct Consumer: Sendable {
         guard let item = Payload.self as? any ItemPayload.Type else {
             return Handler(
                 type: type,
-                run: { operation, engine in try await body(.reading(operation, engine)) },
+                run: { operation, engine in try await body(Attempt(operation, engine)) },
                 itemModel: nil
             )
         }
         return Handler(
             type: type,
             run: { operation, engine in
-                var attempt = try Attempt<Payload>.reading(operation, engine)
+                var attempt = try Attempt<Payload>(operation, engine)
                 attempt.row = try await (attempt.payload as? any ItemPayload)?.row(in: engine.stack)
                 return try await attempt.row == nil ? .skip : body(attempt)
             },
@@ -154,10 +154,8 @@ struct Consumer: Sendable {
     /// The display name of a pipeline.
     static func name(of pipeline: PipelineName) -> String { "pipeline '\(pipeline)'" }
 
-    var freeSlots: Int { freeSlots(afterEnds: 0) }
-
     /// The number of operations that may be started after `ended` of the running ones have ended.
-    func freeSlots(afterEnds ended: Int) -> Int {
+    func freeSlots(afterEnds ended: Int = 0) -> Int {
         guard suspensions == 0, !isClosing else { return 0 }
         // Without a limit: the number of operations that one transaction starts at most.
         return options.maxConcurrent.map { max($0 - max(running.count - ended, 0), 0) } ?? 256
@@ -167,7 +165,7 @@ struct Consumer: Sendable {
     ///
     /// - Parameter hasUnseenWork: whether operations may have become ready since the last look.
     func isClaimable(hasUnseenWork: Bool = false) -> Bool {
-        guard freeSlots > 0 else { return false }
+        guard freeSlots() > 0 else { return false }
         if isGateClosed { return gate?.exemptKeys != nil && (hasUnseenWork || !isExemptDry) }
         return hasUnseenWork || !isDry
     }

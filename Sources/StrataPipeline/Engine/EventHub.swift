@@ -10,8 +10,6 @@ final class EventHub: Sendable {
 
     private struct State {
         var next = 0
-        var streams: [Int: AsyncStream<PipelineEvent>.Continuation] = [:]
-        var ends: [AsyncStream<Never>.Continuation] = []
         var listeners: [Listener] = []
         var isFinished = false
     }
@@ -29,31 +27,9 @@ final class EventHub: Sendable {
             of: PipelineEvent.self,
             bufferingPolicy: .bufferingNewest(Self.limit)
         )
-        let number: Int? = state.withLock { state in
-            if state.isFinished { return nil }
-            state.next += 1
-            state.streams[state.next] = continuation
-            return state.next
-        }
-        if let number {
-            continuation.onTermination = { [weak self] _ in
-                self?.state.withLock { _ = $0.streams.removeValue(forKey: number) }
-            }
-        } else {
-            continuation.finish()
-        }
+        let number = listen { continuation.yield($0) } onEnd: { continuation.finish() }
+        continuation.onTermination = { [weak self] _ in self?.unlisten(number) }
         return stream
-    }
-
-    /// A stream that ends when there are no more events, or when the continuation is finished.
-    func end() -> (stream: AsyncStream<Never>, continuation: AsyncStream<Never>.Continuation) {
-        let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
-        let isFinished = state.withLock { state in
-            if !state.isFinished { state.ends.append(continuation) }
-            return state.isFinished
-        }
-        if isFinished { continuation.finish() }
-        return (stream, continuation)
     }
 
     /// Sends an event of an operation in this process to logs, metrics, listeners and streams.
@@ -65,9 +41,7 @@ final class EventHub: Sendable {
     /// Delivers an event to listeners and streams only. Logs and metrics leave it out, because neither an attempt nor
     /// an engine of this process has caused it.
     func deliver(_ event: PipelineEvent) {
-        let (streams, listeners) = state.withLock { (Array($0.streams.values), $0.listeners) }
-        for stream in streams { stream.yield(event) }
-        for listener in listeners { listener.receive(event) }
+        for listener in state.withLock({ $0.listeners }) { listener.receive(event) }
     }
 
     /// Calls a listener at every event, before anything else happens, and `end` once when there are no more events.
@@ -91,13 +65,11 @@ final class EventHub: Sendable {
     func unlisten(_ number: Int) { state.withLock { $0.listeners.removeAll { $0.number == number } } }
 
     func finish() {
-        let (streams, ends, listeners) = state.withLock { state in
+        let listeners = state.withLock { state in
             state.isFinished = true
-            defer { (state.streams, state.ends, state.listeners) = ([:], [], []) }
-            return (Array(state.streams.values), state.ends, state.listeners)
+            defer { state.listeners = [] }
+            return state.listeners
         }
         for listener in listeners { listener.end() }
-        for stream in streams { stream.finish() }
-        for end in ends { end.finish() }
     }
 }

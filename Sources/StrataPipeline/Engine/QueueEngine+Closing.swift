@@ -99,7 +99,7 @@ extension QueueEngine {
     func stop() async {
         state.withLock { $0.registry.isStopping = true }
         // After this, a consumer that was just being opened has either been added or rejected.
-        _ = try? await onQueue {}
+        _ = try? await executor.perform {}
         while let id = state.withLock({ $0.consumers.keys.first }) {
             await remove(id)
         }
@@ -108,7 +108,7 @@ extension QueueEngine {
 
     /// Ends the engine after its last consumer was closed: removes the worker, and releases the stack.
     func end() async {
-        try? await onQueue {
+        try? await executor.perform {
             let ended = self.state.withLock { state -> (worker: Int64?, listening: CommitListening?)? in
                 // Another consumer may have been opened meanwhile.
                 guard state.consumers.isEmpty, !state.registry.isOver else { return nil }

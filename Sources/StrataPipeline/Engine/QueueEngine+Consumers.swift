@@ -30,14 +30,14 @@ extension QueueEngine {
     /// Waits until no handler of a consumer runs and none of its operations is ready; without an id, of all consumers.
     func waitUntilIdle(_ id: Consumer.ID? = nil) async throws {
         var pause = Duration.milliseconds(1)
-        await waitForPasses()
+        await executor.waitUntilIdle()
         while try await isWorking(id) {
             try await Task.sleep(for: pause)
             pause = min(pause * 2, .milliseconds(100))
-            await waitForPasses()
+            await executor.waitUntilIdle()
         }
         // The events of the last operations may still be on their way.
-        await waitForPasses()
+        await executor.waitUntilIdle()
     }
 
     /// Whether a handler of a consumer runs, or one of its operations is pending and could start. Operations that wait
@@ -51,7 +51,7 @@ extension QueueEngine {
             )
         }
         // This runs between two passes, so that claimed operations are known to run.
-        let (all, isRunning, pending) = try await onQueue { [self] in
+        let (all, isRunning, pending) = try await executor.perform { [self] in
             checkGates()
             let (all, isRunning) = state.withLock { state in
                 (state.consumers, state.running.values.contains { id == nil || $0.consumer == id })

@@ -24,7 +24,7 @@ extension QueueEngine {
         while added == nil {
             // `add` returns nil if the engine has ended meanwhile, because its last consumer was closed.
             do {
-                added = try await engine.onQueue { [engine] in try engine.add(consumer, previousNames) }
+                added = try await engine.executor.perform { [engine] in try engine.add(consumer, previousNames) }
             } catch {
                 // An engine without consumers must not keep its stack open.
                 await engine.end()
@@ -120,7 +120,7 @@ extension QueueEngine {
             throw claimedTwice(name, [consumer, other])
         }
         if others.isEmpty { return }
-        var names = try transaction.names().map { PipelineName($0) }
+        var names = try transaction.names()
         for other in others {
             if case .pipeline(let name) = other.scope { names.append(name) }
         }
@@ -147,7 +147,7 @@ extension QueueEngine {
 
     /// Moves the operations that are queued under names which no open consumer takes.
     func adoptOrphanedOperations(_ name: PipelineName, _ id: Consumer.ID) async throws -> [PipelineName] {
-        let moved = try await onQueue {
+        let moved = try await executor.perform {
             let open = self.state.withLock { Array($0.consumers.values) }
             guard open.contains(where: { $0.id == id }) else {
                 throw PipelineError(
@@ -159,9 +159,7 @@ extension QueueEngine {
             var reports: [OperationRepository.SideResults.Entry] = []
             try self.transact { transaction in
                 let repository = OperationRepository(transaction, now: self.clock.now, Self.rules(of: open))
-                moved = try transaction.names().map { PipelineName($0) }.filter { name in
-                    !open.contains { $0.takes(name) }
-                }
+                moved = try transaction.names().filter { name in !open.contains { $0.takes(name) } }
                 for other in moved { try repository.move(other, to: name) }
                 if !moved.isEmpty { try repository.breakCycles(of: name) }
                 reports = repository.sideResults.reports

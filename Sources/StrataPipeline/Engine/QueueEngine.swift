@@ -75,21 +75,12 @@ final class QueueEngine: StackEngine {
             || changes.contains(OperationDependency.self) || changes.contains(PeriodicOperation.self)
     }
 
-    /// Runs a transaction and marks its commit as this engine's own.
+    /// Runs a transaction, and records the number of its commit as this engine's own, until the commit fails.
     func transact(_ body: (StoreTransaction) throws -> Void) throws {
-        try markOwnCommit { mark in
-            try stack.transact(author: Self.author) { transaction in
-                try body(transaction)
-                mark(transaction)
-            }
-        }
-    }
-
-    /// Records the number of the commit as this engine's own, until the commit fails.
-    func markOwnCommit(_ body: ((StoreTransaction) -> Void) throws -> Void) throws {
         var number: Int64?
         do {
-            try body { transaction in
+            try stack.transact(author: Self.author) { transaction in
+                try body(transaction)
                 // If nothing is written, another commit gets the number.
                 guard !transaction.isEmpty else { return }
                 number = transaction.number
@@ -117,14 +108,6 @@ final class QueueEngine: StackEngine {
 
     /// Runs one pass, after the requested ones.
     func performPass() async { _ = try? await executor.perform { self.runPass() } }
-
-    /// Runs a body between two passes, while the engine does not write.
-    func onQueue<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await executor.perform(body)
-    }
-
-    /// Waits until the engine has processed and written everything that it knows of. Handlers may still run.
-    func waitForPasses() async { await executor.waitUntilIdle() }
 
     // MARK: Attempts
 

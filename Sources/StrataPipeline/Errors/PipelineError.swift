@@ -73,8 +73,4 @@ public struct PipelineError: Error, Sendable, CustomStringConvertible, ProductEr
     public var description: String { fullText }
 
     package var details: [String] { operations.map { "operation \($0)" } }
-
-    static var withoutContext: PipelineError {
-        PipelineError(.invalidArgument, "The operation does not belong to a context. Queue it with `enqueue` first.")
-    }
 }

@@ -81,7 +81,7 @@ extension QueuedOperation {
     /// - Complexity: O(its dependencies and holds), and a lookup of the first operation of its lane. If the lane has a
     ///   limit, also a scan of the pipeline's running operations.
     public func waitReasons() throws -> [WaitReason] {
-        guard let context = owningContext else { throw PipelineError.withoutContext }
+        let context = try requireContext()
         switch status {
         case .active: return []
         case .failed: return [.failed(failures.list.last?.message ?? "")]
@@ -131,8 +131,7 @@ extension ObjectContext {
     /// Whether this process has the operation's pipeline open without a handler for the operation's type.
     func hasNoHandler(for operation: QueuedOperation) -> Bool {
         guard let types = claimedTypes(of: operation.pipeline) else { return false }
-        let type = operation.type
-        return !types.contains { $0.hasSameBytes(as: type) }
+        return !types.containsBytes(of: operation.type)
     }
 
     /// The last declaration of a pipeline; nil if it was never declared.

@@ -228,9 +228,15 @@ extension QueuedOperation {
         if let item = try context.find(id.counterpart(OperationItem.self)) { context.delete(item) }
     }
 
-    private func requireContext() throws -> ObjectContext {
-        guard let context = owningContext else { throw PipelineError.withoutContext }
-        return context
+    /// The context of the operation.
+    ///
+    /// - Throws: ``PipelineError`` with `invalidArgument` if the operation does not belong to a context.
+    func requireContext() throws -> ObjectContext {
+        if let owningContext { return owningContext }
+        throw PipelineError(
+            .invalidArgument,
+            "The operation does not belong to a context. Queue it with `enqueue` first."
+        )
     }
 }
 

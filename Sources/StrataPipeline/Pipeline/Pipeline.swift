@@ -166,21 +166,19 @@ extension Attempt {
     ///
     /// - Throws: ``UnreadableOperation``. This type distinguishes the operation's own payload from other payloads that
     ///   a handler reads and whose errors it throws.
-    static func reading(_ operation: ClaimedOperation, _ engine: QueueEngine) throws -> Attempt {
-        do { return try Attempt(operation, engine) } catch { throw UnreadableOperation(error: error) }
-    }
-
-    private init(_ operation: ClaimedOperation, _ engine: QueueEngine) throws {
+    init(_ operation: ClaimedOperation, _ engine: QueueEngine) throws {
         do {
             payload = try Payload.decoded(operation.payload, version: operation.payloadVersion)
         } catch let error as PipelineError {
-            throw error
+            throw UnreadableOperation(error: error)
         } catch {
-            throw PipelineError(
-                .undecodablePayload,
-                "The payload cannot be read as \(Payload.operationType): \(error)",
-                operations: [operation.claim.operation],
-                underlying: error
+            throw UnreadableOperation(
+                error: PipelineError(
+                    .undecodablePayload,
+                    "The payload cannot be read as \(Payload.operationType): \(error)",
+                    operations: [operation.claim.operation],
+                    underlying: error
+                )
             )
         }
         id = engine.stack.id(operation.claim.operation, of: QueuedOperation.self)

@@ -141,33 +141,26 @@ extension PipelineOptions {
             shutdownGrace >= .zero,
             "A shutdown grace of \(shutdownGrace) is negative. To wait for no handler, set it to `.zero`."
         )
-        try checkLaneLimit(ordering)
-    }
-
-    private static func require(_ condition: Bool, _ message: String) throws {
-        if !condition { throw PipelineError(.invalidArgument, message) }
-    }
-
-    private func checkLaneLimit(_ ordering: PipelineOrdering) throws {
-        guard let maxConcurrentPerLane else { return }
-        try Self.checkLimit(maxConcurrentPerLane)
-        guard ordering == .flat else {
-            throw PipelineError(
-                .invalidArgument,
+        if let maxConcurrentPerLane {
+            try Self.checkLimit(maxConcurrentPerLane)
+            try Self.require(
+                ordering == .flat,
                 "A lane limit is only for the ordering 'flat': 'fifo' and 'lifo' run one operation of a lane at once, "
                     + "and 'commits' all operations of a commit."
             )
         }
     }
 
+    private static func require(_ condition: Bool, _ message: String) throws {
+        if !condition { throw PipelineError(.invalidArgument, message) }
+    }
+
     static func checkLimit(_ limit: Int) throws {
-        guard limit > 0 else {
-            throw PipelineError(
-                .invalidArgument,
-                "The limit of operations that run at once must be 1 or more, not \(limit). To run none, suspend the "
-                    + "pipeline."
-            )
-        }
+        try require(
+            limit > 0,
+            "The limit of operations that run at once must be 1 or more, not \(limit). To run none, suspend the "
+                + "pipeline."
+        )
     }
 
     /// Whether a source reports that a constraint is satisfied.

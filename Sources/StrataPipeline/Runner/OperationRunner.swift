@@ -84,7 +84,7 @@ extension OperationRunner {
     package func intercept(_ interceptor: any HandlerInterceptor) { handle.interceptors.append(interceptor) }
 
     /// Waits until the engine has processed and written everything that it knows of. Handlers may still run.
-    package func waitForPasses() async { await handle.engine.waitForPasses() }
+    package func waitForPasses() async { await handle.engine.executor.waitUntilIdle() }
 
     /// The stack on which the runner is open.
     package var stack: ContextStack { handle.engine.stack }

@@ -5,12 +5,14 @@ extension OperationRunner {
     /// operations, lets handlers continue for `shutdownGrace`, and returns unfinished operations to the queue. If the
     /// task is cancelled, handlers are cancelled at once.
     public func run() async throws {
-        let (stream, continuation) = handle.hub.end()
+        let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+        let listener = listen { _ in } onEnd: { continuation.finish() }
         await withTaskCancellationOrGracefulShutdownHandler {
             for await _ in stream {}
         } onCancelOrGracefulShutdown: {
             continuation.finish()
         }
+        unlisten(listener)
         await close(grace: Task.isCancelled ? .zero : handle.shutdownGrace)
     }
 }

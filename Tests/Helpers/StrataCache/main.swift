@@ -1,27 +1,16 @@
 import Foundation
+import StoreModels
 import StrataCloud
 
 // strata-cache FOLDER SEED STEPS: performs random operations on the cache of a folder, and writes a line for each step.
 // Tests kill it.
-
-struct Random: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
-    }
-}
 
 let arguments = CommandLine.arguments
 guard arguments.count == 4, let seed = UInt64(arguments[2]), let steps = Int(arguments[3]) else {
     FileHandle.standardError.write(Data("usage: strata-cache FOLDER SEED STEPS\n".utf8))
     exit(2)
 }
-var random = Random(state: seed)
+var random = Dice(seed: seed)
 let cache = try await DiskCache.open(URL(filePath: arguments[1]), limit: 20_000)
 var held: [DownloadedFile] = []
 for step in 0..<steps {

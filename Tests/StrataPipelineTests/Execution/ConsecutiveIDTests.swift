@@ -32,7 +32,8 @@ struct ConsecutiveIDTests {
     }
 
     private static func repository(_ transaction: StoreTransaction, _ harness: PipelineHarness) -> OperationRepository {
-        OperationRepository(transaction: transaction, now: harness.clock.now) { _ in OperationRepository.Rules() }
+        let rules = OperationRepository.Rules()
+        return OperationRepository(transaction, now: harness.clock.now, [.work: rules, other: rules])
     }
 
     /// Claims this number of operations of a pipeline.
@@ -126,9 +127,8 @@ struct ConsecutiveIDTests {
         for (place, name) in Self.names.enumerated() { try Self.set("\"lane\" = '\(place % 3)'", name, harness) }
         let numbers = Self.names.map { harness.id($0).rawValue }
         try harness.stack.transact(author: "test") { transaction in
-            let repository = OperationRepository(transaction: transaction, now: harness.clock.now) { _ in
-                OperationRepository.Rules(ordering: .fifo, recordsTransitions: true)
-            }
+            let rules = OperationRepository.Rules(ordering: .fifo, recordsTransitions: true)
+            let repository = OperationRepository(transaction, now: harness.clock.now, [.work: rules])
             repository.sideResults.facts.areTransitionsRecorded = true
             let worker = try repository.register(.own)
             let first = try repository.claim(9, of: .work, by: worker).claims

@@ -103,9 +103,8 @@ import Testing
         try await harness.commit(["A"])
         // A worker of another machine has claimed an operation and then falls silent.
         try harness.stack.transact(author: "test") { transaction in
-            let repository = OperationRepository(transaction: transaction, now: harness.clock.now) { _ in
-                OperationRepository.Rules(ordering: .flat, onFailure: .setAside)
-            }
+            let rules = OperationRepository.Rules(ordering: .flat, onFailure: .setAside)
+            let repository = OperationRepository(transaction, now: harness.clock.now, [.work: rules])
             let worker = try repository.register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
             _ = try repository.claim(1, of: .work, by: worker)
         }

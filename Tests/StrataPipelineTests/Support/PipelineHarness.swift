@@ -161,7 +161,7 @@ final class PipelineHarness: Sendable {
     {
         var names: [String?] = []
         try stack.transact(author: "test") { transaction in
-            let repository = OperationRepository(transaction: transaction, now: clock.now) { _ in rules }
+            let repository = OperationRepository(transaction, now: clock.now, [.work: rules])
             let worker = try repository.register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
             var claims = try repository.claim(
                 1,

@@ -20,12 +20,11 @@ extension Row {
             try flush(plan.upper, database, round)
             var answers: [EntryValues] = []
             var check = Checksum()
-            let filter = " FROM entry WHERE quantity>=? AND quantity<?"
-            let columns = "SELECT id,serial,quantity,flags,price,weight,code,title,note,place"
+            let filter = " WHERE quantity>=? AND quantity<?"
             let watch = Stopwatch()
-            let list = try database.prepare(columns + filter + " ORDER BY price, serial")
-            let count = try database.prepare("SELECT count(*)" + filter)
-            let sum = try database.prepare("SELECT sum(flags)" + filter)
+            let list = try database.prepare(EntryTable.select + filter + " ORDER BY price, serial")
+            let count = try database.prepare("SELECT count(*) FROM entry" + filter)
+            let sum = try database.prepare("SELECT sum(flags) FROM entry" + filter)
             try database.execute("BEGIN")
             for bound in plan.bounds {
                 list.bind(bound, at: 1)

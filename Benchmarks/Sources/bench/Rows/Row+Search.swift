@@ -14,7 +14,7 @@ extension Row {
             let database = try DocumentTable.make(round)
             let watch = Stopwatch()
             try DocumentTable.fill(database, round.values.entries.prefix(round.sizes.inserted))
-            return Sample(cost: watch.seconds, check: try DocumentTable.check(database, round))
+            return Sample(cost: watch.seconds, check: try DocumentTable.search(database, round).check)
         }
     }
 
@@ -94,11 +94,6 @@ enum DocumentTable {
             }
         }
         return Sample(cost: watch.seconds, check: check)
-    }
-
-    /// What a few searches find.
-    static func check(_ database: Database, _ round: Round) throws -> Checksum? {
-        try search(database, round).check
     }
 
     static func hash(_ serial: Int, _ title: String, _ note: String) -> RowHash {

@@ -42,32 +42,13 @@ extension Row {
                 try (1...round.sizes.parents).map { parent in
                     statement.bind(parent, at: 1)
                     var children: [ChildValues] = []
-                    while try statement.step() {
-                        children.append(
-                            ChildValues(
-                                id: Int64(statement.integer(0)),
-                                parent: Int64(statement.integer(1)),
-                                position: statement.integer(2),
-                                weight: statement.real(3),
-                                label: statement.text(4)
-                            )
-                        )
-                    }
+                    while try statement.step() { children.append(ChildValues(statement)) }
                     return children
                 }
             }
             let seconds = watch.seconds
             var check = Checksum()
-            for child in families.joined() {
-                check.add(
-                    ChildValues.hash(
-                        parent: Int(child.parent) - 1,
-                        position: child.position,
-                        weight: child.weight,
-                        label: child.label
-                    )
-                )
-            }
+            for child in families.joined() { check.add(child.hash(parent: Int(child.parent) - 1)) }
             return Sample(cost: seconds, check: check)
         }
     }

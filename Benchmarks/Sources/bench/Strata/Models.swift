@@ -58,6 +58,12 @@ import Strata
     var path: GitPath?
 }
 
+extension Child {
+    func hash(parent: Int) -> RowHash {
+        ChildValues.hash(parent: parent, position: position, weight: weight, label: label)
+    }
+}
+
 extension Entry {
     convenience init(_ values: EntryValues) {
         self.init(

@@ -55,16 +55,7 @@ extension StrataSides {
             var check = Checksum()
             let watch = Stopwatch()
             for parent in try context.fetch(Parent.including { $0.children }) {
-                for child in try parent.children.fetch() {
-                    check.add(
-                        ChildValues.hash(
-                            parent: parent.number,
-                            position: child.position,
-                            weight: child.weight,
-                            label: child.label
-                        )
-                    )
-                }
+                for child in try parent.children.fetch() { check.add(child.hash(parent: parent.number)) }
             }
             return Sample(cost: watch.seconds, check: check)
         }

@@ -79,16 +79,7 @@ extension StrataSides {
             let seconds = watch.seconds
             var check = Checksum()
             for (parent, children) in zip(parents, families) {
-                for child in children {
-                    check.add(
-                        ChildValues.hash(
-                            parent: parent.number,
-                            position: child.position,
-                            weight: child.weight,
-                            label: child.label
-                        )
-                    )
-                }
+                for child in children { check.add(child.hash(parent: parent.number)) }
             }
             return Sample(cost: seconds, check: check)
         }

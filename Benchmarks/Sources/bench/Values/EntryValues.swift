@@ -13,7 +13,9 @@ struct EntryValues: Sendable {
     var title: String
     var note: String
     var place: String
+}
 
+extension EntryValues {
     /// A deterministic entry. Every eighth has a text that is not ASCII.
     init(serial: Int, _ random: inout SplitMix64) {
         id = Int64(serial) + 1
@@ -27,30 +29,6 @@ struct EntryValues: Sendable {
         title = "The title of entry \(serial)"
         note = "A note of \(quantity) words, \(serial % 8 == 0 ? "schön" : "plain") to read, \(digits.prefix(6))"
         place = "Place \(flags), Region \(flags % 16 + 10)"
-    }
-
-    init(
-        id: Int64,
-        serial: Int,
-        quantity: Int,
-        flags: Int,
-        price: Double,
-        weight: Double,
-        code: String,
-        title: String,
-        note: String,
-        place: String
-    ) {
-        self.id = id
-        self.serial = serial
-        self.quantity = quantity
-        self.flags = flags
-        self.price = price
-        self.weight = weight
-        self.code = code
-        self.title = title
-        self.note = note
-        self.place = place
     }
 
     var hash: RowHash {

@@ -42,16 +42,6 @@ public struct ChatServer: Sendable {
         return ChatServer(port: listener.channel.localAddress?.port ?? port, listener: listener, note: note)
     }
 
-    private init(
-        port: Int,
-        listener: NIOAsyncChannel<Client, Never>,
-        note: @escaping @Sendable (String) -> Void
-    ) {
-        self.port = port
-        self.listener = listener
-        self.note = note
-    }
-
     /// Serves clients until the task is cancelled.
     public func run() async throws {
         try await listener.executeThenClose { clients in

@@ -61,11 +61,7 @@ struct ChatStore: Sendable {
 enum ChatError: Error, CustomStringConvertible {
     case busy
 
-    var description: String {
-        switch self {
-        case .busy: "other processes keep changing the store"
-        }
-    }
+    var description: String { "other processes keep changing the store" }
 }
 
 extension ObjectContext {

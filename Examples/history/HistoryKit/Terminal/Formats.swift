@@ -10,9 +10,7 @@ public enum Numbers {
         }
         return text
     }
-}
 
-extension Numbers {
     /// Formats `1 commit` or `2,500 commits`. The plural ends in s.
     public static func counted(_ number: Int, _ noun: String) -> String {
         "\(grouped(number)) \(noun)\(number == 1 ? "" : "s")"

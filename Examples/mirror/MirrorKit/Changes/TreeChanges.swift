@@ -125,13 +125,12 @@ final class TreeChanges {
             return try add(item, print, as: entry)
         }
         count += 1
-        guard try !cloud.isMarkedForDownload(node, .data) else { return try splitContent(entry, from: node) }
-        try cloud.upload(node, size: print.stamp.size)
-    }
-
-    /// Makes each version a separate file, because the file was changed here before the remote's new version arrived.
-    private func splitContent(_ entry: MirrorEntry, from node: CloudNode) throws {
-        if try entry.splitContent(from: node, conflictName, pendingRenames, in: cloud) { hasMet = true }
+        if try !cloud.isMarkedForDownload(node, .data) {
+            try cloud.upload(node, size: print.stamp.size)
+        } else if try entry.splitContent(from: node, conflictName, pendingRenames, in: cloud) {
+            // Each version is a separate file, because this one was changed before the remote's new version arrived.
+            hasMet = true
+        }
     }
 
     private func record(_ entry: MirrorEntry, _ item: FolderItem, _ print: LocalFolder.Print?) {

@@ -16,18 +16,6 @@ struct MirrorHandler: CloudHandler {
     /// The stamps of files when they were last sent.
     private let sent = SentStamps()
 
-    init(
-        stack: ContextStack,
-        folder: LocalFolder,
-        conflictName: ConflictName,
-        bell: Bell,
-        report: @escaping @Sendable (String) -> Void
-    ) {
-        (self.stack, self.folder, self.conflictName, self.bell, self.report) = (
-            stack, folder, conflictName, bell, report
-        )
-    }
-
     /// Returns the file's current content for an upload.
     func content(for request: ContentRequest) async throws -> RemoteBody? {
         guard request.section == .data else { return nil }
@@ -76,18 +64,16 @@ struct MirrorHandler: CloudHandler {
     /// Keeps both versions under different names. The remote's version keeps the name that both had.
     func didFind(_ conflict: CloudConflict, in cloud: CloudContext) throws {
         guard let node = conflict.node else { return }
-        if node.isFolder { return try splitContent(node, conflict, in: cloud) }
+        if node.isFolder {
+            // The local version of the content becomes a separate file beside the folder.
+            let entry = try MirrorEntry.content(of: node, in: cloud)
+            try entry?.splitContent(from: node, conflictName, pendingRenames, in: cloud)
+            return try cloud.resolve(conflict, .theirs)
+        }
         // The link to the local entry moves to the new node.
         let entry = entryID(of: node)
         try cloud.resolve(conflict, .both, name: conflictName.name(for: node.name))
         if let entry { pendingRenames.insert(entry) }
-    }
-
-    /// Keeps both versions of the content of a folder node. The local version becomes a separate file beside the
-    /// folder.
-    private func splitContent(_ node: CloudNode, _ conflict: CloudConflict, in cloud: CloudContext) throws {
-        try MirrorEntry.content(of: node, in: cloud)?.splitContent(from: node, conflictName, pendingRenames, in: cloud)
-        try cloud.resolve(conflict, .theirs)
     }
 
     private func entryID(of node: CloudNode) -> ObjectID<MirrorEntry>? {

@@ -26,11 +26,8 @@ final class Pauses: Sendable {
         pauses.withLock { pauses in pauses[node].flatMap { $0.end <= now() ? nil : $0.reason } }
     }
 
-    /// Whether a node may be tried.
-    func isOver(for node: ObjectID<CloudNode>) -> Bool { reason(for: node) == nil }
-
     /// Records a failed attempt, and starts the next pause.
-    func begin(for node: ObjectID<CloudNode>, _ reason: String = "") {
+    func begin(for node: ObjectID<CloudNode>, _ reason: String) {
         pauses.withLock { pauses in
             let length = pauses[node].map { min($0.length * 2, Self.longest) } ?? Self.first
             pauses[node] = Pause(length: length, end: now() + length, reason: reason)

@@ -17,17 +17,11 @@ package protocol HandlerInterceptor: Sendable {
 final class HandlerInterceptors: Sendable {
     private let all = Mutex<[any HandlerInterceptor]>([])
 
-    func append(_ interceptor: any HandlerInterceptor) {
-        all.withLock { all in
-            all.removeAll(where: \.isSpent)
-            all.append(interceptor)
-        }
-    }
+    func append(_ interceptor: any HandlerInterceptor) { all.withLock { $0.append(interceptor) } }
 
     /// The replacement from the first interceptor that returns one.
     func replacement(for operation: Int64) -> HandlerReplacement? {
         all.withLock { all in
-            if all.isEmpty { return nil }
             all.removeAll(where: \.isSpent)
             for interceptor in all {
                 if let replacement = interceptor.replacement(for: operation) { return replacement }

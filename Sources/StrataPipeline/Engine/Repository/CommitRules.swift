@@ -149,25 +149,13 @@ extension OperationRepository {
             try transaction.numbers(sql, [.integer(run.lowerBound), .integer(run.upperBound)])
         }
     }
-
-    /// Creates a repository for a transaction.
-    ///
-    /// - Parameter known: the rules of pipelines that are open here. For other pipelines, the stored rules apply.
-    init(_ transaction: StoreTransaction, now: Date = Date(), _ known: [PipelineName: Rules] = [:]) {
-        self.init(transaction: transaction, now: now) { name in
-            if let rules = known[name] { return rules }
-            var rules = Rules()
-            try transaction.rows(QueueSQL.selectRecord, [.text(name.rawValue)]) { rules = try Rules($0) }
-            return rules
-        }
-    }
 }
 
 extension StoreTransaction {
     /// The names of all pipelines that have operations.
-    func names() throws -> [String] {
-        var names: [String] = []
-        try rows(QueueSQL.selectNames, []) { names.append(try $0.read(String.self, at: 0)) }
+    func names() throws -> [PipelineName] {
+        var names: [PipelineName] = []
+        try rows(QueueSQL.selectNames, []) { names.append(PipelineName(try $0.read(String.self, at: 0))) }
         return names
     }
 }

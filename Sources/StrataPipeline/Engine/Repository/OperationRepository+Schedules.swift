@@ -136,7 +136,7 @@ extension OperationRepository {
             ]
         )
         try transaction.report(inserted: number, of: QueuedOperation.self)
-        try recordTransition(of: number)
+        try recordTransitions(of: [number])
     }
 
     private static func value(_ date: Date?) -> StoredValue {

@@ -19,9 +19,6 @@ extension OperationRepository {
         for number in numbers { try write(number) }
     }
 
-    /// Records one operation's present status or result as a transition.
-    func recordTransition(of number: Int64) throws { try recordTransitions(of: [number]) }
-
     /// Records the deletion of operations. Only the last known values of the rows are available.
     func recordTransitions(ofDeleted rows: [QueuedOperation.Row]) throws {
         guard try areTransitionsRecorded() else { return }

@@ -10,9 +10,23 @@ struct OperationRepository {
     let transaction: StoreTransaction
     /// The time by the clock of the engine.
     let now: Date
-    /// The rules of a pipeline: its ordering, its limits, and whether operations wait for a failed one.
-    let rules: (PipelineName) throws -> Rules
+    private let knownRules: [PipelineName: Rules]
     let sideResults = SideResults()
+
+    /// Creates a repository for a transaction.
+    ///
+    /// - Parameter knownRules: the rules of pipelines that are open here. For other pipelines, the stored rules apply.
+    init(_ transaction: StoreTransaction, now: Date = Date(), _ knownRules: [PipelineName: Rules] = [:]) {
+        (self.transaction, self.now, self.knownRules) = (transaction, now, knownRules)
+    }
+
+    /// The rules of a pipeline: its ordering, its limits, and whether operations wait for a failed one.
+    func rules(_ pipeline: PipelineName) throws -> Rules {
+        if let known = knownRules[pipeline] { return known }
+        var rules = Rules()
+        try transaction.rows(QueueSQL.selectRecord, [.text(pipeline.rawValue)]) { rules = try Rules($0) }
+        return rules
+    }
 
     struct Rules: Equatable {
         var ordering = PipelineOrdering.flat
@@ -204,14 +218,6 @@ struct OperationRepository {
         }
     }
 
-    /// Removes a hold, if it exists.
-    func release(_ number: Int64, _ name: String) throws {
-        guard let id = try transaction.integer(QueueSQL.selectHoldNamed, [.integer(number), .text(name)]) else {
-            return
-        }
-        try delete([id], of: OperationHold.self, by: QueueSQL.deleteHold)
-    }
-
     /// Removes due holds. Returns whether there were any.
     func releaseDueHolds() throws -> Bool {
         var due: [(hold: Int64, operation: Int64)] = []
@@ -238,10 +244,10 @@ struct OperationRepository {
     /// - Complexity: O(held operations, ordered lanes, and waiting operations without an order).
     func reevaluateAll() throws {
         try set(.pending, of: transaction.numbers(QueueSQL.selectAllHeld, []))
-        for name in try transaction.names() {
-            let pipeline = PipelineName(name)
+        for pipeline in try transaction.names() {
+            let name = StoredValue.text(pipeline.rawValue)
             guard try rules(pipeline).ordering.isSerial else {
-                try set(.pending, of: transaction.numbers(QueueSQL.selectAllWaiting, [.text(name)]))
+                try set(.pending, of: transaction.numbers(QueueSQL.selectWaiting, [name]))
                 continue
             }
             // In an ordered lane, only the first operations may no longer have to wait.
@@ -249,7 +255,7 @@ struct OperationRepository {
             while let current = lane {
                 try startNextInLane(current, of: pipeline)
                 lane = nil
-                try transaction.rows(QueueSQL.selectNextLane, [.text(name), .text(current)]) {
+                try transaction.rows(QueueSQL.selectNextLane, [name, .text(current)]) {
                     lane = try $0.read(String.self, at: 0)
                 }
             }
@@ -313,7 +319,8 @@ struct OperationRepository {
 
     /// Makes an operation pending as if it had never been tried.
     func retry(_ number: Int64) throws {
-        try release(number, HoldName.retry)
+        let pause = try transaction.integer(QueueSQL.selectHoldNamed, [.integer(number), .text(HoldName.retry)])
+        if let pause { try delete([pause], of: OperationHold.self, by: QueueSQL.deleteHold) }
         try transaction.run(QueueSQL.retry, [version, .integer(number)])
         try reportStatusChange(of: number, QueueSQL.retryColumns)
     }

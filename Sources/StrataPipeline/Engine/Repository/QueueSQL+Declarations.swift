@@ -33,7 +33,6 @@ extension QueueSQL {
         """
 
     static let selectAllHeld = "SELECT \"id\" FROM \(operations) WHERE \"status\" = 2 AND \"constraint\" IS NULL"
-    static let selectAllWaiting = "SELECT \"id\" FROM \(operations) WHERE \"status\" = 1 AND \"pipeline\" = ?"
     static let selectNextLane = """
         SELECT "lane" FROM \(operations) WHERE "pipeline" = ? AND "lane" > ? ORDER BY "lane" LIMIT 1
         """
@@ -121,7 +120,7 @@ extension QueueSQL {
     }
     static let selectDependantsOfGroup = """
         SELECT "id" FROM \(operations) WHERE "pipeline" = ? AND "lane" = ? AND "sortKey" = ? AND "commit" = ? \
-        AND EXISTS (SELECT 1 FROM \(dependencies) WHERE "dependant" = \(operations)."id")
+        AND \(isDependant)
         """
     static let selectDependantsIn = """
         SELECT DISTINCT d."dependant" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."dependant" WHERE o."pipeline" = ?

@@ -84,26 +84,19 @@ extension Soak {
                 )
             }
         }
-        for shelf in try context.fetch(Shelf.all) {
-            let members = try shelf.items.fetch()
-            let inverse = items.filter { $0.shelf === shelf }
+        func compare(_ owner: String, _ members: [Item], _ inverse: [Item]) {
             if Set(members.map(\.id)) != Set(inverse.map(\.id)) || members.count != inverse.count {
-                faults.append("\(shelf.id) has \(members.map(\.id)), and is that of \(inverse.map(\.id))")
+                faults.append("\(owner) has \(members.map(\.id)), and is that of \(inverse.map(\.id))")
             }
+        }
+        for shelf in try context.fetch(Shelf.all) {
+            compare("\(shelf.id)", try shelf.items.fetch(), items.filter { $0.shelf === shelf })
         }
         for tag in try context.fetch(Tag.all) {
-            let members = try tag.items.fetch()
-            let inverse = try items.filter { try $0.tags.contains(tag) }
-            if Set(members.map(\.id)) != Set(inverse.map(\.id)) || members.count != inverse.count {
-                faults.append("\(tag.id) has \(members.map(\.id)), and is that of \(inverse.map(\.id))")
-            }
+            compare("\(tag.id)", try tag.items.fetch(), try items.filter { try $0.tags.contains(tag) })
         }
         for list in try context.fetch(List.all) {
-            let members = try list.items.fetch()
-            let inverse = try items.filter { try $0.lists.contains(list) }
-            if Set(members.map(\.id)) != Set(inverse.map(\.id)) || members.count != inverse.count {
-                faults.append("\(list.id) has \(members.map(\.id)), and is that of \(inverse.map(\.id))")
-            }
+            compare("\(list.id)", try list.items.fetch(), try items.filter { try $0.lists.contains(list) })
         }
         return faults
     }

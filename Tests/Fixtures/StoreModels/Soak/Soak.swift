@@ -70,8 +70,6 @@ public enum Soak {
     /// The stage of the run. It is the only object of its model.
     @Model public final class Stage {
         public var number: Int = Soak.working
-
-        static let newest = Stage.all
     }
 
     public static let models: [any Model.Type] = [
