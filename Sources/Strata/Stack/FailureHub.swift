@@ -21,16 +21,14 @@ final class FailureHub: Sendable {
             of: SaveFailure.self,
             bufferingPolicy: .bufferingNewest(Self.capacity)
         )
-        let (id, backlog, isFinished) = state.withLock { state in
+        let (id, isFinished) = state.withLock { state in
             defer { state.nextID += 1 }
-            let backlog = state.backlog
-            state.backlog = []
             // Under the lock, so that the earlier failures come before the later ones.
-            for failure in backlog { continuation.yield(failure) }
+            for failure in state.backlog { continuation.yield(failure) }
+            state.backlog = []
             if !state.isFinished { state.subscribers[state.nextID] = continuation }
-            return (state.nextID, backlog.count, state.isFinished)
+            return (state.nextID, state.isFinished)
         }
-        _ = backlog
         if isFinished {
             continuation.finish()
         } else {
