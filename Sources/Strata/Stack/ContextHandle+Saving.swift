@@ -20,14 +20,7 @@ extension ContextHandle {
     ///
     /// - Isolation: callable from anywhere.
     /// - Throws: `StrataError` of the commit, and the errors of `perform(_:)`.
-    public nonisolated(nonsending) func commit() async throws {
-        if kind == .main {
-            defer { core.callerGoesOn() }
-            try await owner.commit(core.enter(self, stack: [self]))
-        } else {
-            try await run(stack: [self]) { try $0.commit() }
-        }
-    }
+    public nonisolated(nonsending) func commit() async throws { try await commit(with: [:]) }
 
     /// Commits this context together with the layers that other contexts, its parents, have prepared.
     nonisolated(nonsending) func commit(with others: [Int: PreparedLayer]) async throws {

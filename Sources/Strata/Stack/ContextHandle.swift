@@ -86,9 +86,4 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
     public func hash(into hasher: inout Hasher) {
         hasher.combine(ObjectIdentifier(owner))
     }
-
-    /// A weak reference to this handle, which the context keeps without keeping the handle alive.
-    var reference: HandleReference {
-        HandleReference(self)
-    }
 }
