@@ -78,7 +78,7 @@ actor ContextOwner {
     /// Runs an asynchronous block when the mutex admits it.
     func run<T>(
         _ scope: BlockScope,
-        isLimited: Bool = false,
+        isLimited: Bool,
         _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
     ) async throws -> sending T {
         let core = scope.handle.core
@@ -167,14 +167,11 @@ actor ContextOwner {
     }
 
     /// Ends the context after the blocks that wait for it, and returns the number of lost changes.
-    func retire(_ scope: BlockScope?) async -> Int {
-        if let scope {
-            // Entering cannot fail: the task is detached, is never cancelled, and has no block around it.
-            if mutex.tryEnter(scope) == nil { try? await mutex.wait(scope) }
-        }
-        let lost = drop()
-        if let scope { mutex.leave(scope) }
-        return lost
+    func retire(_ scope: BlockScope) async -> Int {
+        // Entering cannot fail: the task is detached, is never cancelled, and has no block around it.
+        if mutex.tryEnter(scope) == nil { try? await mutex.wait(scope) }
+        defer { mutex.leave(scope) }
+        return drop()
     }
 
     /// Ends the context immediately and returns the number of lost changes.
