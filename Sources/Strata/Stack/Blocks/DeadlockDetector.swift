@@ -50,14 +50,12 @@ final class DeadlockDetector: Sendable {
     func stopped(_ waiter: MutexWaiter) {
         if waiter.scope.outer == nil { return }
         edges.withLock { edges in
-            var scope = waiter.scope.outer
-            while let ancestor = scope {
+            for ancestor in waiter.scope.chain.dropFirst() {
                 let key = ObjectIdentifier(ancestor)
                 if var own = edges.removeValue(forKey: key) {
                     own.removeAll { $0.waiter == ObjectIdentifier(waiter) }
                     if !own.isEmpty { edges[key] = own }
                 }
-                scope = ancestor.outer
             }
         }
     }
