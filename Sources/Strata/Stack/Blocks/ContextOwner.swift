@@ -114,10 +114,11 @@ actor ContextOwner {
         let entry = mutex.tryEnter(scope)
         if entry == nil { try await mutex.wait(scope) }
         let isAlone = entry != .joined
+        let context: ObjectContext
         let pending: PendingCommit
         do {
             defer { end(scope, isAlone: isAlone) }
-            let context = try begin(scope, isAlone: isAlone)
+            context = try begin(scope, isAlone: isAlone)
             if commitMutex.tryEnter(scope) == nil { try await commitMutex.wait(scope) }
             do {
                 pending = try context.beginCommit(with: others)
@@ -128,12 +129,7 @@ actor ContextOwner {
         }
         defer { commitMutex.leave(scope) }
         let result = await core.writer.write(pending)
-        if let context {
-            context.finishCommit(pending, result)
-        } else {
-            pending.release()
-            if case .success = result { pending.callbacks.run() }
-        }
+        context.finishCommit(pending, result)
         _ = try result.get()
     }
 
