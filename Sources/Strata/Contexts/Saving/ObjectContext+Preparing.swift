@@ -76,11 +76,7 @@ extension ObjectContext {
         guard !stamps.isEmpty else { return }
         push(stamps)
         for (entity, part) in stamps {
-            guard let model = store.schema.model(entity) else { continue }
-            for number in part.ids {
-                guard let object = live.identity[number, model] else { continue }
-                live.trackers[entity]?.show(part, number, in: object)
-            }
+            live.trackers[entity]?.show(live.objects(in: part, of: store.schema.model(entity)), of: part)
         }
     }
 
