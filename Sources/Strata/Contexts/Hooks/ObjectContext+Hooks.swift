@@ -133,8 +133,7 @@ extension ObjectContext {
         switch layers.topKind(of: number, entity: info.index, in: [id]) {
         case .delete:
             guard let validate = info.hooks.validateDelete.run else { return [] }
-            if live.trackers[info.index] == nil { makeTracker(info.index) }
-            guard let object = live.trackers[info.index]?.deletedObject(number, layers, self) else { return [] }
+            guard let object = anyTracker(info.index)?.deletedObject(number, layers, self) else { return [] }
             return try validate(object, self)
         case .insert, .update, .undelete:
             guard let validate = info.hooks.validate.run, let object = try anyObject(number, entity: info.index) else {

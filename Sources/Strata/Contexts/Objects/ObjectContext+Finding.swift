@@ -66,8 +66,7 @@ extension ObjectContext {
     /// The object with this number, for callers that do not know the model.
     func anyObject(_ number: Int64, entity: Int) throws -> (any Model)? {
         if let object = liveObject(number, entity: entity) { return object._$state.isDeleted ? nil : object }
-        if live.trackers[entity] == nil { makeTracker(entity) }
-        return try live.trackers[entity]?.makeObject(number, self)
+        return try anyTracker(entity)?.makeObject(number, self)
     }
 
     /// Reads an object again without dropping changes made in this context.
