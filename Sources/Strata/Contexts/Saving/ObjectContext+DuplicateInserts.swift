@@ -144,10 +144,7 @@ extension ObjectContext {
                 guard let destination,
                     let member = end == number ? other : try anyObject(end, entity: destination)
                 else { continue }
-                func open(_ member: some Model) throws {
-                    try addPair(reference.entity, column, other, member, isMember: true)
-                }
-                try open(member)
+                try addPair(reference.entity, column, other, member, isMember: true)
             }
         }
     }
