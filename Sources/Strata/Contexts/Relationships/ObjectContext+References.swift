@@ -63,11 +63,8 @@ extension Connection {
 extension EntityInfo {
     /// The ids of the rows that a context sees and whose to-one column refers to an object.
     func numbers(in context: ObjectContext, column: Int, leadingTo number: Int64) throws -> [Int64] {
-        context.publish()
-        let connection = try context.currentSnapshot().reader.connection
         var ids: [Int64] = []
-        let sql = selectReferring(column, isPending: connection.overlay.parts[index] != nil)
-        try connection.statement(sql).run([.integer(number)]) { ids.append(try $0.read(Int64.self, at: 0)) }
+        try context.forEachRow(of: self, column, [number]) { ids.append(try $0.read(Int64.self, at: 0)) }
         return ids
     }
 
