@@ -204,13 +204,12 @@ extension ObjectContext {
     func cancelDeletes<Row: StoredRow>(of part: RowChanges<Row>, entity: Int) throws -> Set<Int64> {
         var back: Set<Int64> = []
         try editLayer { reading in
-            let held = undoing.heldSegments
             guard
                 let done = try store.layers.cancelDeletes(
                     of: part,
                     entity: entity,
                     in: id,
-                    held: held,
+                    held: undoing.heldSegments,
                     store.schema,
                     reading
                 )
