@@ -25,11 +25,8 @@ extension Model {
 
     /// Relates two objects. If one of the objects is inserted into a context, the other one is inserted too.
     public static func _$storeOptional(_ value: Self?, in owner: some Model, at column: Int) -> ObjectID<Self>? {
-        guard let value else {
-            owner.clearPendingReference(column)
-            return nil
-        }
         owner.clearPendingReference(column)
+        guard let value else { return nil }
         var context = owner._$link.context
         let other = value._$link.context
         if context == nil || context !== other {
