@@ -40,7 +40,7 @@ final class DeadlockDetector: Sendable {
     }
 
     /// Ends a wait by cancellation, if it has not already ended.
-    func cancel(_ waiter: MutexWaiter, at mutex: AsyncMutex) {
+    func cancel(_ waiter: MutexWaiter) {
         // The edges are removed first: a waiter that is no longer served must not count for a cycle.
         stopped(waiter)
         waiter.grant()?.resume(throwing: CancellationError())
