@@ -37,12 +37,10 @@ extension ContextHandle {
     func saveCountedIn() async throws {
         core.countIn()
         let scope = BlockScope(self, list: [self], outer: nil, dropsContext: false)
-        if parent != nil {
-            try await owner.run(scope) { try $0.save() }
-        } else if kind == .main {
+        if parent == nil, kind == .main {
             try await owner.commit(scope)
         } else {
-            try await owner.run(scope) { try $0.commit() }
+            try await owner.run(scope) { try $0.save() }
         }
     }
 }
