@@ -36,6 +36,13 @@ extension ObjectContext {
         let isPending = connection.overlay.parts[info.index] != nil
         try connection.forEachRow(of: info, column, ids, isPending: isPending, body)
     }
+
+    /// Empties the to-one column of the objects that refer to an object, except in one of them.
+    func clearReferences(of info: EntityInfo, at column: Int, to number: Int64, except kept: Int64? = nil) throws {
+        for holder in try info.numbers(in: self, column: column, leadingTo: number) where holder != kept {
+            try anyObject(holder, entity: info.index)?.setReference(nil, at: column)
+        }
+    }
 }
 
 extension Connection {

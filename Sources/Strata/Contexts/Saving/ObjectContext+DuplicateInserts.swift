@@ -118,9 +118,7 @@ extension ObjectContext {
                 let ids = try referring.numbers(in: self, column: column, leadingTo: number)
                 guard !ids.isEmpty else { continue }
                 if referring.oneToOne.contains(column) {
-                    for partner in try referring.numbers(in: self, column: column, leadingTo: other.storedID) {
-                        try anyObject(partner, entity: reference.entity)?.setReference(nil, at: column)
-                    }
+                    try clearReferences(of: referring, at: column, to: other.storedID)
                 }
                 for number in ids {
                     try anyObject(number, entity: reference.entity)?.setReference(other.storedID, at: column)
