@@ -124,11 +124,7 @@ extension ObjectContext {
     func takeBack(_ added: Set<Int>) {
         guard !added.isEmpty else { return }
         publish()
-        drop {
-            $0.provenance == Provenance(id) && added.contains($0.id)
-        } keeping: { _ in
-            false
-        }
+        drop { $0.provenance == Provenance(id) && added.contains($0.id) }
     }
 
     /// The objects that these layers delete and to which other objects may refer. In a savepoint, deletes that an
