@@ -36,7 +36,7 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
         reads: ContextReads,
         merging: ContextMerging,
         isObservable: Bool,
-        executor: ContextExecutor? = nil
+        executor: ContextExecutor?
     ) {
         self.core = core
         self.id = id

@@ -38,7 +38,6 @@ final class FailureHub: Sendable {
     }
 
     /// Delivers a failure to all subscribers; false if there is no subscriber and the failure was kept.
-    @discardableResult
     func report(_ failure: SaveFailure) -> Bool {
         state.withLock { state in
             for continuation in state.subscribers.values { continuation.yield(failure) }

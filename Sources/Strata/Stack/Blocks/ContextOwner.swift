@@ -22,9 +22,8 @@ actor ContextOwner {
     private(set) var context: ObjectContext?
     private nonisolated let retired = Atomic(false)
 
-    /// - Parameter executor: a shared executor, if the context takes turns with others; by default, the context gets a
-    ///   separate executor.
-    init(kind: ContextKind, title: String, on executor: ContextExecutor? = nil) {
+    /// - Parameter executor: a shared executor, if the context takes turns with others; nil for a separate executor.
+    init(kind: ContextKind, title: String, on executor: ContextExecutor?) {
         self.executor = kind == .main ? nil : executor ?? ContextExecutor(label: "strata.context.\(title)")
         mutex = AsyncMutex(name: title)
         commitMutex = AsyncMutex(name: "the commit of \(title)")
