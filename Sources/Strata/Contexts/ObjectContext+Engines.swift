@@ -8,7 +8,7 @@ extension ObjectContext {
     /// - Throws: as ``commit()``, and errors thrown by `body`; then nothing is committed.
     package func commit(
         author: String,
-        prepared: () -> Void = {},
+        prepared: () -> Void,
         alongside body: @escaping @Sendable (StoreTransaction) throws -> Void
     ) throws {
         let pending = try beginCommit(alongside: PendingCommit.EngineWork(author: author, body: body))

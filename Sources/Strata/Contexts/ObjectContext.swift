@@ -49,7 +49,7 @@ public final class ObjectContext {
 
     init(handle: ContextHandle) {
         store = handle.core.engine
-        reference = handle.reference
+        reference = HandleReference(handle)
         position = LayerPosition(
             id: handle.id,
             path: store.layers.state.withLock { $0.layers.readPath(to: handle.id) },

@@ -48,12 +48,11 @@ extension ContextHandle {
     nonisolated(nonsending) func run<T>(
         stack: [ContextHandle],
         dropping: Bool = false,
-        isLimited: Bool = true,
         _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
     ) async throws -> sending T {
         let scope = try core.enter(self, stack: stack, dropping: dropping)
         defer { core.callerGoesOn() }
-        return try await owner.run(scope, isLimited: isLimited && needsPlace(scope), body)
+        return try await owner.run(scope, isLimited: needsPlace(scope), body)
     }
 
     /// Whether a block takes a place in the reader pool. Only the outermost blocks of unnamed private contexts take

@@ -20,14 +20,7 @@ extension ContextHandle {
     ///
     /// - Isolation: callable from anywhere.
     /// - Throws: `StrataError` of the commit, and the errors of `perform(_:)`.
-    public nonisolated(nonsending) func commit() async throws {
-        if kind == .main {
-            defer { core.callerGoesOn() }
-            try await owner.commit(core.enter(self, stack: [self]))
-        } else {
-            try await run(stack: [self]) { try $0.commit() }
-        }
-    }
+    public nonisolated(nonsending) func commit() async throws { try await commit(with: [:]) }
 
     /// Commits this context together with the layers that other contexts, its parents, have prepared.
     nonisolated(nonsending) func commit(with others: [Int: PreparedLayer]) async throws {
@@ -44,12 +37,10 @@ extension ContextHandle {
     func saveCountedIn() async throws {
         core.countIn()
         let scope = BlockScope(self, list: [self], outer: nil, dropsContext: false)
-        if parent != nil {
-            try await owner.run(scope) { try $0.save() }
-        } else if kind == .main {
+        if parent == nil, kind == .main {
             try await owner.commit(scope)
         } else {
-            try await owner.run(scope) { try $0.commit() }
+            try await owner.run(scope) { try $0.save() }
         }
     }
 }

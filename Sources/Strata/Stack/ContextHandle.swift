@@ -36,7 +36,7 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
         reads: ContextReads,
         merging: ContextMerging,
         isObservable: Bool,
-        executor: ContextExecutor? = nil
+        executor: ContextExecutor?
     ) {
         self.core = core
         self.id = id
@@ -85,10 +85,5 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
     /// Hashes the identity of the context.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(ObjectIdentifier(owner))
-    }
-
-    /// A weak reference to this handle, which the context keeps without keeping the handle alive.
-    var reference: HandleReference {
-        HandleReference(self)
     }
 }

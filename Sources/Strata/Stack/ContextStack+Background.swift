@@ -16,7 +16,7 @@ extension ContextStack {
         parent: ContextChoice = .current,
         _ body: sending (ObjectContext) throws -> T
     ) async throws -> T {
-        let handle = try core.makeWorker(over: parent)
+        let handle = try core.make(.private, named: nil, parent: core.handle(of: parent))
         return try await handle.run(stack: [handle], dropping: true, body)
     }
 
@@ -39,7 +39,7 @@ extension ContextStack {
         parent: ContextChoice = .current,
         _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
     ) async throws -> sending T {
-        let handle = try core.makeWorker(over: parent)
+        let handle = try core.make(.private, named: nil, parent: core.handle(of: parent))
         return try await handle.run(stack: [handle], dropping: true, body)
     }
 }

@@ -50,14 +50,4 @@ extension ContextStack {
     public func saveLater(_ name: ContextName) {
         core.saveLater(name)
     }
-
-    /// Schedules the end of the main context's turn for when the running job of the main actor is over, once per turn.
-    func scheduleEndOfTurn() {
-        core.scheduleEndOfTurn()
-    }
-
-    /// Publishes the main context if it is in use and the caller runs on the main actor.
-    func publishIfOnMainActor() {
-        core.publishIfOnMainActor()
-    }
 }

@@ -21,16 +21,14 @@ final class FailureHub: Sendable {
             of: SaveFailure.self,
             bufferingPolicy: .bufferingNewest(Self.capacity)
         )
-        let (id, backlog, isFinished) = state.withLock { state in
+        let (id, isFinished) = state.withLock { state in
             defer { state.nextID += 1 }
-            let backlog = state.backlog
-            state.backlog = []
             // Under the lock, so that the earlier failures come before the later ones.
-            for failure in backlog { continuation.yield(failure) }
+            for failure in state.backlog { continuation.yield(failure) }
+            state.backlog = []
             if !state.isFinished { state.subscribers[state.nextID] = continuation }
-            return (state.nextID, backlog.count, state.isFinished)
+            return (state.nextID, state.isFinished)
         }
-        _ = backlog
         if isFinished {
             continuation.finish()
         } else {
@@ -40,7 +38,6 @@ final class FailureHub: Sendable {
     }
 
     /// Delivers a failure to all subscribers; false if there is no subscriber and the failure was kept.
-    @discardableResult
     func report(_ failure: SaveFailure) -> Bool {
         state.withLock { state in
             for continuation in state.subscribers.values { continuation.yield(failure) }

@@ -88,13 +88,6 @@ extension StackCore {
         }
     }
 
-    /// Creates the context of a background block.
-    ///
-    /// - Throws: `unknownName`, `contextOfOtherStack`, `blockFinished`, `closed`.
-    func makeWorker(over choice: ContextChoice) throws -> ContextHandle {
-        try make(.private, named: nil, parent: handle(of: choice))
-    }
-
     /// The context that the choice refers to; nil for the store.
     ///
     /// - Throws: `unknownName`, `contextOfOtherStack`, `blockFinished`, `closed`.

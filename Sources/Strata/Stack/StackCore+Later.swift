@@ -8,7 +8,7 @@ extension StackCore {
             try admit()
             launchAdmitted([handle])
         } catch {
-            fail(name, error)
+            report(name, error)
         }
     }
 
@@ -25,16 +25,14 @@ extension StackCore {
                 do {
                     try await handle.saveCountedIn()
                 } catch {
-                    fail(handle.name, error)
+                    report(handle.name, error)
                 }
             }
         }
     }
 
     /// Reports an error that could not be thrown to the subscribers of the failures.
-    func report(_ name: ContextName?, _ error: any Error) { fail(name, error) }
-
-    private func fail(_ name: ContextName?, _ error: any Error) {
+    func report(_ name: ContextName?, _ error: any Error) {
         let failure = SaveFailure(context: name, error: error)
         if !failures.report(failure) { log(.warning, "\(failure)") }
     }

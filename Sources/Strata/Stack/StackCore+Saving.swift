@@ -24,9 +24,4 @@ extension StackCore {
     static var contextNotFoundError: StrataError {
         StrataError(.contextNotFound, "The stack is empty. Push a context first, or name the context to save.")
     }
-
-    /// Schedules the end of the main context's turn for when the running job of the main actor is over, once per turn.
-    func scheduleEndOfTurn() {
-        state.withLock { $0.names[.main] }?.owner.scheduleEndOfTurn()
-    }
 }

@@ -49,8 +49,8 @@ final class StackCore: Sendable {
 
     init(
         engine: Store,
-        mergePolicy: MergePolicy = .error,
-        author: String? = nil,
+        mergePolicy: MergePolicy,
+        author: String?,
         log: @escaping @Sendable (Logger.Level, String) -> Void
     ) {
         self.engine = engine
@@ -111,7 +111,10 @@ final class StackCore: Sendable {
             scope.handle.owner.assumeIsolated { $0.publish() }
             if scope.handle.kind == .main, scope.handle.core === self { return }
         }
-        publishIfOnMainActor()
+        guard isMainInUse.load(ordering: .acquiring), MainExecutor.isCurrent,
+            let main = state.withLock({ $0.names[.main] }), main.owner.isCreated
+        else { return }
+        main.owner.assumeIsolated { $0.publish() }
     }
 
     /// Called when a block that the caller has awaited has ended. The context on whose executor the caller runs then
@@ -127,14 +130,6 @@ final class StackCore: Sendable {
             let main = state.withLock({ $0.names[.main] }), main.owner.isCreated, main.owner.mutex.holder == nil
         else { return }
         main.owner.assumeIsolated { $0.lookAgain() }
-    }
-
-    /// Publishes the main context if it is in use and the caller runs on the main actor.
-    func publishIfOnMainActor() {
-        guard isMainInUse.load(ordering: .acquiring), MainExecutor.isCurrent,
-            let main = state.withLock({ $0.names[.main] }), main.owner.isCreated
-        else { return }
-        main.owner.assumeIsolated { $0.publish() }
     }
 
     static var closedError: StrataError {

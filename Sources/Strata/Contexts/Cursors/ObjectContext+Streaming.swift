@@ -78,9 +78,4 @@ extension ObjectContext {
         let rows = try PinnedRows(ids, of: entity, (try currentSnapshot(), path), store)
         return RowStream(rows, of: entity.index)
     }
-
-    /// Releases objects that no other code holds, once there are enough of them to make a sweep worthwhile.
-    func sweepIfDue() {
-        if live.identity.isSweepDue { _ = live.identity.sweep() }
-    }
 }

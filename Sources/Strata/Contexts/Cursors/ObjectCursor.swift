@@ -55,7 +55,7 @@ public final class ObjectCursor<Object: Model> {
     }
 
     private func nextOfStream() throws -> Object? {
-        context.sweepIfDue()
+        if context.live.identity.isSweepDue { _ = context.live.identity.sweep() }
         while let row = try stream.next() {
             if let object = try object(of: row) { return object }
         }

@@ -50,8 +50,7 @@ extension ObjectContext {
         for (_, done) in effects {
             for case .deleted(let entity, let number) in done.effects
             where layers.isInserted(number, entity: entity, by: id) {
-                if live.trackers[entity] == nil { makeTracker(entity) }
-                live.trackers[entity]?.insertAgain(number, self)
+                anyTracker(entity)?.insertAgain(number, self)
             }
         }
         if !effects.isEmpty { publish() }

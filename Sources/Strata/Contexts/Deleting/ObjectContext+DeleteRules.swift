@@ -25,8 +25,7 @@ extension ObjectContext {
         var deleted: [Int: [Int64]] = [:]
         /// Deletes objects whose column holds one of the values; if the column is nil, the objects with these numbers.
         func delete(_ other: Int, _ column: Int?, _ values: [Int64], owner: (Int64) -> Int64) throws {
-            if live.trackers[other] == nil { makeTracker(other) }
-            for found in try live.trackers[other]?.delete(column, values, self) ?? [] {
+            for found in try anyTracker(other)?.delete(column, values, self) ?? [] {
                 deleted[other, default: []].append(found.number)
                 let effect = DeleteEffects.Effect.deleted(entity: other, number: found.number)
                 deleteEffects.record(effect, of: owner(found.value), entity: entity)
@@ -53,8 +52,7 @@ extension ObjectContext {
             } else if reference.deleteRule == .cascade {
                 try delete(other, column, ids) { $0 }
             } else if reference.deleteRule == .nullify {
-                if live.trackers[other] == nil { makeTracker(other) }
-                for found in try live.trackers[other]?.empty(column, ids, self) ?? [] {
+                for found in try anyTracker(other)?.empty(column, ids, self) ?? [] {
                     let emptied = DeleteEffects.Effect.emptied(entity: other, number: found.number, column: column)
                     deleteEffects.record(emptied, of: found.value, entity: entity)
                 }

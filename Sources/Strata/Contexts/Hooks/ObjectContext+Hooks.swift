@@ -44,7 +44,6 @@ extension ObjectContext {
             let parts = own.compactMap { $0.parts[entity] }
             let hooks = store.schema.entities[entity].info.hooks
             let announced = hookQueue.states[entity]?.inserted ?? []
-            var inserted: Set<Int64> = []
             for number in (hookQueue.states[entity]?.edited ?? []).sorted() where !done.contains(number) {
                 let kinds = parts.compactMap { part in part.index(of: number).map(part.kind) }
                 guard let last = kinds.last, last.isVisible else { continue }
@@ -53,10 +52,9 @@ extension ObjectContext {
             }
             // Between two saves in a savepoint, this loop over all changes waits.
             guard undoing.checkedSegments.isEmpty else { continue }
-            for number in announced where parts.contains(where: { $0.index(of: number) != nil }) {
-                inserted.insert(number)
+            hookQueue.states[entity]?.inserted = announced.filter { number in
+                parts.contains { $0.index(of: number) != nil }
             }
-            hookQueue.states[entity]?.inserted = inserted
         }
         return due
     }
@@ -133,8 +131,7 @@ extension ObjectContext {
         switch layers.topKind(of: number, entity: info.index, in: [id]) {
         case .delete:
             guard let validate = info.hooks.validateDelete.run else { return [] }
-            if live.trackers[info.index] == nil { makeTracker(info.index) }
-            guard let object = live.trackers[info.index]?.deletedObject(number, layers, self) else { return [] }
+            guard let object = anyTracker(info.index)?.deletedObject(number, layers, self) else { return [] }
             return try validate(object, self)
         case .insert, .update, .undelete:
             guard let validate = info.hooks.validate.run, let object = try anyObject(number, entity: info.index) else {

@@ -17,7 +17,6 @@ protocol AnyTracker: AnyObject {
     func undo(_ part: any AnyRowChanges, of group: UndoHistory.Group, _ context: ObjectContext) throws
     /// Inserts an object again that was inserted and deleted here.
     func insertAgain(_ number: Int64, _ context: ObjectContext)
-    func show(_ part: any AnyRowChanges, _ number: Int64, in object: AnyObject)
     func show(_ objects: [(index: Int, object: AnyObject)], of part: any AnyRowChanges)
     func refresh(
         _ objects: [(index: Int, object: AnyObject)],

@@ -47,7 +47,6 @@ final class JoinTracker: AnyTracker {
     func failures(_ context: ObjectContext) -> [StrataError.Detail] { [] }
     func forgetFailures(of ids: Set<Int64>) {}
     func insertAgain(_ number: Int64, _ context: ObjectContext) {}
-    func show(_ part: any AnyRowChanges, _ number: Int64, in object: AnyObject) {}
     func show(_ objects: [(index: Int, object: AnyObject)], of part: any AnyRowChanges) {}
 
     func refresh(

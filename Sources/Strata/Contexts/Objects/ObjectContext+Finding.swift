@@ -49,15 +49,6 @@ extension ObjectContext {
         return try make(from: statement.reader, number, entity: entity.info.index)
     }
 
-    /// The row that this context shows; nil if the row does not exist here.
-    func row<Row: StoredRow>(_ number: Int64, of entity: Entity<Row>) throws -> Row? {
-        let snapshot = try currentSnapshot()
-        if let change = snapshot.layers.top(number, entity: entity.info.index, in: path, Row.self) {
-            return change.kind.isVisible ? change.row : nil
-        }
-        return try entity.read(number, on: snapshot.reader.connection)
-    }
-
     /// The live object with this number.
     private func liveObject(_ number: Int64, entity: Int) -> (any Model)? {
         store.schema.model(entity).flatMap { live.identity[number, $0] } as? any Model
@@ -66,8 +57,7 @@ extension ObjectContext {
     /// The object with this number, for callers that do not know the model.
     func anyObject(_ number: Int64, entity: Int) throws -> (any Model)? {
         if let object = liveObject(number, entity: entity) { return object._$state.isDeleted ? nil : object }
-        if live.trackers[entity] == nil { makeTracker(entity) }
-        return try live.trackers[entity]?.makeObject(number, self)
+        return try anyTracker(entity)?.makeObject(number, self)
     }
 
     /// Reads an object again without dropping changes made in this context.
@@ -76,9 +66,10 @@ extension ObjectContext {
     public func refresh<Object: Model>(_ object: Object) throws {
         guard object._$link.context === self else { return }
         publish()
-        if reading.isPinned { _ = try currentSnapshot() } else { try acquireSnapshot() }
+        if !reading.isPinned { try acquireSnapshot() }
         let entity = store.schema.entities[Int(object._$state.entity)].typed(Object.Row.self)
-        tracker(Object.self, entity.info.index).show(try row(object.id.rawValue, of: entity), in: object)
+        let row = try entity.read(object.id.rawValue, in: currentSnapshot(), path)
+        tracker(Object.self, entity.info.index).show(row, in: object)
     }
 }
 

@@ -23,7 +23,7 @@ extension ObjectContext {
         return object
     }
 
-    private func tryInsert<Object: Model>(_ object: Object, _ number: Int64? = nil) throws(StrataError) {
+    private func tryInsert<Object: Model>(_ object: Object, _ number: Int64?) throws(StrataError) {
         let pending: PendingRelationships?
         switch object._$link.owner {
         case .context(let owner):
@@ -55,7 +55,7 @@ extension ObjectContext {
     /// Applies the relationships that an object had before its insert. All related objects are inserted too.
     private func carryOut<Object: Model>(_ pending: PendingRelationships, of object: Object) {
         for (column, destination) in pending.one.sorted(by: { $0.key < $1.key }) {
-            insertAny(destination)
+            insert(destination)
             guard destination._$link.context == nil || destination._$link.context === self else { continue }
             let number = destination.storedID
             object.setReference(number == 0 ? nil : number, at: column)
@@ -64,20 +64,15 @@ extension ObjectContext {
             func add<Member: Model>(_ member: Member) {
                 Many<Member>(_$owner: object, relationship: relationship).insert(member)
             }
-            for member in members { insertAny(member) }
+            for member in members { insert(member) }
             // Members come after their own relationships. If several owners claim a member, the last one has it.
             inTurn { _ in
                 for member in members { add(member) }
             }
         }
         for leading in pending.referrers {
-            if let other = leading.object as? any Model, other._$link.context == nil { insertAny(other) }
+            if let other = leading.object as? any Model, other._$link.context == nil { insert(other) }
         }
-    }
-
-    func insertAny(_ object: any Model) {
-        func open<Object: Model>(_ object: Object) { insert(object) }
-        open(object)
     }
 
     /// Retries inserts that have failed.
@@ -85,7 +80,7 @@ extension ObjectContext {
         guard !saving.failedInserts.isEmpty else { return }
         let failed = saving.failedInserts
         saving.failedInserts = []
-        for (object, _) in failed { insertAny(object) }
+        for (object, _) in failed { insert(object) }
         if let first = saving.failedInserts.first?.error { throw first }
     }
 

@@ -15,9 +15,9 @@ extension ObjectContext {
         return tracker
     }
 
-    /// Creates the tracker of a model, for callers that do not know the model.
-    func makeTracker(_ entity: Int) {
-        func open<Object: Model>(_ model: Object.Type) { _ = tracker(model, entity) }
-        if let model = store.schema.model(entity) { open(model) }
+    /// The tracker of a model, created at its first use, for callers that do not know the model.
+    func anyTracker(_ entity: Int) -> (any AnyTracker)? {
+        func open<Object: Model>(_ model: Object.Type) -> any AnyTracker { tracker(model, entity) }
+        return live.trackers[entity] ?? store.schema.model(entity).map { open($0) }
     }
 }

@@ -215,10 +215,6 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         if let row { observers?.note(number, row._$differences(from: object._$row)) }
     }
 
-    func show(_ part: any AnyRowChanges, _ number: Int64, in object: AnyObject) {
-        if let change = part.typed(Object.Row.self)[number] { show(change.row, in: object) }
-    }
-
     /// Refreshes live objects. Each shows its row as the layers have it, otherwise as the commit has left it, otherwise
     /// as it is in the store. Returns the error of the first object that cannot be read; the other objects are
     /// refreshed.

@@ -133,19 +133,8 @@ extension ObjectContext {
         _ shape: ResultShape,
         _ body: (RowReader) throws -> Void
     ) throws -> Bool {
-        try run(Object.self, { try query.compile(shape, using: $0) }, body)
-    }
-
-    /// Runs a query about a model that `compile` creates for the current tables and views. Returns whether the rows
-    /// come in reverse order.
-    @discardableResult
-    func run<Object: Model>(
-        _ model: Object.Type,
-        _ compile: (SQLSources) throws -> CompiledQuery,
-        _ body: (RowReader) throws -> Void
-    ) throws -> Bool {
         _ = try store.schema.index(of: Object.self)
-        return try run(compile, body)
+        return try run({ try query.compile(shape, using: $0) }, body)
     }
 
     /// Runs a query that `compile` creates for the current tables and views. Returns whether the rows come in reverse

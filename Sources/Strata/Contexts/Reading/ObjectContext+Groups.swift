@@ -21,8 +21,8 @@ extension ObjectContext {
         for column in repeat each values(query.columns) { nodes.append(column.node) }
         let first = Int32(query.parts.keys.count)
         var groups: [(key: Key, values: (repeat each Value))] = []
+        _ = try store.schema.index(of: Object.self)
         try run(
-            Object.self,
             { try query.parts.compile(nodes, model: Object._$schema, using: $0) },
             { reader in
                 var column = first

@@ -30,13 +30,11 @@ extension ObjectContext {
 
     /// Changes this context's layer according to the current state of the store, and refreshes the context. `body`
     /// returns whether it has changed anything, or nil if the state that it read is outdated.
-    @discardableResult
-    func editLayer(_ body: (LayerReading) throws -> Bool?) throws -> Bool {
+    func editLayer(_ body: (LayerReading) throws -> Bool?) throws {
         publish()
         if reading.isPinned { _ = try currentSnapshot() } else { try acquireSnapshot() }
-        guard try store.readingForLayers(for: reference.label, body) else { return false }
+        guard try store.readingForLayers(for: reference.label, body) else { return }
         if reading.isPinned { showOwnLayer() } else { try acquireSnapshot() }
-        return true
     }
 
     /// Rebases changes that were just published onto the store's state. Called if the events since the changes were

@@ -4,49 +4,43 @@ extension Many {
     ///
     /// In an ordered relationship, the object becomes the last member.
     public func insert(_ object: Object) {
-        func open<Owner: Model>(_ owner: Owner) {
-            if let context = owner._$link.context {
-                context.noteUse(ofDeleted: object, by: owner)
-                context.insert(object)
-            } else if let context = object._$link.context {
-                context.insert(owner)
-            } else {
-                guard !hasPending(owner, member: object) else { return }
-                owner.pendingRelationships.many[relationship, default: []].append(object)
-                object.pendingRelationships.referrers.append(PendingRelationships.WeakModel(object: owner))
-                return
-            }
-            guard let context = owner._$link.context, object._$link.context === context else { return }
-            context.noteUse(ofDeleted: owner, by: object)
-            do {
-                try context.add(object, to: owner, relationship)
-            } catch {
-                context.reference.report(error)
-            }
+        if let context = owner._$link.context {
+            context.noteUse(ofDeleted: object, by: owner)
+            context.insert(object)
+        } else if let context = object._$link.context {
+            context.insert(owner)
+        } else {
+            guard !hasPending(object) else { return }
+            owner.pendingRelationships.many[relationship, default: []].append(object)
+            object.pendingRelationships.referrers.append(PendingRelationships.WeakModel(object: owner))
+            return
         }
-        open(owner)
+        guard let context = owner._$link.context, object._$link.context === context else { return }
+        context.noteUse(ofDeleted: owner, by: object)
+        do {
+            try context.add(object, to: owner, relationship)
+        } catch {
+            context.reference.report(error)
+        }
     }
 
-    private func hasPending(_ owner: some Model, member object: Object) -> Bool {
+    private func hasPending(_ object: Object) -> Bool {
         owner.pendingRelationships.many[relationship]?.contains { $0 === object } ?? false
     }
 
     /// Removes an object from the relationship. The object is not deleted.
     public func remove(_ object: Object) {
         guard let context = owner._$link.context else {
-            guard hasPending(owner, member: object) else { return }
+            guard hasPending(object) else { return }
             owner.pendingRelationships.many[relationship]?.removeAll { $0 === object }
             object.forget(owner)
             return
         }
-        func open<Owner: Model>(_ owner: Owner) {
-            do {
-                try context.remove(object, from: owner, relationship)
-            } catch {
-                context.reference.report(error)
-            }
+        do {
+            try context.remove(object, from: owner, relationship)
+        } catch {
+            context.reference.report(error)
         }
-        open(owner)
     }
 
     /// Removes all objects from the relationship. The objects are not deleted.
@@ -68,9 +62,6 @@ extension Many {
         guard let context = owner._$link.context else {
             throw StrataError(.invalidState, "Insert the owner before you order its members.")
         }
-        func open<Owner: Model>(_ owner: Owner) throws {
-            try context.move(object, before: next, in: owner, relationship)
-        }
-        try open(owner)
+        try context.move(object, before: next, in: owner, relationship)
     }
 }

@@ -89,15 +89,13 @@ public struct Many<Object: Model>: DerivableQuery {
     /// - Throws: ``StrataError`` if the store cannot be read.
     public func fetch() throws -> [Object] {
         guard let context else { return pendingMembers }
-        func open<Owner: Model>(_ owner: Owner) throws -> [Object] { try context.members(of: owner, relationship) }
-        return try open(owner)
+        return try context.members(of: owner, relationship)
     }
 
     /// The members that are known without a query: those of an owner that is not inserted, and prefetched members.
     private var known: [Object]? {
         guard let context else { return pendingMembers }
-        func open<Owner: Model>(_ owner: Owner) -> [Object]? { context.prefetchedMembers(of: owner, relationship) }
-        return open(owner)
+        return context.prefetchedMembers(of: owner, relationship)
     }
 
     private var pendingMembers: [Object] {

@@ -25,11 +25,8 @@ extension Model {
 
     /// Relates two objects. If one of the objects is inserted into a context, the other one is inserted too.
     public static func _$storeOptional(_ value: Self?, in owner: some Model, at column: Int) -> ObjectID<Self>? {
-        guard let value else {
-            owner.clearPendingReference(column)
-            return nil
-        }
         owner.clearPendingReference(column)
+        guard let value else { return nil }
         var context = owner._$link.context
         let other = value._$link.context
         if context == nil || context !== other {
@@ -103,10 +100,7 @@ extension ObjectContext {
         guard store.schema.oneToOne[entity].contains(column), destination.id.isAssigned else { return }
         let info = store.schema.entities[entity].info
         do {
-            for number in try info.numbers(in: self, column: column, leadingTo: destination.id.rawValue)
-            where number != owner.id.rawValue {
-                if let holder = try anyObject(number, entity: info.index) { holder.setReference(nil, at: column) }
-            }
+            try clearReferences(of: info, at: column, to: destination.id.rawValue, except: owner.id.rawValue)
         } catch {
             // The unique index detects the duplicate at the save.
             reference.report(error)

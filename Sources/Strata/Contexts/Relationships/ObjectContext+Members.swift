@@ -24,10 +24,7 @@ extension ObjectContext {
         case .foreignKey(let column, let order):
             if !resolved.isToMany {
                 let info = store.schema.entities[resolved.destination].info
-                for number in try info.numbers(in: self, column: column, leadingTo: owner.id.rawValue)
-                where number != object.id.rawValue {
-                    try anyObject(number, entity: info.index)?.setReference(nil, at: column)
-                }
+                try clearReferences(of: info, at: column, to: owner.id.rawValue, except: object.id.rawValue)
             }
             let isMember = try object._$row._$value(at: column) == .integer(owner.id.rawValue)
             object.setReference(owner.id.rawValue, at: column)

@@ -36,6 +36,13 @@ extension ObjectContext {
         let isPending = connection.overlay.parts[info.index] != nil
         try connection.forEachRow(of: info, column, ids, isPending: isPending, body)
     }
+
+    /// Empties the to-one column of the objects that refer to an object, except in one of them.
+    func clearReferences(of info: EntityInfo, at column: Int, to number: Int64, except kept: Int64? = nil) throws {
+        for holder in try info.numbers(in: self, column: column, leadingTo: number) where holder != kept {
+            try anyObject(holder, entity: info.index)?.setReference(nil, at: column)
+        }
+    }
 }
 
 extension Connection {
@@ -63,11 +70,8 @@ extension Connection {
 extension EntityInfo {
     /// The ids of the rows that a context sees and whose to-one column refers to an object.
     func numbers(in context: ObjectContext, column: Int, leadingTo number: Int64) throws -> [Int64] {
-        context.publish()
-        let connection = try context.currentSnapshot().reader.connection
         var ids: [Int64] = []
-        let sql = selectReferring(column, isPending: connection.overlay.parts[index] != nil)
-        try connection.statement(sql).run([.integer(number)]) { ids.append(try $0.read(Int64.self, at: 0)) }
+        try context.forEachRow(of: self, column, [number]) { ids.append(try $0.read(Int64.self, at: 0)) }
         return ids
     }
 

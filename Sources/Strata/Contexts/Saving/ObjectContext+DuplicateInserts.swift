@@ -59,15 +59,9 @@ extension ObjectContext {
         func open<Object: Model>(_ object: Object) throws -> (ReadSnapshot) throws -> Bool {
             let entity = store.schema.entities[info.index].typed(Object.Row.self)
             let (number, parents) = (object.id.rawValue, Array(path.dropLast()))
-            func row(in snapshot: ReadSnapshot) throws -> Object.Row? {
-                if let change = snapshot.layers.top(number, entity: info.index, in: parents, Object.Row.self) {
-                    return change.kind.isVisible ? change.row : nil
-                }
-                return try entity.read(number, on: snapshot.reader.connection)
-            }
-            let before = try row(in: currentSnapshot())
+            let before = try entity.read(number, in: currentSnapshot(), parents)
             return { snapshot in
-                switch (before, try row(in: snapshot)) {
+                switch (before, try entity.read(number, in: snapshot, parents)) {
                 case (nil, nil): false
                 case (let before?, let now?): !now._$differences(from: before).isEmpty
                 default: true
@@ -124,9 +118,7 @@ extension ObjectContext {
                 let ids = try referring.numbers(in: self, column: column, leadingTo: number)
                 guard !ids.isEmpty else { continue }
                 if referring.oneToOne.contains(column) {
-                    for partner in try referring.numbers(in: self, column: column, leadingTo: other.storedID) {
-                        try anyObject(partner, entity: reference.entity)?.setReference(nil, at: column)
-                    }
+                    try clearReferences(of: referring, at: column, to: other.storedID)
                 }
                 for number in ids {
                     try anyObject(number, entity: reference.entity)?.setReference(other.storedID, at: column)
@@ -144,10 +136,7 @@ extension ObjectContext {
                 guard let destination,
                     let member = end == number ? other : try anyObject(end, entity: destination)
                 else { continue }
-                func open(_ member: some Model) throws {
-                    try addPair(reference.entity, column, other, member, isMember: true)
-                }
-                try open(member)
+                try addPair(reference.entity, column, other, member, isMember: true)
             }
         }
     }

@@ -76,11 +76,7 @@ extension ObjectContext {
         guard !stamps.isEmpty else { return }
         push(stamps)
         for (entity, part) in stamps {
-            guard let model = store.schema.model(entity) else { continue }
-            for number in part.ids {
-                guard let object = live.identity[number, model] else { continue }
-                live.trackers[entity]?.show(part, number, in: object)
-            }
+            live.trackers[entity]?.show(live.objects(in: part, of: store.schema.model(entity)), of: part)
         }
     }
 
@@ -128,11 +124,7 @@ extension ObjectContext {
     func takeBack(_ added: Set<Int>) {
         guard !added.isEmpty else { return }
         publish()
-        drop {
-            $0.provenance == Provenance(id) && added.contains($0.id)
-        } keeping: { _ in
-            false
-        }
+        drop { $0.provenance == Provenance(id) && added.contains($0.id) }
     }
 
     /// The objects that these layers delete and to which other objects may refer. In a savepoint, deletes that an

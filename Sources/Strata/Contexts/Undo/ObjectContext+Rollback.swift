@@ -20,11 +20,7 @@ extension ObjectContext {
         dropCallbacks(after: before?.lastCallback ?? 0, includesSaved: includingSaved)
         for tracker in live.trackers { tracker?.discard() }
         for (entity, uses) in before?.usesAfterDelete ?? [:] { live.trackers[entity]?.usesAfterDelete = uses }
-        drop(
-            { includingSaved || $0.provenance == Provenance(id) },
-            keeping: { _ in false },
-            puttingBack: cancelledDeletes
-        )
+        drop({ includingSaved || $0.provenance == Provenance(id) }, puttingBack: cancelledDeletes)
     }
 
     /// Drops this context's own edits of these objects only, so that the other objects can be saved.
@@ -64,10 +60,12 @@ extension ObjectContext {
     /// Removes changes from this context's layer and rebases all changes above onto the remaining state. In a
     /// savepoint, changes from before it stay.
     ///
-    /// - Parameter deletes: deletes that an undo has removed from the layer, and that return to it.
+    /// - Parameters:
+    ///   - keeping: the rows whose changes stay in the dropped segments; by default none.
+    ///   - deletes: deletes that an undo has removed from the layer, and that return to it.
     func drop(
         _ isDropped: (ChangeSegment) -> Bool,
-        keeping: (Int64) -> Bool,
+        keeping: (Int64) -> Bool = { _ in false },
         puttingBack deletes: [CancelledDeletes] = []
     ) {
         do {

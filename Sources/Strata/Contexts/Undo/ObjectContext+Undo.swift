@@ -107,8 +107,8 @@ extension ObjectContext {
         for isJoin in [false, true] {
             for step in group.steps.reversed() {
                 for (entity, part) in step where store.schema.entities[entity].info.isJoin == isJoin {
-                    if isJoin { _ = joinTracker(entity) } else if live.trackers[entity] == nil { makeTracker(entity) }
-                    try live.trackers[entity]?.undo(part, of: group, self)
+                    let tracker: (any AnyTracker)? = isJoin ? joinTracker(entity) : anyTracker(entity)
+                    try tracker?.undo(part, of: group, self)
                 }
             }
         }
@@ -204,13 +204,12 @@ extension ObjectContext {
     func cancelDeletes<Row: StoredRow>(of part: RowChanges<Row>, entity: Int) throws -> Set<Int64> {
         var back: Set<Int64> = []
         try editLayer { reading in
-            let held = undoing.heldSegments
             guard
                 let done = try store.layers.cancelDeletes(
                     of: part,
                     entity: entity,
                     in: id,
-                    held: held,
+                    held: undoing.heldSegments,
                     store.schema,
                     reading
                 )

@@ -64,7 +64,7 @@ final class AsyncMutex: Sendable {
                 }
             }
         } onCancel: {
-            DeadlockDetector.shared.cancel(waiter, at: self)
+            DeadlockDetector.shared.cancel(waiter)
         }
         DeadlockDetector.shared.stopped(waiter)
     }

@@ -22,9 +22,8 @@ actor ContextOwner {
     private(set) var context: ObjectContext?
     private nonisolated let retired = Atomic(false)
 
-    /// - Parameter executor: a shared executor, if the context takes turns with others; by default, the context gets a
-    ///   separate executor.
-    init(kind: ContextKind, title: String, on executor: ContextExecutor? = nil) {
+    /// - Parameter executor: a shared executor, if the context takes turns with others; nil for a separate executor.
+    init(kind: ContextKind, title: String, on executor: ContextExecutor?) {
         self.executor = kind == .main ? nil : executor ?? ContextExecutor(label: "strata.context.\(title)")
         mutex = AsyncMutex(name: title)
         commitMutex = AsyncMutex(name: "the commit of \(title)")
@@ -78,7 +77,7 @@ actor ContextOwner {
     /// Runs an asynchronous block when the mutex admits it.
     func run<T>(
         _ scope: BlockScope,
-        isLimited: Bool = false,
+        isLimited: Bool,
         _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
     ) async throws -> sending T {
         let core = scope.handle.core
@@ -114,10 +113,11 @@ actor ContextOwner {
         let entry = mutex.tryEnter(scope)
         if entry == nil { try await mutex.wait(scope) }
         let isAlone = entry != .joined
+        let context: ObjectContext
         let pending: PendingCommit
         do {
             defer { end(scope, isAlone: isAlone) }
-            let context = try begin(scope, isAlone: isAlone)
+            context = try begin(scope, isAlone: isAlone)
             if commitMutex.tryEnter(scope) == nil { try await commitMutex.wait(scope) }
             do {
                 pending = try context.beginCommit(with: others)
@@ -128,12 +128,7 @@ actor ContextOwner {
         }
         defer { commitMutex.leave(scope) }
         let result = await core.writer.write(pending)
-        if let context {
-            context.finishCommit(pending, result)
-        } else {
-            pending.release()
-            if case .success = result { pending.callbacks.run() }
-        }
+        context.finishCommit(pending, result)
         _ = try result.get()
     }
 
@@ -167,14 +162,11 @@ actor ContextOwner {
     }
 
     /// Ends the context after the blocks that wait for it, and returns the number of lost changes.
-    func retire(_ scope: BlockScope?) async -> Int {
-        if let scope {
-            // Entering cannot fail: the task is detached, is never cancelled, and has no block around it.
-            if mutex.tryEnter(scope) == nil { try? await mutex.wait(scope) }
-        }
-        let lost = drop()
-        if let scope { mutex.leave(scope) }
-        return lost
+    func retire(_ scope: BlockScope) async -> Int {
+        // Entering cannot fail: the task is detached, is never cancelled, and has no block around it.
+        if mutex.tryEnter(scope) == nil { try? await mutex.wait(scope) }
+        defer { mutex.leave(scope) }
+        return drop()
     }
 
     /// Ends the context immediately and returns the number of lost changes.

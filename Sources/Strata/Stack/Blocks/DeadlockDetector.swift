@@ -40,7 +40,7 @@ final class DeadlockDetector: Sendable {
     }
 
     /// Ends a wait by cancellation, if it has not already ended.
-    func cancel(_ waiter: MutexWaiter, at mutex: AsyncMutex) {
+    func cancel(_ waiter: MutexWaiter) {
         // The edges are removed first: a waiter that is no longer served must not count for a cycle.
         stopped(waiter)
         waiter.grant()?.resume(throwing: CancellationError())
@@ -50,14 +50,12 @@ final class DeadlockDetector: Sendable {
     func stopped(_ waiter: MutexWaiter) {
         if waiter.scope.outer == nil { return }
         edges.withLock { edges in
-            var scope = waiter.scope.outer
-            while let ancestor = scope {
+            for ancestor in waiter.scope.chain.dropFirst() {
                 let key = ObjectIdentifier(ancestor)
                 if var own = edges.removeValue(forKey: key) {
                     own.removeAll { $0.waiter == ObjectIdentifier(waiter) }
                     if !own.isEmpty { edges[key] = own }
                 }
-                scope = ancestor.outer
             }
         }
     }
