@@ -8,11 +8,6 @@ struct SchemaDescription: Sendable, Equatable {
     var tables: [TableDescription]
 
     func table(named name: String) -> TableDescription? { tables.first { $0.name == name } }
-
-    /// The table of a model. If no model has this name, the table with this name.
-    func table(ofModel name: String) -> TableDescription? {
-        tables.first { $0.content == .model(name) } ?? table(named: name)
-    }
 }
 
 /// The description of one table.
