@@ -7,7 +7,7 @@ final class MadeValues {
     private var makers: [@Sendable () throws -> StoredValue] = []
 
     /// Registers the function, which remains registered until ``end()``.
-    init(_ change: TableChange, on connection: Connection) throws {
+    init(on connection: Connection) throws {
         self.connection = connection
         let place = Unmanaged.passUnretained(self).toOpaque()
         let code = sqlite3_create_function_v2(
