@@ -140,7 +140,7 @@ public struct RowReader {
     /// - Throws: ``StrataError/Code/undecodable`` if the column does not hold an id.
     public func read<Object: Model>(_ type: Object?.Type, at column: Int32) throws -> ObjectID<Object>? {
         guard let number = try read(Int64?.self, at: column) else { return nil }
-        guard ObjectID<Object>.rawValues.contains(number) else { throw undecodable("id", at: column) }
+        guard ObjectIDRawValues.all.contains(number) else { throw undecodable("id", at: column) }
         return ObjectID(packed: fingerprint | number)
     }
 
