@@ -104,8 +104,8 @@ struct ColumnDescription: Sendable, Equatable {
 
 extension TableDescription {
     /// The table of a relationship. All such tables have the same columns.
-    init(relationship content: Content, near: PropertyPath, far: PropertyPath) {
-        self.content = content
+    init(near: PropertyPath, far: PropertyPath, isPlaces: Bool) {
+        content = isPlaces ? .places(near, far) : .members(near, far)
         name = "\(near.table)_\(near.property)"
         let ends = [("left", near.table), ("right", far.table)]
         columns =
