@@ -59,9 +59,9 @@ struct DerivedChecks {
         }
         let isMember = model.declaration.memberBlock.members.contains { member in
             if let function = member.decl.as(FunctionDeclSyntax.self) {
-                return function.name.plainText == name && !Self.isStatic(function.modifiers)
+                return function.name.plainText == name && !function.modifiers.isStatic
             }
-            guard let property = member.decl.as(VariableDeclSyntax.self), !Self.isStatic(property.modifiers) else {
+            guard let property = member.decl.as(VariableDeclSyntax.self), !property.modifiers.isStatic else {
                 return false
             }
             return property.bindings.contains {
@@ -72,10 +72,6 @@ struct DerivedChecks {
         return
             "'\(name)' is not a column, and rows have only columns; mark it '@Derived' too, or write a static "
             + "function that takes the values as arguments"
-    }
-
-    private static func isStatic(_ modifiers: DeclModifierListSyntax) -> Bool {
-        modifiers.contains { $0.name.text == "static" || $0.name.text == "class" }
     }
 }
 

@@ -24,7 +24,7 @@ struct HookChecks {
 
     private func isHook(_ mayThrow: Bool) -> Bool {
         let signature = function.signature
-        guard !function.modifiers.contains(where: { $0.name.text == "static" || $0.name.text == "class" }),
+        guard !function.modifiers.isStatic,
             function.genericParameterClause == nil, signature.parameterClause.parameters.count == 1,
             let parameter = signature.parameterClause.parameters.first, parameter.firstName.text == "in",
             ["ObjectContext", "Strata.ObjectContext"].contains(parameter.type.trimmedDescription),

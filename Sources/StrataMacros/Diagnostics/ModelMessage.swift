@@ -32,45 +32,29 @@ extension MacroExpansionContext {
 }
 
 extension FixIt {
-    /// Replaces a keyword by one or more words.
-    static func replace(_ token: TokenSyntax, with text: String, _ message: String) -> FixIt {
+    /// Replaces a part of the code by other text, and keeps the whitespace around it.
+    static func replace(_ node: some SyntaxProtocol, with text: String, _ message: String) -> FixIt {
         let new = TokenSyntax(
             .identifier(text),
-            leadingTrivia: token.leadingTrivia,
-            trailingTrivia: token.trailingTrivia,
+            leadingTrivia: node.leadingTrivia,
+            trailingTrivia: node.trailingTrivia,
             presence: .present
         )
         return FixIt(
             message: ModelFixIt(message: message),
-            changes: [.replace(oldNode: Syntax(token), newNode: Syntax(new))]
+            changes: [.replace(oldNode: Syntax(node), newNode: Syntax(new))]
         )
     }
 
-    /// Replaces a type, and keeps the whitespace around it.
-    static func replace(_ type: TypeSyntax, with text: String) -> FixIt {
-        var new: TypeSyntax = "\(raw: text)"
-        new.leadingTrivia = type.leadingTrivia
-        new.trailingTrivia = type.trailingTrivia
-        return FixIt(
-            message: ModelFixIt(message: "write '\(text)'"),
-            changes: [.replace(oldNode: Syntax(type), newNode: Syntax(new))]
-        )
-    }
+    /// Replaces a type.
+    static func replace(_ type: TypeSyntax, with text: String) -> FixIt { replace(type, with: text, "write '\(text)'") }
 
     /// Removes a type from an inheritance clause.
     static func remove(_ inherited: InheritedTypeSyntax, from clause: InheritanceClauseSyntax) -> FixIt {
         // `filter` would create a list of copies with other ids.
         let others = clause.inheritedTypes.compactMap { $0.id == inherited.id ? nil : $0.type.trimmedDescription }
-        let rest = TokenSyntax(
-            .identifier(others.isEmpty ? "" : ": " + others.joined(separator: ", ")),
-            leadingTrivia: clause.leadingTrivia,
-            trailingTrivia: clause.trailingTrivia,
-            presence: .present
-        )
-        return FixIt(
-            message: ModelFixIt(message: "remove '\(inherited.type.trimmedDescription)'"),
-            changes: [.replace(oldNode: Syntax(clause), newNode: Syntax(rest))]
-        )
+        let rest = others.isEmpty ? "" : ": " + others.joined(separator: ", ")
+        return replace(clause, with: rest, "remove '\(inherited.type.trimmedDescription)'")
     }
 
     /// Removes an attribute.

@@ -52,15 +52,10 @@ struct RepetitionChecks {
 extension FixIt {
     /// Removes an attribute, and replaces the attribute that it repeats by `text`.
     fileprivate static func merge(_ attribute: AttributeSyntax, into first: AttributeSyntax, as text: String) -> FixIt {
-        let merged = TokenSyntax(
-            .identifier(text),
-            leadingTrivia: first.leadingTrivia,
-            trailingTrivia: first.trailingTrivia,
-            presence: .present
-        )
+        let message = "write '\(text)'"
         return FixIt(
-            message: ModelFixIt(message: "write '\(text)'"),
-            changes: [.replace(oldNode: Syntax(first), newNode: Syntax(merged))] + FixIt.remove(attribute).changes
+            message: ModelFixIt(message: message),
+            changes: replace(first, with: text, message).changes + remove(attribute).changes
         )
     }
 }

@@ -124,19 +124,19 @@ struct Property {
 extension VariableDeclSyntax {
     /// Whether a model stores this property: an instance property that is neither computed nor `@Transient`.
     var isStoredInModel: Bool {
-        guard !modifiers.contains(where: { $0.name.text == "static" || $0.name.text == "class" }),
-            attributes.attribute(named: "Transient") == nil
-        else { return false }
+        guard !modifiers.isStatic, attributes.attribute(named: "Transient") == nil else { return false }
         return !bindings.contains { $0.accessorBlock?.isComputed ?? false }
+    }
+
+    /// Whether a model can calculate this property: an instance property with only a getter.
+    var isDerivedInModel: Bool {
+        !modifiers.isStatic && bindings.count == 1 && bindings.first?.accessorBlock?.isPlainGetter ?? false
     }
 }
 
-extension VariableDeclSyntax {
-    /// Whether a model can calculate this property: an instance property with only a getter.
-    var isDerivedInModel: Bool {
-        !modifiers.contains { $0.name.text == "static" || $0.name.text == "class" } && bindings.count == 1
-            && bindings.first?.accessorBlock?.isPlainGetter ?? false
-    }
+extension DeclModifierListSyntax {
+    /// Whether the declaration belongs to the type: `static` or `class`.
+    var isStatic: Bool { contains { $0.name.text == "static" || $0.name.text == "class" } }
 }
 
 extension AccessorBlockSyntax {

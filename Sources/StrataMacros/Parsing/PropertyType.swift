@@ -45,29 +45,20 @@ struct PropertyType {
     }
 
     /// Whether this is an attribute type whose stored form is known, or an optional of one.
-    var isWellKnown: Bool {
-        switch shape {
-        case .many: false
-        case .optional(let wrapped): wrapped.isWellKnownScalar
-        case .plain: syntax.isWellKnownScalar
-        }
-    }
+    var isWellKnown: Bool { held?.isWellKnownScalar ?? false }
 
     /// Whether this is `Data` or an optional of it.
-    var isData: Bool {
-        switch shape {
-        case .many: false
-        case .optional(let wrapped): wrapped.isNamedData
-        case .plain: syntax.isNamedData
-        }
-    }
+    var isData: Bool { held?.isNamedData ?? false }
 
     /// The kind of the type's values, or of the optional's values. Nil if the spelling does not show it.
-    var content: TypeContent? {
+    var content: TypeContent? { held?.content }
+
+    /// The type of the values, without an optional; nil for a to-many relationship.
+    private var held: TypeSyntax? {
         switch shape {
         case .many: nil
-        case .optional(let wrapped): wrapped.content
-        case .plain: syntax.content
+        case .optional(let wrapped): wrapped
+        case .plain: syntax
         }
     }
 

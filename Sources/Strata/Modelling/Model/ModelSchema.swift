@@ -54,11 +54,11 @@ public struct ColumnSchema: Sendable {
     /// The options of the declaration: uniqueness, an index, checks.
     package let options: [AttributeOption]
     /// Whether SQLite needs a custom comparison for the values (`Decimal`).
-    package let isDecimal: Bool
+    var isDecimal: Bool { heldType == Decimal.self }
     /// Whether the values are unsigned 64-bit integers, which may be stored as blobs.
-    package let isUnsigned: Bool
+    var isUnsigned: Bool { heldType == UInt64.self || heldType == UInt.self }
     /// Whether a transformer stores the values.
-    let isTransformed: Bool
+    var isTransformed = false
     /// Whether the values are calculated from other columns.
     var isDerived: Bool {
         options.contains { if case .derived = $0.kind { true } else { false } }
@@ -159,10 +159,7 @@ extension ColumnSchema {
             isOptional: true,
             destination: ModelReference(Destination.self),
             deleteRule: deleteRule,
-            options: options,
-            isDecimal: false,
-            isUnsigned: false,
-            isTransformed: false
+            options: options
         )
     }
 
@@ -186,11 +183,9 @@ extension ColumnSchema {
             isOptional: isOptional,
             destination: nil,
             deleteRule: .nullify,
-            options: options,
-            isDecimal: Value.heldType == Decimal.self,
-            isUnsigned: Value.heldType == UInt64.self || Value.heldType == UInt.self,
-            isTransformed: Value.self is any TransformedValue.Type
+            options: options
         )
+        isTransformed = Value.self is any TransformedValue.Type
         heldType = Value.heldType
         let whole: [any AttributeValue.Type] = [
             Int.self, Int64.self, Double.self, Date.self, String.self, Data.self, ExternalData.self,

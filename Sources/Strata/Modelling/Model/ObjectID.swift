@@ -13,9 +13,6 @@ public struct ObjectID<Object: Model>: Sendable, Hashable {
         packed = Int64(bitPattern: UInt64(fingerprint) << 48 | UInt64(rawValue))
     }
 
-    /// The range of the raw values of ids, which leaves room for the fingerprint.
-    static var rawValues: Range<Int64> { ObjectIDRawValues.all }
-
     /// The id of an object that is not inserted yet.
     @inlinable public static var unassigned: ObjectID { ObjectID(packed: 0) }
 
@@ -28,7 +25,7 @@ public struct ObjectID<Object: Model>: Sendable, Hashable {
     var fingerprint: UInt16 { UInt16(truncatingIfNeeded: packed >> 48) }
 }
 
-/// The range of the raw values of ids, for all models.
+/// The range of the raw values of ids of all models, which leaves room for the fingerprint.
 enum ObjectIDRawValues {
     static var all: Range<Int64> { 1..<(1 << 48) }
 }

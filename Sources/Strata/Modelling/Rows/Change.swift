@@ -182,16 +182,7 @@ extension Change {
                 base: mergedBase(newer),
                 wasUndelete: wasUndelete || newer.wasUndelete
             )
-        case (_, .delete) where kind.isUpdate:
-            var merged = newer.row
-            merged._$copy(columns.subtracting(newer.columns), from: row)
-            return Change(
-                kind: .delete,
-                columns: columns.union(newer.columns),
-                row: merged,
-                base: mergedBase(newer)
-            )
-        case (.delete, .delete):
+        case (_, .delete):
             // Edits before either delete count again if the deletes are cancelled.
             var merged = newer.row
             merged._$copy(columns.subtracting(newer.columns), from: row)
@@ -199,7 +190,7 @@ extension Change {
                 kind: .delete,
                 columns: columns.union(newer.columns),
                 row: merged,
-                base: base ?? newer.base
+                base: kind == .delete ? base ?? newer.base : mergedBase(newer)
             )
         default:
             return newer

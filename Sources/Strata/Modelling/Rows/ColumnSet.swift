@@ -43,11 +43,6 @@ public struct ColumnSet: Sendable, Hashable {
         if column < 64 { low |= 1 << UInt64(column) } else { high |= 1 << UInt64(column - 64) }
     }
 
-    /// Removes a column.
-    package mutating func remove(_ column: Int) {
-        if column < 64 { low &= ~(1 << UInt64(column)) } else { high &= ~(1 << UInt64(column - 64)) }
-    }
-
     /// Adds the columns of another set.
     package mutating func formUnion(_ other: ColumnSet) {
         low |= other.low

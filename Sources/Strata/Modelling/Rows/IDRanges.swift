@@ -22,15 +22,13 @@ package struct IDRanges: Sendable, Hashable {
     /// rows.
     ///
     /// - Complexity: O(n) if the ids ascend, otherwise O(n log n).
-    package init(_ ids: [Int64]) {
+    package init(_ ids: some Sequence<Int64>) {
         var last: Int64 = 0
         for id in ids.sorted() where id > last && id < 1 << 48 {
             append(id)
             last = id
         }
     }
-
-    init(_ ids: some Sequence<Int64>) { self.init(Array(ids)) }
 
     package var isEmpty: Bool { ranges.isEmpty }
 

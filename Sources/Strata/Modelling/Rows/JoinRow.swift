@@ -104,10 +104,7 @@ extension ColumnSchema {
             isOptional: false,
             destination: destination,
             deleteRule: .nullify,
-            options: [],
-            isDecimal: false,
-            isUnsigned: false,
-            isTransformed: false
+            options: []
         )
     }
 }

@@ -15,9 +15,6 @@ public struct RowBinder {
         self.buffer = buffer
     }
 
-    /// Starts a new set of bound parameters.
-    func reset() { buffer.reset() }
-
     /// Binds an integer.
     public func bind(_ value: Int64, at index: Int32) throws { sqlite3_bind_int64(statement, index, value) }
     /// Binds an integer.

@@ -140,7 +140,7 @@ public struct RowReader {
     /// - Throws: ``StrataError/Code/undecodable`` if the column does not hold an id.
     public func read<Object: Model>(_ type: Object?.Type, at column: Int32) throws -> ObjectID<Object>? {
         guard let number = try read(Int64?.self, at: column) else { return nil }
-        guard ObjectID<Object>.rawValues.contains(number) else { throw undecodable("id", at: column) }
+        guard ObjectIDRawValues.all.contains(number) else { throw undecodable("id", at: column) }
         return ObjectID(packed: fingerprint | number)
     }
 
@@ -176,12 +176,14 @@ public struct RowReader {
         UndecodableValue(value: value(at: column), type: type, column: name(of: column)).error
     }
 
-    func value(at column: Int32) -> StoredValue {
-        let value = sqlite3_column_value(statement, column)
+    func value(at column: Int32) -> StoredValue { Self.value(sqlite3_column_value(statement, column)) }
+
+    /// Converts a value from SQLite.
+    static func value(_ value: OpaquePointer?) -> StoredValue {
         switch sqlite3_value_type(value) {
         case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
         case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
-        case SQLITE_TEXT: return .text(Self.string(value))
+        case SQLITE_TEXT: return .text(string(value))
         case SQLITE_BLOB:
             let count = Int(sqlite3_value_bytes(value))
             guard count > 0, let bytes = sqlite3_value_blob(value) else { return .blob(Data()) }

@@ -71,7 +71,7 @@ public enum RowSupport {
     ) throws -> ObjectID<Object>? {
         switch stored {
         case .null: return nil
-        case .integer(let number) where ObjectID<Object>.rawValues.contains(number):
+        case .integer(let number) where ObjectIDRawValues.all.contains(number):
             return ObjectID(rawValue: number, fingerprint: owner.fingerprint)
         default: throw undecodable(stored, as: ObjectID<Object>.self, at: column, of: owner)
         }

@@ -242,15 +242,14 @@ struct SchemaBuilder {
                 relationship: place
             )
         )
-        add(
+        infos[owner].relationships.append(
             ResolvedRelationship(
                 name: relationship.name,
                 isToMany: relationship.isToMany,
                 destination: destination,
                 deleteRule: relationship.deleteRule,
                 storage: .foreignKey(column: column, order: order)
-            ),
-            to: owner
+            )
         )
     }
 
@@ -282,7 +281,7 @@ struct SchemaBuilder {
         }
         let join = addJoin(near, owner: owner, destination: destination)
         for (side, entity, other, own) in [(near, owner, destination, 0), (far, destination, owner, 1)] {
-            add(
+            infos[entity].relationships.append(
                 ResolvedRelationship(
                     name: side.name,
                     isToMany: true,
@@ -294,8 +293,7 @@ struct SchemaBuilder {
                         other: 1 - own,
                         place: side.isOrdered ? own + JoinRow.Column.leftPlace : nil
                     )
-                ),
-                to: entity
+                )
             )
         }
     }
@@ -323,10 +321,6 @@ struct SchemaBuilder {
             )
         }
         return info.index
-    }
-
-    private mutating func add(_ resolved: ResolvedRelationship, to entity: Int) {
-        infos[entity].relationships.append(resolved)
     }
 
     /// Adds the to-one relationships that are not named as an inverse: their columns are emptied when the destination

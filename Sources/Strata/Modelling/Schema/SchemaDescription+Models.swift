@@ -67,6 +67,6 @@ extension TableDescription {
                 far = PropertyPath(table: destination.table, property: relationship.name)
             }
         }
-        self.init(relationship: isPlaces ? .places(near, far) : .members(near, far), near: near, far: far)
+        self.init(near: near, far: far, isPlaces: isPlaces)
     }
 }

@@ -14,19 +14,17 @@ extension SchemaDescription {
             guard !tables.isEmpty else { throw line.error }
             return try tables[tables.count - 1].read(&line)
         }
-        switch try line.word() {
+        let kind = try line.word()
+        switch kind {
         case "model":
             let model = try line.word()
             let table = line.skip(word: "table") ? try line.word() : model
             tables.append(
                 TableDescription(content: .model(model), name: table, columns: [], uniques: [], indexes: [])
             )
-        case "members":
+        case "members", "places":
             let (near, far) = try line.paths()
-            tables.append(TableDescription(relationship: .members(near, far), near: near, far: far))
-        case "places":
-            let (near, far) = try line.paths()
-            tables.append(TableDescription(relationship: .places(near, far), near: near, far: far))
+            tables.append(TableDescription(near: near, far: far, isPlaces: kind == "places"))
         default: throw line.error
         }
         try line.end()

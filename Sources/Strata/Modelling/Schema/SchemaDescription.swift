@@ -8,11 +8,6 @@ struct SchemaDescription: Sendable, Equatable {
     var tables: [TableDescription]
 
     func table(named name: String) -> TableDescription? { tables.first { $0.name == name } }
-
-    /// The table of a model. If no model has this name, the table with this name.
-    func table(ofModel name: String) -> TableDescription? {
-        tables.first { $0.content == .model(name) } ?? table(named: name)
-    }
 }
 
 /// The description of one table.
@@ -109,8 +104,8 @@ struct ColumnDescription: Sendable, Equatable {
 
 extension TableDescription {
     /// The table of a relationship. All such tables have the same columns.
-    init(relationship content: Content, near: PropertyPath, far: PropertyPath) {
-        self.content = content
+    init(near: PropertyPath, far: PropertyPath, isPlaces: Bool) {
+        content = isPlaces ? .places(near, far) : .members(near, far)
         name = "\(near.table)_\(near.property)"
         let ends = [("left", near.table), ("right", far.table)]
         columns =

@@ -71,11 +71,3 @@ struct SearchDescription: Sendable, Equatable {
     /// Lengths in characters, the shortest first.
     var prefixes: [Int]
 }
-
-extension SearchDescription {
-    /// The same description with other column names.
-    init(_ other: SearchDescription, columns: [String]) {
-        self = other
-        self.columns = columns.sorted()
-    }
-}

@@ -52,13 +52,11 @@ enum ValueNode: Sendable {
     init<Value: AttributeValue>(_ value: Value) {
         do {
             let stored = try value.storedValue
-            if case .real(let number) = stored, number.isNaN {
-                self = .invalid("NaN equals nothing and cannot be compared. Compare with nil or leave the term out.")
-            } else if let decimal = value as? Decimal, decimal.isNaN {
-                self = .invalid("NaN equals nothing and cannot be compared. Compare with nil or leave the term out.")
-            } else {
-                self = .stored(stored)
-            }
+            let isNaN = if case .real(let number) = stored { number.isNaN } else { (value as? Decimal)?.isNaN ?? false }
+            self =
+                isNaN
+                ? .invalid("NaN equals nothing and cannot be compared. Compare with nil or leave the term out.")
+                : .stored(stored)
         } catch {
             self = .invalid("A value of type \(Value.self) cannot be encoded: \(error)")
         }

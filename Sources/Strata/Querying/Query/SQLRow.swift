@@ -50,7 +50,7 @@ public struct SQLRow: Sendable {
     /// - Throws: as ``value(_:_:)``.
     public func id<Object: Model>(of model: Object.Type, _ name: String = "id") throws -> ObjectID<Object>? {
         try value(Int64?.self, name).map { number in
-            guard ObjectID<Object>.rawValues.contains(number) else {
+            guard ObjectIDRawValues.all.contains(number) else {
                 throw UndecodableValue(value: .integer(number), type: "\(ObjectID<Object>.self)", column: name).error
             }
             return ObjectID(rawValue: number, fingerprint: fingerprint)

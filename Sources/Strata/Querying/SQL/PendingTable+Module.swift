@@ -1,5 +1,4 @@
 import CStrataSQLite
-import Foundation
 
 extension PendingTable {
     /// SQLite's structures for an open table and a cursor: SQLite's header first, then Strata's fields.
@@ -119,7 +118,7 @@ extension PendingTable {
         }
         module.pointee.xColumn = { pointer, context, column in
             do {
-                try give(cursor(pointer).value(Int(column)), to: context)
+                try SQLFunctions.give(cursor(pointer).value(Int(column)), to: context)
                 return SQLITE_OK
             } catch {
                 sqlite3_result_error(context, "\(error)", -1)
@@ -195,52 +194,14 @@ extension PendingTable {
         info.estimatedCost = 2
         info.estimatedRows = 1
     }
-
-    private static func give(_ value: StoredValue, to context: OpaquePointer?) {
-        // SQLite copies texts and blobs before this function returns: SQLITE_TRANSIENT is the destructor -1.
-        let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-        switch value {
-        case .null: sqlite3_result_null(context)
-        case .integer(let number): sqlite3_result_int64(context, number)
-        case .real(let number): sqlite3_result_double(context, number)
-        case .text(var text):
-            text.withUTF8 { utf8 in
-                utf8.withMemoryRebound(to: CChar.self) {
-                    sqlite3_result_text64(
-                        context,
-                        $0.baseAddress ?? emptyText,
-                        UInt64($0.count),
-                        transient,
-                        UInt8(SQLITE_UTF8)
-                    )
-                }
-            }
-        case .blob(let data):
-            if data.isEmpty { return sqlite3_result_zeroblob(context, 0) as Void }
-            data.withUnsafeBytes { sqlite3_result_blob64(context, $0.baseAddress, UInt64($0.count), transient) }
-        }
-    }
-
-    /// The bytes of an empty text, whose own pointer may be nil. The memory is never written or freed.
-    nonisolated(unsafe) private static let emptyText: UnsafePointer<CChar> = {
-        let pointer = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
-        pointer.initialize(to: 0)
-        return UnsafePointer(pointer)
-    }()
 }
 
 extension StoredValue {
     /// Converts a value from SQLite; nil if the value is not of the column's type.
     fileprivate init?(_ value: OpaquePointer, of type: ColumnType) {
-        switch (type, sqlite3_value_type(value)) {
-        case (.integer, SQLITE_INTEGER): self = .integer(sqlite3_value_int64(value))
-        case (.text, SQLITE_TEXT):
-            guard let text = sqlite3_value_text(value) else { return nil }
-            let count = Int(sqlite3_value_bytes(value))
-            self = .text(String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self))
-        case (.blob, SQLITE_BLOB):
-            let count = Int(sqlite3_value_bytes(value))
-            self = .blob(sqlite3_value_blob(value).map { Data(bytes: $0, count: count) } ?? Data())
+        let stored = RowReader.value(value)
+        switch (type, stored) {
+        case (.integer, .integer), (.text, .text), (.blob, .blob): self = stored
         default: return nil
         }
     }

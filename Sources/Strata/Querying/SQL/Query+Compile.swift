@@ -83,10 +83,10 @@ struct SelectBuilder {
             memberOwner = "\(scope.alias).\(column.quotedIdentifier)"
             filter = " WHERE \(memberOwner) \(isOwner)"
             guard let order else { return }
-            let (source, alias) = writer.table(.join(order.name))
-            scope.from += " LEFT JOIN \(source) AS \(alias) ON \(alias).\(order.otherColumn.quotedIdentifier) = "
-            scope.from += "\(scope.alias).\"id\" AND \(alias).\(order.ownColumn.quotedIdentifier) = \(memberOwner)"
-            let place = "\(alias).\(order.placeColumn.quotedIdentifier)"
+            let (source, alias) = writer.table(.join(order))
+            scope.from += " LEFT JOIN \(source) AS \(alias) ON \(alias).\"right\" = "
+            scope.from += "\(scope.alias).\"id\" AND \(alias).\"left\" = \(memberOwner)"
+            let place = "\(alias).\"left_place\""
             // Members without a place come last.
             memberOrder = ["\(place) IS NULL", place]
         case .joinTable(let name, let own, let other, let order):

@@ -16,22 +16,31 @@ extension SQLFunctions {
             nil
         )
         try check(code, "strata_decimal")
-        try add(aggregate: "strata_decimal_sum", on: connection, step: { SQLFunctions.addUp($0, $2) }) { call in
+        try add(aggregate: "strata_decimal_sum", on: connection) { call in
             SQLFunctions.finish(call) { SQLFunctions.give($0.decimal.description, to: call) }
         }
-        try add(aggregate: "strata_decimal_avg", on: connection, step: { SQLFunctions.addUp($0, $2) }) { call in
+        try add(aggregate: "strata_decimal_avg", on: connection) { call in
             SQLFunctions.finish(call) { SQLFunctions.give(($0.decimal / Decimal($0.count)).description, to: call) }
         }
-        try add(aggregate: "strata_unsigned_sum", on: connection, step: { SQLFunctions.addUp($0, $2) }) { call in
+        try add(aggregate: "strata_unsigned_sum", on: connection) { call in
             SQLFunctions.finish(call) { total in
                 guard let sum = total.unsigned else { return sqlite3_result_error(call, "integer overflow", -1) }
                 if let small = Int64(exactly: sum) { return sqlite3_result_int64(call, small) }
                 SQLFunctions.give(withUnsafeBytes(of: sum.bigEndian) { Array($0) }, to: call)
             }
         }
-        try add(aggregate: "strata_unsigned_avg", on: connection, step: { SQLFunctions.addUp($0, $2) }) { call in
+        try add(aggregate: "strata_unsigned_avg", on: connection) { call in
             SQLFunctions.finish(call) { sqlite3_result_double(call, $0.real / Double($0.count)) }
         }
+    }
+
+    private static func add(
+        aggregate name: String,
+        on connection: OpaquePointer,
+        final: @escaping @convention(c) (OpaquePointer?) -> Void
+    ) throws {
+        let step: Function = { SQLFunctions.addUp($0, $2) }
+        try check(sqlite3_create_function_v2(connection, name, 1, flags, nil, nil, step, final, nil), name)
     }
 
     /// Adds the argument to the total in SQLite's aggregate context.

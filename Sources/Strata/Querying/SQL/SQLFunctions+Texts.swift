@@ -8,18 +8,16 @@ extension SQLFunctions {
             SQLFunctions.give(TextFolding.fold(text, SQLFunctions.options(arguments[1])), to: call)
         }
         try add("strata_contains", 3, on: connection) { call, _, arguments in
-            SQLFunctions.compare(call, arguments) { text, part in
-                SQLFunctions.has(text, part)
-            }
+            SQLFunctions.compare(call, arguments) { SQLFunctions.has($0, $1) }
         }
         try add("strata_prefix", 3, on: connection) { call, _, arguments in
             SQLFunctions.compare(call, arguments) { text, part in
-                text.count >= part.count && SQLFunctions.isSame(text[..<part.count], part)
+                text.count >= part.count && text[..<part.count].elementsEqual(part)
             }
         }
         try add("strata_suffix", 3, on: connection) { call, _, arguments in
             SQLFunctions.compare(call, arguments) { text, part in
-                text.count >= part.count && SQLFunctions.isSame(text[(text.count - part.count)...], part)
+                text.count >= part.count && text[(text.count - part.count)...].elementsEqual(part)
             }
         }
         try add("strata_like", 3, on: connection) { call, _, arguments in
@@ -78,10 +76,6 @@ extension SQLFunctions {
             folded.withUTF8 { result = body($0, part) }
         }
         sqlite3_result_int(call, result ? 1 : 0)
-    }
-
-    private static func isSame(_ left: Slice<UnsafeBufferPointer<UInt8>>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
-        left.elementsEqual(right)
     }
 
     /// Whether the text contains the part. The search jumps from one occurrence of the part's first byte to the next.

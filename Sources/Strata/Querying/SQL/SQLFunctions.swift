@@ -1,11 +1,11 @@
 import CStrataSQLite
+import Foundation
 
 /// The functions and collations that Strata's SQL uses in addition to SQLite's own.
 ///
 /// They are registered on every connection that runs queries. All functions are deterministic and return NULL for NULL.
 enum SQLFunctions {
     typealias Function = @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
-    typealias Final = @convention(c) (OpaquePointer?) -> Void
 
     /// Registers all functions and collations on a connection, which must not be in use during the call.
     ///
@@ -32,15 +32,6 @@ enum SQLFunctions {
         )
     }
 
-    static func add(
-        aggregate name: String,
-        on connection: OpaquePointer,
-        step: Function,
-        final: Final
-    ) throws {
-        try check(sqlite3_create_function_v2(connection, name, 1, flags, nil, nil, step, final, nil), name)
-    }
-
     static func check(_ code: Int32, _ name: String) throws {
         guard code == SQLITE_OK else {
             throw StrataError(.database, "SQLite refused the function \(name) with code \(code).")
@@ -60,6 +51,16 @@ extension SQLFunctions {
 
     static func options(_ value: OpaquePointer?) -> TextOptions { TextOptions(rawValue: Int(sqlite3_value_int(value))) }
 
+    static func give(_ value: StoredValue, to call: OpaquePointer?) {
+        switch value {
+        case .null: sqlite3_result_null(call)
+        case .integer(let number): sqlite3_result_int64(call, number)
+        case .real(let number): sqlite3_result_double(call, number)
+        case .text(let text): give(text, to: call)
+        case .blob(let data): data.withUnsafeBytes { give($0, to: call) }
+        }
+    }
+
     static func give(_ text: String, to call: OpaquePointer?) {
         var text = text
         text.withUTF8 { utf8 in
@@ -72,9 +73,11 @@ extension SQLFunctions {
         }
     }
 
-    static func give(_ bytes: [UInt8], to call: OpaquePointer?) {
+    static func give(_ bytes: [UInt8], to call: OpaquePointer?) { bytes.withUnsafeBytes { give($0, to: call) } }
+
+    private static func give(_ bytes: UnsafeRawBufferPointer, to call: OpaquePointer?) {
         if bytes.isEmpty { return sqlite3_result_zeroblob(call, 0) }
-        sqlite3_result_blob64(call, bytes, UInt64(bytes.count), copied)
+        sqlite3_result_blob64(call, bytes.baseAddress, UInt64(bytes.count), copied)
     }
 
     /// `SQLITE_TRANSIENT`, which is a macro with a cast that Swift does not import.

@@ -32,13 +32,7 @@ struct SQLWriter {
         return "?\(bindings.count)"
     }
 
-    mutating func bind(_ value: ValueNode) throws -> String {
-        switch value {
-        case .stored(let stored): return bind(stored)
-        case .id: return bind(.integer(try number(of: value)))
-        case .invalid(let message): throw StrataError(.invalidQuery, message)
-        }
-    }
+    mutating func bind(_ value: ValueNode) throws -> String { try bind(stored(value)) }
 
     /// A scope for the objects of a model.
     mutating func scope(of model: ModelSchema) -> SQLScope {
@@ -73,13 +67,12 @@ struct SQLWriter {
     func stored(_ value: ValueNode) throws -> StoredValue {
         switch value {
         case .stored(let stored): return stored
-        case .id: return .integer(try number(of: value))
+        case .id(let packed, let model): return .integer(try number(ofPacked: packed, model))
         case .invalid(let message): throw StrataError(.invalidQuery, message)
         }
     }
 
-    private func number(of value: ValueNode) throws -> Int64 {
-        guard case .id(let packed, let model) = value else { return 0 }
+    private func number(ofPacked packed: Int64, _ model: String) throws -> Int64 {
         let number = packed & 0xFFFF_FFFF_FFFF
         guard number != 0 else {
             throw StrataError(

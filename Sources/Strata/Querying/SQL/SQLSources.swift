@@ -39,18 +39,10 @@ struct SQLSources {
 struct RelationshipResolver: Sendable {
     enum Route: Sendable {
         /// The members hold the owner's id in this column. Derived to-one relationships are always of this kind. The
-        /// places of ordered members are in a separate table.
-        case foreignKey(column: String, order: PlaceTable? = nil)
+        /// places of ordered members are in a separate table, with the owner on the left.
+        case foreignKey(column: String, order: String? = nil)
         /// A table of pairs. Each pair occurs at most once.
         case joinTable(String, ownColumn: String, otherColumn: String, orderColumn: String? = nil)
-    }
-
-    /// The table of the members' places in an ordered one-to-many relationship.
-    struct PlaceTable: Sendable {
-        let name: String
-        let ownColumn: String
-        let otherColumn: String
-        let placeColumn: String
     }
 
     /// Returns the route of the relationship with this name in this model.

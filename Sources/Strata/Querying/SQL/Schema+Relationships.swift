@@ -13,14 +13,7 @@ extension Schema {
             case .foreignKey(let column, let order):
                 return .foreignKey(
                     column: entities[found.destination].info.columns[column].name,
-                    order: order.map {
-                        RelationshipResolver.PlaceTable(
-                            name: entities[$0].info.table,
-                            ownColumn: "left",
-                            otherColumn: "right",
-                            placeColumn: "left_place"
-                        )
-                    }
+                    order: order.map { entities[$0].info.table }
                 )
             case .join(let join, let own, let other, let place):
                 let info = entities[join].info

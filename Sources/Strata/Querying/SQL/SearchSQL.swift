@@ -14,7 +14,7 @@ enum SearchSQL {
     }
 
     static func create(_ search: SearchDescription, of table: String) -> (name: String, sql: String) {
-        let options = ["content=\(literal(table))", "content_rowid='id'"] + options(search)
+        let options = ["content=\(SQLText.literal(.text(table)))", "content_rowid='id'"] + options(search)
         let name = self.table(of: table)
         return (name, create("CREATE VIRTUAL TABLE \(name.quotedIdentifier)", search.columns, options))
     }
@@ -28,8 +28,6 @@ enum SearchSQL {
         return ["tokenize='\(search.tokenizer.words.joined(separator: " "))'"]
             + (prefixes.isEmpty ? [] : ["prefix='\(prefixes)'"])
     }
-
-    private static func literal(_ text: String) -> String { SQLText.literal(.text(text)) }
 
     static func triggers(_ search: SearchDescription, of table: String) -> [(name: String, sql: String)] {
         let found = self.table(of: table).quotedIdentifier

@@ -7,7 +7,7 @@ final class MadeValues {
     private var makers: [@Sendable () throws -> StoredValue] = []
 
     /// Registers the function, which remains registered until ``end()``.
-    init(_ change: TableChange, on connection: Connection) throws {
+    init(on connection: Connection) throws {
         self.connection = connection
         let place = Unmanaged.passUnretained(self).toOpaque()
         let code = sqlite3_create_function_v2(
@@ -40,13 +40,7 @@ final class MadeValues {
 
     private func give(_ index: Int, to call: OpaquePointer?) {
         do {
-            switch try makers[index]() {
-            case .null: sqlite3_result_null(call)
-            case .integer(let number): sqlite3_result_int64(call, number)
-            case .real(let number): sqlite3_result_double(call, number)
-            case .text(let text): SQLFunctions.give(text, to: call)
-            case .blob(let data): SQLFunctions.give(Array(data), to: call)
-            }
+            SQLFunctions.give(try makers[index](), to: call)
         } catch {
             sqlite3_result_error(call, "\(error)", -1)
         }

@@ -48,11 +48,7 @@ public struct Migration: Sendable {
     ///
     /// If the model was renamed, each name can use the model's old or new name. If the type of a dropped attribute has
     /// changed, its values are deleted and the new attribute starts without them.
-    public func dropping(_ names: String...) -> Migration {
-        var result = self
-        result.drops.formUnion(names)
-        return result
-    }
+    public func dropping(_ names: String...) -> Migration { changed { $0.drops.formUnion(names) } }
 
     /// Provides the values of an attribute that is new, has another type, or is no longer optional.
     ///
@@ -62,9 +58,7 @@ public struct Migration: Sendable {
     ///     have the form in which the attribute's type is stored. If the result for any row does not, the migration
     ///     refuses the store and leaves it unchanged.
     public func filling(_ name: String, with expression: String) -> Migration {
-        var result = self
-        result.fills[name] = expression
-        return result
+        changed { $0.fills[name] = expression }
     }
 
     /// Adds a step that runs once for each store that was created without it.
@@ -83,9 +77,7 @@ public struct Migration: Sendable {
         before: (@Sendable (MigrationDatabase) throws -> Void)? = nil,
         after: (@Sendable (MigrationDatabase) throws -> Void)?
     ) -> Migration {
-        var result = self
-        result.steps.append(Step(name: name, before: before, after: after))
-        return result
+        changed { $0.steps.append(Step(name: name, before: before, after: after)) }
     }
 
     /// Names former steps whose bodies were removed because no store is expected to need them any more.
@@ -94,27 +86,23 @@ public struct Migration: Sendable {
     /// `schemaMismatch` and stays unchanged: a version of the program that still has the steps must open the store
     /// first. The names must stay, because stores remember them.
     public func retired(_ names: String...) -> Migration {
-        var result = self
-        result.steps += names.map { Step(name: $0, before: nil, after: nil, isRetired: true) }
-        return result
+        changed { $0.steps += names.map { Step(name: $0, before: nil, after: nil, isRetired: true) } }
     }
 
     /// Sets the location of the backup that is made before tables are copied or dropped, or steps run.
     ///
     /// By default, the two newest backups are kept in the store's folder.
-    public func backup(_ backup: Backup) -> Migration {
-        var result = self
-        result.backup = backup
-        return result
-    }
+    public func backup(_ backup: Backup) -> Migration { changed { $0.backup = backup } }
 
     /// Sets how long to wait, in seconds, while another process writes to or migrates the same store.
     ///
     /// After this time, opening throws `busy`. The default is ten minutes, because a migration can take long and the
     /// store cannot be used before the migration ends.
-    public func waiting(for seconds: TimeInterval) -> Migration {
+    public func waiting(for seconds: TimeInterval) -> Migration { changed { $0.waitLimit = seconds } }
+
+    private func changed(_ change: (inout Migration) -> Void) -> Migration {
         var result = self
-        result.waitLimit = seconds
+        change(&result)
         return result
     }
 
@@ -130,9 +118,7 @@ public struct Migration: Sendable {
 
     /// Sets a closure that is called after each portion of the migration, on the thread that migrates the store.
     public func onProgress(_ report: @escaping @Sendable (MigrationProgress) -> Void) -> Migration {
-        var result = self
-        result.progress = report
-        return result
+        changed { $0.progress = report }
     }
 }
 

@@ -1,7 +1,8 @@
 /// Reports the progress of a migration.
 final class MigrationMeter {
     private let report: (@Sendable (MigrationProgress) -> Void)?
-    private var total = 0.0
+    /// The expected effort so far.
+    private(set) var expected = 0.0
     private var done = 0.0
 
     init(_ report: (@Sendable (MigrationProgress) -> Void)?) { self.report = report }
@@ -10,10 +11,7 @@ final class MigrationMeter {
     var isUsed: Bool { report != nil }
 
     /// Adds to the expected effort. The unit is the effort of copying one row.
-    func expect(_ effort: Double) { total += effort }
-
-    /// The expected effort so far.
-    var expected: Double { total }
+    func expect(_ effort: Double) { expected += effort }
 
     /// Reports a new activity.
     func begin(_ activity: String) { advance(0, activity) }
@@ -21,7 +19,7 @@ final class MigrationMeter {
     /// Adds to the completed effort and reports the progress.
     func advance(_ effort: Double, _ activity: String) {
         done += effort
-        report?(MigrationProgress(fraction: total > 0 ? min(1, done / total) : 0, activity: activity))
+        report?(MigrationProgress(fraction: expected > 0 ? min(1, done / expected) : 0, activity: activity))
     }
 
     func finish() { report?(MigrationProgress(fraction: 1, activity: "Done")) }

@@ -62,7 +62,7 @@ extension MigrationRun {
             }
         }
         try connection.execute(SchemaSQL.createTable(new, named: name))
-        let made = try MadeValues(change, on: connection)
+        let made = try MadeValues(on: connection)
         defer { made.end() }
         let columns = try change.columns.map { (name: $0.new.name, expression: try expression($0, change, made)) }
         let sql = MigrationSQL.copy(columns, from: old, to: name, limit: change.isFilled ? nil : Self.rowsAtOnce)

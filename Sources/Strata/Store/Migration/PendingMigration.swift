@@ -106,7 +106,8 @@ extension TableChange {
                 "remove \(kind) on \(new.subject) \($0.text)"
             }
         }
-        let before = old.search.map { SearchDescription($0, columns: $0.columns.map(current)) }
+        var before = old.search
+        if let columns = before?.columns { before?.columns = columns.map(current).sorted() }
         if before != new.search {
             lines.append(
                 new.search.map { "make \(new.subject) searchable by \($0.columns.joined(separator: ", "))" }

@@ -32,7 +32,7 @@ extension SchemaDescription {
             let owner = owners.max { $0.utf8.count < $1.utf8.count } ?? name
             let near = PropertyPath(table: owner, property: name.droppingFirstBytes(owner.utf8.count + 1))
             let far = PropertyPath(table: "", property: "")
-            tables.append(TableDescription(relationship: .members(near, far), near: near, far: far))
+            tables.append(TableDescription(near: near, far: far, isPlaces: false))
         }
         sort()
     }
