@@ -5,13 +5,16 @@ extension ObjectContext {
     /// - Parameters:
     ///   - prepared: called when only the writing remains, before the transaction.
     ///   - body: the engine's writes, in the transaction.
+    ///   - rolledBack: called if the writes are rolled back, before another commit can get their number.
     /// - Throws: as ``commit()``, and errors thrown by `body`; then nothing is committed.
     package func commit(
         author: String,
         prepared: () -> Void,
-        alongside body: @escaping @Sendable (StoreTransaction) throws -> Void
+        alongside body: @escaping @Sendable (StoreTransaction) throws -> Void,
+        rolledBack: @escaping @Sendable () -> Void
     ) throws {
-        let pending = try beginCommit(alongside: PendingCommit.EngineWork(author: author, body: body))
+        let work = PendingCommit.EngineWork(author: author, body: body, rolledBack: rolledBack)
+        let pending = try beginCommit(alongside: work)
         prepared()
         try carryOut(pending)
     }

@@ -10,26 +10,19 @@ package protocol StackEngine: AnyObject, Sendable {
     var isInside: Bool { get }
 }
 
-/// A serial queue of an engine's blocks, each of which runs in a new context.
-package final class BlockQueue: Sendable {
-    let executor: ContextExecutor
-
-    /// The maximum number of runs of a block. A block runs again while other commits change the rows that it reads.
-    static let runLimit = 100
-    /// The number of runs after which other writers of this process wait for the block.
-    static let runsWithoutBackpressure = 3
-
-    package init(label: String) { executor = ContextExecutor(label: label) }
-}
-
 extension ContextStack {
     /// Runs a write transaction of an engine, as a separate commit if the transaction changes anything. The transaction
     /// waits for the one before it.
     ///
-    /// - Isolation: any. Blocks the thread while the disk is busy.
+    /// - Isolation: any. Blocks the thread while the disk is busy. The functions may run on another thread meanwhile.
+    /// - Parameter rolledBack: called if the changes are rolled back, before another commit can get their number.
     /// - Throws: errors thrown by `body`, after which nothing is changed; errors that the store reports.
-    package func transact(author: String, _ body: (StoreTransaction) throws -> Void) throws {
-        try core.engine.transact(author: author, body)
+    package func transact(
+        author: String,
+        _ body: (StoreTransaction) throws -> Void,
+        rolledBack: @escaping () -> Void = {}
+    ) throws {
+        try core.engine.transact(author: author, body, rolledBack: rolledBack)
     }
 
     /// Runs a block in a new context directly over the store. The context ends with the block.
@@ -52,6 +45,7 @@ extension ContextStack {
     ///   - changes: the block.
     ///   - prepared: called when only the writing remains, before the transaction.
     ///   - body: the engine's writes, in the transaction.
+    ///   - rolledBack: called if the writes are rolled back, before another commit can get their number.
     ///   - ended: called after each run that has called `prepared`, before anything else runs on the queue. Its
     ///     argument says whether the commit succeeded.
     /// - Throws: errors thrown by the blocks and by the commit; then nothing is committed. `conflict` if other commits
@@ -62,52 +56,24 @@ extension ContextStack {
         _ changes: @escaping @Sendable (ObjectContext) throws -> Void,
         prepared: @escaping @Sendable () -> Void = {},
         alongside body: @escaping @Sendable (StoreTransaction) throws -> Void,
+        rolledBack: @escaping @Sendable () -> Void = {},
         ended: @escaping @Sendable (_ isCommitted: Bool) -> Void = { _ in }
     ) async throws {
-        let backpressure = core.engine.backpressure
-        var isHeld = false
-        defer { if isHeld { backpressure.release() } }
-        for run in 1...BlockQueue.runLimit {
-            // Commits of other such blocks ignore the backpressure. They run before or after a run of this block,
-            // and the block that exerts it may have to wait for them.
-            if run > BlockQueue.runsWithoutBackpressure, !isHeld {
-                backpressure.acquire()
-                isHeld = true
-            }
-            let handle = try core.make(.private, named: nil, parent: nil, on: queue.executor)
-            do {
-                return try await handle.run(stack: [handle], dropping: true, isLimited: false) { context in
-                    let record = ReadRecord()
-                    context.reading.readRecord = record
-                    do {
-                        try changes(context)
-                        var isPrepared = false
-                        var isCommitted = false
-                        defer { if isPrepared { ended(isCommitted) } }
-                        try context.commit(
-                            author: author,
-                            prepared: {
-                                prepared()
-                                isPrepared = true
-                            },
-                            alongside: body
-                        )
-                        isCommitted = true
-                    } catch {
-                        // The block has read two different states of the store.
-                        throw record.isStale ? StaleReads() : error
-                    }
-                }
-            } catch is StaleReads {
-                // The block runs again even if the task was cancelled meanwhile, because the event that the block
-                // records has already happened.
-            }
+        try await core.commit(on: queue, limit: BlockQueue.runLimit, changes) { context in
+            var isPrepared = false
+            var isCommitted = false
+            defer { if isPrepared { ended(isCommitted) } }
+            try context.commit(
+                author: author,
+                prepared: {
+                    prepared()
+                    isPrepared = true
+                },
+                alongside: body,
+                rolledBack: rolledBack
+            )
+            isCommitted = true
         }
-        throw StrataError(
-            .conflict,
-            "Nothing was committed: in each of \(BlockQueue.runLimit) runs, another commit changed objects that the "
-                + "block had read. Make the block shorter."
-        )
     }
 
     /// Registers a listener that is called at every commit, including commits of other processes.
@@ -126,6 +92,12 @@ extension ContextStack {
 
     /// The number of listeners to commits.
     package var listenerCount: Int { core.engine.layers.listenerCount }
+
+    /// The number of transactions with writes so far, for tests.
+    package var transactionCount: Int { core.engine.transactionCount }
+
+    /// The number of writes that wait for the writer, including one that waits for another process, for tests.
+    package var waitingWriteCount: Int { core.engine.waitingWriteCount }
 
     /// The engine with this name. If the stack has none yet, `make` creates it.
     ///

@@ -31,6 +31,8 @@ final class StackCore: Sendable {
     let isMainInUse = Atomic(false)
     let failures = FailureHub()
     let writer = CommitWriter()
+    /// The blocks of ``ContextStack/write(ifChanged:_:)``.
+    let writes = BlockQueue(label: "strata.write")
     /// The engines that work on this stack until it is closed, by name.
     let engines = Mutex(Engines())
 

@@ -63,7 +63,7 @@ final class Checkpoints {
     ///
     /// Complexity: O(1). Once per 1,000 written pages: O(pages), and two waits for the disk.
     func afterCommit() {
-        guard pageCount >= due else { return }
+        guard !isStopped, pageCount >= due else { return }
         due = pageCount + Self.pages
         repeatsLeft = Self.repeats
         // Pages that were written after an open snapshot cannot be copied.

@@ -168,6 +168,9 @@ final class Connection {
 
     var changes: Int { Int(sqlite3_changes(pointer)) }
 
+    /// The extended code that the last call left.
+    var lastErrorCode: Int32 { sqlite3_extended_errcode(pointer) }
+
     /// The error that the last call left.
     func lastError(_ code: Int32) -> StrataError {
         // An overflow is the only SQLITE_ERROR that a query without mistakes can end in.
@@ -189,13 +192,16 @@ struct FrequentStatement {
     static let readSequence = FrequentStatement(index: 3, sql: HistorySQL.readSequence)
     static let insertHistory = FrequentStatement(index: 4, sql: HistorySQL.insert)
     static let moveHistory = FrequentStatement(index: 5, sql: HistorySQL.move)
+    static let savepoint = FrequentStatement(index: 6, sql: "SAVEPOINT write")
+    static let releaseSavepoint = FrequentStatement(index: 7, sql: "RELEASE write")
+    static let rollbackToSavepoint = FrequentStatement(index: 8, sql: "ROLLBACK TO write")
 
     static func selectByID(_ info: EntityInfo) -> FrequentStatement {
-        FrequentStatement(index: 6 + 2 * info.index, sql: info.sql.selectByID)
+        FrequentStatement(index: 9 + 2 * info.index, sql: info.sql.selectByID)
     }
 
     static func insert(_ info: EntityInfo) -> FrequentStatement {
-        FrequentStatement(index: 7 + 2 * info.index, sql: info.sql.insert)
+        FrequentStatement(index: 10 + 2 * info.index, sql: info.sql.insert)
     }
 }
 

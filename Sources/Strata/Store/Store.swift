@@ -199,18 +199,31 @@ final class Store: Sendable {
 
     // MARK: Writing
 
-    /// Runs one transaction: see ``StoreWriter/write(for:_:beforeCommit:afterCommit:)``.
+    /// Runs a write: see ``StoreWriter/write(for:sharing:_:ended:settle:)``. The layers learn of the commits that `body`
+    /// has announced before the next transaction begins.
     func write(
-        for context: @autoclosure () -> String? = nil,
+        for context: @escaping () -> String? = { nil },
+        sharing: WaitingWrite.Sharing = .alone,
         isAhead: Bool = false,
-        _ body: (Connection) throws -> [String],
-        beforeCommit: () -> Void = {},
-        afterCommit: (_ isCommitted: Bool) -> Void = { _ in }
+        _ body: @escaping (Connection) throws -> [String],
+        ended: @escaping (_ isCommitted: Bool) -> Void = { _ in }
     ) throws {
         try checkOpen()
         if !isAhead { writer.backpressure.waitWhileHeld() }
-        try writer.write(for: context(), body, beforeCommit: beforeCommit, afterCommit: afterCommit)
+        try writer.write(for: context, sharing: sharing, body, ended: ended) { isCommitted, connection in
+            guard isCommitted else { return layers.withdraw() }
+            if let error = layers.applyAnnounced(schema, connection) { following { _ in throw error } }
+        }
     }
+
+    /// See ``StoreWriter/transactionCount``.
+    var transactionCount: Int { writer.transactionCount }
+    /// See ``StoreWriter/waitingCount``.
+    var waitingWriteCount: Int { writer.waitingCount }
+
+    /// Changes the time after which no further write joins a transaction, for tests. With zero, every write gets a
+    /// transaction of its own.
+    func setGroupTimeLimit(_ limit: Duration) { writer.timeLimit.withLock { $0 = limit } }
 
     /// Blocks other writers of this process while it is held.
     var backpressure: WriterBackpressure { writer.backpressure }

@@ -1,9 +1,13 @@
+import CStrataSQLite
 import Dispatch
 import Foundation
 import GRDB
 import Synchronization
 
 /// The one connection that writes, one transaction at a time.
+///
+/// Writes that wait while another one runs share a transaction (*group commit*), each in a savepoint. So they share the
+/// wait for the disk. The thread of one caller, the leader, runs them all, while the other callers wait.
 ///
 /// Isolation: any.
 final class StoreWriter: Sendable {
@@ -18,8 +22,15 @@ final class StoreWriter: Sendable {
     private let checkpointQueue = DispatchQueue(label: "strata.checkpoint", qos: .utility)
     /// Whether the running thread is inside a transaction of a writer.
     @TaskLocal static var isInside = false
-    /// The number of writes that are running or waiting.
-    private let writeCount = Atomic(0)
+    private let waiting = Mutex(WaitingWrites())
+    /// The thread that runs writes; 0 if none does.
+    private let leader = Atomic<UInt>(0)
+    /// Whether the connection is closed. Set and read inside the database's writer.
+    private let isClosed = Atomic(false)
+    /// The number of transactions with writes, for tests.
+    private let transactions = Atomic(0)
+    /// See ``WriteGroup/timeLimit``. Tests set another one.
+    let timeLimit = Mutex(WriteGroup.timeLimit)
     /// Ids that a failed transaction has reserved. Used inside the database's writer.
     private let owedIDs = Exclusive(OwedIDs())
     /// The snapshots of the readers of this store.
@@ -45,65 +56,188 @@ final class StoreWriter: Sendable {
     var path: String { database.path }
     var configuration: Configuration { database.configuration }
 
-    /// Runs one transaction. Transactions run one after another, in the order of calls.
+    /// Runs a write. Writes run one after another, in the order of calls.
+    ///
+    /// Isolation: blocks the thread until the transaction of the write has ended. `body` and `ended` may run on another
+    /// thread meanwhile.
     ///
     /// - Parameters:
     ///   - context: the name of the context that writes, for the log.
+    ///   - sharing: whether the write may share a transaction.
     ///   - body: writes, and returns the names of the changed tables.
-    ///   - beforeCommit: runs immediately before COMMIT.
-    ///   - afterCommit: receives whether the transaction was committed, before the next transaction begins.
+    ///   - ended: receives whether the write was committed. Called before the next transaction begins, after `settle`.
+    ///     If only this write has failed, it is called before the next write of the transaction.
+    ///   - settle: receives whether the transaction was committed. Called once for all writes of a transaction, before
+    ///     the next transaction begins.
     func write(
-        for context: @autoclosure () -> String? = nil,
-        _ body: (Connection) throws -> [String],
-        beforeCommit: () -> Void = {},
-        afterCommit: (_ isCommitted: Bool) -> Void = { _ in }
+        for context: @escaping () -> String?,
+        sharing: WaitingWrite.Sharing,
+        _ body: @escaping (Connection) throws -> [String],
+        ended: @escaping (_ isCommitted: Bool) -> Void,
+        settle: (_ isCommitted: Bool, Connection) -> Void
     ) throws {
-        writeCount.add(1, ordering: .relaxed)
-        defer { writeCount.subtract(1, ordering: .relaxed) }
-        do {
-            try database.writeWithoutTransaction { db in
-                try runTransaction(db, context(), body, beforeCommit, afterCommit)
-                checkpoints?.use { $0.afterCommit() }
+        // Such a write would wait for itself.
+        guard leader.load(ordering: .relaxed) != Self.thread else { throw Self.nestedError }
+        let write = WaitingWrite(context, sharing, body, ended)
+        if isOwned {
+            if !waiting.withLock({ $0.add(write) }) { write.wait() }
+            if !write.hasEnded { lead(settle) }
+        } else {
+            database.writeWithoutTransaction { db in
+                run(db, settle) { $0.isEmpty ? write : nil }
             }
-        } catch {
-            throw StrataError(grdb: error)
+        }
+        do { try write.result() } catch { throw StrataError(grdb: error) }
+    }
+
+    /// Runs the first of the waiting writes, which is the caller's own, and others in the same transaction.
+    private func lead(_ settle: (_ isCommitted: Bool, Connection) -> Void) {
+        database.writeWithoutTransaction { db in
+            run(db, settle) { group in waiting.withLock { $0.next(for: group) } }
+            checkpoints?.use { $0.afterCommit() }
+        }
+        waiting.withLock { $0.nextLeader() }?.wake()
+    }
+
+    /// A number that distinguishes the running thread from the others.
+    private static var thread: UInt {
+        #if canImport(Darwin)
+            UInt(bitPattern: pthread_self())
+        #else
+            UInt(pthread_self())
+        #endif
+    }
+
+    private static var nestedError: StrataError {
+        StrataError(
+            .invalidState,
+            "This thread is writing commits. Code that runs in a commit, such as a merge policy, must not save, commit or "
+                + "run a batch."
+        )
+    }
+
+    /// Runs the writes of one transaction, inside the database's writer.
+    ///
+    /// - Parameter next: the next write of a group; nil if the group is complete. The first call returns one.
+    private func run(
+        _ db: Database,
+        _ settle: (_ isCommitted: Bool, Connection) -> Void,
+        _ next: (WriteGroup) -> WaitingWrite?
+    ) {
+        leader.store(Self.thread, ordering: .relaxed)
+        defer { leader.store(0, ordering: .relaxed) }
+        var group = WriteGroup(timeLimit: timeLimit.withLock { $0 })
+        connection.use { connection in
+            do {
+                guard !isClosed.load(ordering: .relaxed) else { throw Store.closedError }
+                transactions.add(1, ordering: .relaxed)
+                try transact(db, connection) {
+                    var tables: [String] = []
+                    while let write = next(group) { tables += try run(write, in: &group, on: connection) }
+                    return tables
+                } failed: {
+                    settle(false, connection)
+                }
+                settle(true, connection)
+                group.end(.success(()))
+            } catch {
+                // If BEGIN has failed, no write has run.
+                if group.isEmpty, let first = next(group) { group.add(first) }
+                group.end(.failure(error))
+            }
         }
     }
 
-    /// Runs one transaction, inside the database's writer.
-    private func runTransaction(
-        _ db: Database,
-        _ context: @autoclosure () -> String?,
-        _ body: (Connection) throws -> [String],
-        _ beforeCommit: () -> Void = {},
-        _ afterCommit: (_ isCommitted: Bool) -> Void = { _ in }
-    ) throws {
-        func inside(_ connection: Connection) throws -> [String] {
+    /// Runs a write of a group.
+    ///
+    /// - Throws: if the transaction has failed: the error for the other writes of the group.
+    private func run(_ write: WaitingWrite, in group: inout WriteGroup, on connection: Connection) throws -> [String] {
+        if let trace = connection.trace { trace.context = write.context() }
+        let isFirst = group.isEmpty
+        group.add(write)
+        if !isFirst { try connection.statement(.savepoint).runBound() }
+        let tables: [String]
+        do {
+            tables = try Self.$isInside.withValue(true) { try write.run(connection) }
+            // The body may have caught an error that has ended the transaction.
+            guard connection.isInTransaction else { throw Self.endedError(connection) }
+        } catch {
+            // Some errors end the whole transaction, such as a full disk.
+            let others = connection.isInTransaction ? error : Self.endedError(connection)
+            group.failLast(error)
+            if isFirst || !connection.isInTransaction { throw others }
+            try connection.statement(.rollbackToSavepoint).runBound()
+            try connection.statement(.releaseSavepoint).runBound()
+            // Paid outside of the savepoint.
             try owedIDs.use { try $0.pay(on: connection) }
-            return try Self.$isInside.withValue(true) { try body(connection) }
+            return []
         }
-        var isCommitted = false
-        defer { afterCommit(isCommitted) }
-        try connection.use { connection in
-            if let trace = connection.trace { trace.context = context() }
-            do {
-                if isOwned {
-                    try Self.transact(connection, inside, beforeCommit)
-                } else {
-                    try db.inTransaction(.immediate) {
-                        for table in try inside(connection) { try db.notifyChanges(in: Table(table)) }
-                        beforeCommit()
+        if !isFirst { try connection.statement(.releaseSavepoint).runBound() }
+        return tables
+    }
+
+    /// The reason why SQLite has ended a transaction.
+    private static func endedError(_ connection: Connection) -> StrataError {
+        let code = connection.lastErrorCode
+        guard code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE else { return connection.lastError(code) }
+        return StrataError(.database, "SQLite has ended the transaction that this commit shared with others.")
+    }
+
+    /// Runs a transaction, inside the database's writer.
+    ///
+    /// In a file that only Strata uses, the statements bypass GRDB, since there is no observer that could miss the
+    /// transaction. A commit of one row takes a third less time than with GRDB's.
+    ///
+    /// - Parameters:
+    ///   - body: writes, and returns the names of the changed tables.
+    ///   - failed: called as soon as the transaction has failed, before other processes can commit.
+    private func transact(
+        _ db: Database,
+        _ connection: Connection,
+        _ body: () throws -> [String],
+        failed: () -> Void = {}
+    ) throws {
+        func paying() throws -> [String] {
+            try owedIDs.use { try $0.pay(on: connection) }
+            return try body()
+        }
+        do {
+            if isOwned {
+                try connection.statement(.beginWriting).runBound()
+                do {
+                    _ = try paying()
+                    try connection.statement(.commit).runBound()
+                } catch {
+                    failed()
+                    // After some errors, such as a full disk, SQLite has rolled back already. Then this ROLLBACK fails
+                    // without consequence.
+                    try? connection.execute("ROLLBACK")
+                    throw error
+                }
+                connection.trace?.explain(on: connection)
+            } else {
+                try db.inTransaction(.immediate) {
+                    do {
+                        for table in try paying() { try db.notifyChanges(in: Table(table)) }
                         return .commit
+                    } catch {
+                        failed()
+                        throw error
                     }
                 }
-            } catch {
-                owedIDs.use { $0.payApart(on: connection) }
-                throw error
             }
-            owedIDs.use { $0.forget() }
-            isCommitted = true
+        } catch {
+            owedIDs.use { $0.payApart(on: connection) }
+            throw error
         }
+        owedIDs.use { $0.forget() }
     }
+
+    /// The number of transactions with writes so far, for tests.
+    var transactionCount: Int { transactions.load(ordering: .relaxed) }
+
+    /// The number of writes whose transaction has not begun or whose turn in it has not come, for tests.
+    var waitingCount: Int { waiting.withLock { $0.count } }
 
     // MARK: Checkpoints
 
@@ -120,7 +254,7 @@ final class StoreWriter: Sendable {
     ///
     /// Complexity: O(1) while the journal is small.
     func copyJournalIfLarge() {
-        guard let checkpoints, journal.size > Journal.limit, writeCount.load(ordering: .relaxed) == 0 else { return }
+        guard let checkpoints, journal.size > Journal.limit, !waiting.withLock({ $0.isLed }) else { return }
         database.writeWithoutTransaction { _ in checkpoints.use { $0.afterSnapshots() } }
     }
 
@@ -139,9 +273,12 @@ final class StoreWriter: Sendable {
                     first = try connection.use { try $0.reserveIDs(count) }
                     owedIDs.use { $0.note(first + count) }
                 } else {
-                    try runTransaction(db, nil) {
-                        first = try $0.reserveIDs(count)
-                        return []
+                    try connection.use { connection in
+                        if let trace = connection.trace { trace.context = nil }
+                        try transact(db, connection) {
+                            first = try connection.reserveIDs(count)
+                            return []
+                        }
                     }
                 }
                 return first
@@ -151,31 +288,11 @@ final class StoreWriter: Sendable {
         }
     }
 
-    /// Runs a transaction with statements that bypass GRDB. Only Strata uses this database, so no observer misses the
-    /// transaction. A commit of one row takes a third less time than with GRDB's.
-    private static func transact(
-        _ connection: Connection,
-        _ body: (Connection) throws -> [String],
-        _ beforeCommit: () -> Void
-    ) throws {
-        try connection.statement(.beginWriting).runBound()
-        do {
-            _ = try body(connection)
-            beforeCommit()
-            try connection.statement(.commit).runBound()
-            connection.trace?.explain(on: connection)
-        } catch {
-            // After some errors, such as a full disk, SQLite has rolled back already. Then this ROLLBACK fails without
-            // consequence.
-            try? connection.execute("ROLLBACK")
-            throw error
-        }
-    }
-
     /// Releases the statements, and closes the database if Strata owns it.
     func close() throws {
         do {
             database.writeWithoutTransaction { _ in
+                isClosed.store(true, ordering: .relaxed)
                 checkpoints?.use { $0.stop() }
                 connection.use { $0.finalize() }
             }
@@ -186,8 +303,8 @@ final class StoreWriter: Sendable {
     }
 }
 
-/// Ids that a transaction has reserved for objects of a context. If the transaction fails, its rollback removes the
-/// reservation, but the objects keep their ids. The ids are then reserved again before another caller can get them.
+/// Ids that a transaction has reserved for objects of a context. If the transaction or a savepoint in it is rolled back,
+/// the reservation is gone, but the objects keep their ids. The ids are then reserved again before another caller can get them.
 final class OwedIDs {
     /// All ids below this one are used; 0 if the store's counter says so.
     private var end: Int64 = 0
@@ -205,7 +322,7 @@ final class OwedIDs {
 
     /// Reserves the ids in a separate transaction. If that fails, the next transaction reserves them.
     func payApart(on connection: Connection) {
-        guard end > 0 else { return }
+        guard end > 0, !connection.isInTransaction else { return }
         do {
             try connection.statement(.beginWriting).runBound()
             try pay(on: connection)

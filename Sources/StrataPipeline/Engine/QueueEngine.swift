@@ -75,25 +75,25 @@ final class QueueEngine: StackEngine {
             || changes.contains(OperationDependency.self) || changes.contains(PeriodicOperation.self)
     }
 
-    /// Runs a transaction, and records the number of its commit as this engine's own, until the commit fails.
+    /// Runs a transaction, and records the number of its commit as this engine's own, unless it is rolled back.
     func transact(_ body: (StoreTransaction) throws -> Void) throws {
-        var number: Int64?
-        do {
-            try stack.transact(author: Self.author) { transaction in
-                try body(transaction)
-                // If nothing is written, another commit gets the number.
-                guard !transaction.isEmpty else { return }
-                number = transaction.number
-                state.withLock { _ = $0.commits.own.insert(transaction.number) }
-            }
-        } catch {
-            if let number {
-                state.withLock { state in
-                    state.commits.own.remove(number)
-                    state.work.hasUnseenWork = true
-                }
-            }
-            throw error
+        let number = Mutex<Int64?>(nil)
+        try stack.transact(author: Self.author) { transaction in
+            try body(transaction)
+            // If nothing is written, another commit gets the number.
+            guard !transaction.isEmpty else { return }
+            number.withLock { $0 = transaction.number }
+            state.withLock { _ = $0.commits.own.insert(transaction.number) }
+        } rolledBack: { [self] in
+            if let number = number.withLock({ $0 }) { forget(number) }
+        }
+    }
+
+    /// Forgets the number of an own commit that was rolled back. Another commit gets the number.
+    func forget(_ number: Int64) {
+        state.withLock { state in
+            state.commits.own.remove(number)
+            state.work.hasUnseenWork = true
         }
     }
 

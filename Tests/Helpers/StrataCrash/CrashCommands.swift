@@ -33,6 +33,22 @@ enum CrashCommands {
         acknowledge("done \(own) \(conflicts)")
     }
 
+    /// Adds 1 to the first account in `writers` tasks at once, with `times` blocks each. Reports that the store is
+    /// open, and finally the balances that the blocks have set.
+    static func count(_ path: String, writers: Int, times: Int) async throws {
+        let stack = try await ContextStack.open(
+            .sqlite(path: path),
+            models: Bank.models,
+            stack: .rootOnly,
+            // SQLite does not queue the processes that wait for each other.
+            configuration: StoreConfiguration(busyTimeout: 60)
+        )
+        acknowledge("ready")
+        let balances = try await Bank.count(writers: writers, times: times, stack)
+        try await stack.close()
+        acknowledge(balances.map(String.init).joined(separator: " "))
+    }
+
     /// Reserves `count` ids.
     static func ids(_ path: String, count: Int) async throws {
         let stack = try await ContextStack.open(.sqlite(path: path), models: Bank.models, stack: .rootOnly)

@@ -27,6 +27,7 @@ do {
     switch arguments[1] {
     case "transfer": try await CrashCommands.transfer(path)
     case "add": try await CrashCommands.add(path, amount: number, times: 30)
+    case "count": try await CrashCommands.count(path, writers: number, times: numbers[1])
     case "ids": try await CrashCommands.ids(path, count: number)
     case "blocks": try await CrashCommands.blocks(path, count: number)
     case "lock": try await CrashCommands.lock(path)
@@ -39,6 +40,8 @@ do {
     case "poison": try await CrashCommands.poison(path, besides: number)
     case "serve": try await CrashCommands.serve(path)
     case "steps": try await CrashCommands.steps(path, killBefore: number)
+    case "share": try await CrashCommands.share(path)
+    case "groups": try await CrashCommands.groups(path, killBefore: number)
     default: throw StrataError(.invalidState, "There is no command '\(arguments[1])'.")
     }
 } catch {

@@ -48,7 +48,7 @@ extension ContextName {
         let reader = try stack.core.engine.borrowReader(for: "nobody")
         #expect(reader.connection.trace == nil)
         stack.core.engine.giveBack(reader)
-        try stack.core.engine.write(for: "nobody") { connection in
+        try stack.core.engine.write(for: { "nobody" }) { connection in
             #expect(connection.trace == nil)
             return []
         }

@@ -189,7 +189,7 @@ import Testing
         let token = right.historyToken
         // The moment between the COMMIT of this stack and the end of its commit call.
         let record = CommitRecord(sequence: token.sequence, rows: [:])
-        left.core.engine.layers.announce(record)
+        left.core.engine.layers.announce([record])
         let following = Task { try await left.changes(since: token).first { _ in true }?.token }
         let isTaken = try await eventually(within: 0.1) { left.historyToken >= token }
         #expect(!isTaken)

@@ -1,4 +1,5 @@
 import Foundation
+import StoreModels
 import Testing
 
 @testable import Strata
@@ -50,50 +51,66 @@ struct CommitLogTests {
         let number = log.subscribers.add { changes in
             journal.add(changes.map { "\($0.map(\.token.sequence))" } ?? "unknown")
         }
-        log.changeSets.announced = [6, 7, 8].map(changeSet)
-        log.record(CommitRecord(sequence: 6, rows: [:]))
+        log.record(record(6))
         #expect(journal.all.isEmpty)
         log.takeWakes(except: nil).run()
-        log.record(CommitRecord(sequence: 8, rows: [:]))
+        log.record(record(7))
+        log.record(record(8))
         log.record(CommitRecord(sequence: 9, rows: [:]))
         log.takeWakes(except: nil).run()
         log.takeWakes(except: nil).run()
-        #expect(journal.all == ["[6]", "[7, 8]", "unknown"])
+        #expect(journal.all == ["[6]", "[7]", "[8]", "unknown"])
         _ = log.subscribers.removeListener(number)
-        log.record(CommitRecord(sequence: 10, rows: [:]))
+        log.record(record(10))
         log.takeWakes(except: nil).run()
-        #expect(journal.all.count == 3)
+        #expect(journal.all.count == 4)
     }
 
-    @Test("A reader that finds an announced commit in the file leaves the calls of the listeners to the writer")
-    func announced() {
+    @Test("A reader shows announced commits that it finds in the file, and leaves the log to the writer")
+    func announced() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        let (left, right) = (try await openBank(url), try await openBank(url))
+        let store = left.core.engine
         let journal = Journal()
-        let layers = LayerRegistry(sequence: 5)
-        let listening = layers.listen { changes in
+        let listening = store.layers.listen { changes in
             journal.add(changes.map { "\($0.map(\.token.sequence))" } ?? "unknown")
         }
-        layers.announce(nil, [6, 7].map(changeSet))
-        layers.update(by: nil) { $0.log.record(CommitRecord(sequence: 7, rows: [:])) }
+        // The moment between the COMMIT of this stack and the end of its calls: the commits are in the file.
+        for _ in 0..<2 { _ = try await right.on(.root) { try Bank.transfer(1, in: $0) } }
+        let newest = right.historyToken.sequence
+        store.layers.announce([record(newest - 1), record(newest)])
+        let shown = try await left.background { try Bank.audit($0).last }
+        #expect(shown == 5)
         #expect(journal.all.isEmpty)
-        layers.endAnnouncement()
-        #expect(journal.all == ["[6, 7]"])
-        layers.announce(nil, [8].map(changeSet))
-        layers.withdraw()
-        layers.update(by: nil) { $0.log.record(CommitRecord(sequence: 8, rows: [:])) }
-        #expect(journal.all == ["[6, 7]", "unknown"])
+        #expect(store.layers.newestSequence < newest)
+        let reader = try store.borrowReader()
+        let error = store.layers.applyAnnounced(store.schema, reader.connection)
+        store.giveBack(reader)
+        #expect(error == nil)
+        #expect(journal.all == ["[\(newest - 1)]", "[\(newest)]"])
+        #expect(store.layers.newestSequence == newest)
+        // After a failed COMMIT, the same number belongs to another commit, which a reader finds in the file.
+        store.layers.announce([record(newest + 1)])
+        store.layers.withdraw()
+        _ = try await right.on(.root) { try Bank.transfer(1, in: $0) }
+        let last = try await left.background { try Bank.audit($0).last }
+        #expect(last == 6)
+        #expect(journal.all.count == 3 && journal.all.last == "unknown")
         withExtendedLifetime(listening) {}
+        try await left.close()
+        try await right.close()
     }
 
     @Test("The log keeps the newest change sets without gaps, once a sequence of changes exists")
     func changeSets() {
         var log = CommitLog(sequence: 5)
         func sequences(after sequence: Int64) -> [Int64]? { log.changeSets.after(sequence)?.map(\.token.sequence) }
-        log.changeSets.announced = [6].map(changeSet)
-        log.record(CommitRecord(sequence: 6, rows: [:]))
+        log.record(record(6))
         #expect(sequences(after: 5) == nil)
         log.changeSets.areKept = true
-        log.changeSets.announced = [7, 8].map(changeSet)
-        log.record(CommitRecord(sequence: 8, rows: [:]))
+        log.record(record(7))
+        log.record(record(8))
         #expect(sequences(after: 5) == nil)
         #expect(sequences(after: 6) == [7, 8])
         #expect(sequences(after: 7) == [8])
@@ -101,8 +118,7 @@ struct CommitLogTests {
         log.record(CommitRecord(sequence: 9, rows: [:]))
         #expect(sequences(after: 6) == nil)
         for number in Int64(10)..<(10 + Int64(CommitLog.ChangeSets.limit) + 1) {
-            log.changeSets.announced = [number].map(changeSet)
-            log.record(CommitRecord(sequence: number, rows: [:]))
+            log.record(record(number))
         }
         #expect(sequences(after: 9) == nil)
         #expect(sequences(after: log.end.sequence - 2) == [log.end.sequence - 1, log.end.sequence])
@@ -164,7 +180,10 @@ struct CommitLogTests {
         await layers.wait(for: .event(after: 0, in: 1))
     }
 
-    private func changeSet(_ sequence: Int64) -> ChangeSet {
-        ChangeSet(token: HistoryToken(sequence, of: 1), time: Date(), author: nil, changes: CommitChanges())
+    /// The record of a commit whose change set is known.
+    private func record(_ sequence: Int64) -> CommitRecord {
+        let token = HistoryToken(sequence, of: 1)
+        let changes = ChangeSet(token: token, time: Date(), author: nil, changes: CommitChanges())
+        return CommitRecord(sequence: sequence, rows: [:], changes: changes)
     }
 }

@@ -9,7 +9,7 @@ import Testing
 /// An after-commit body runs once, after its commit, and in no other case.
 @Suite struct AfterCommitTests {
     /// Records the bodies that have run.
-    private final class Log: Sendable {
+    final class Log: Sendable {
         private let lines = Mutex<[String]>([])
 
         func note(_ text: String) { lines.withLock { $0.append(text) } }

@@ -101,7 +101,7 @@ struct CascadeTests {
         }
         func writerCount() throws -> Int {
             var count = 0
-            try stack.core.engine.write(for: "test") { connection in
+            try stack.core.engine.write(for: { "test" }) { connection in
                 count = connection.statementCount
                 return []
             }

@@ -6,6 +6,7 @@ extension Row {
             findInMemoryByDictionary(sizes), update(sizes, apart: false), update(sizes, apart: true), delete(sizes),
             cascade(sizes),
             commits(sizes, .normal), commits(sizes, .normal, numbering: true), commits(sizes, .full),
+            commitsTogether(sizes),
             edits(sizes, .normal), edits(sizes, .full),
             hopFromPool(sizes), hopFromMain(sizes), memory(sizes), walk(sizes), prefetch(sizes),
             stream(sizes, objects: false), stream(sizes, objects: true), group(sizes),

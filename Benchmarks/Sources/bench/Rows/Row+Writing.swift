@@ -120,6 +120,19 @@ extension Row {
         }
     }
 
+    /// One object per commit at FULL, by 32 contexts at the same time.
+    ///
+    /// Equal: the rows, and a commit for each of them. The reference is one context of Strata. Commits of several contexts
+    /// share the wait for the disk.
+    static func commitsTogether(_ sizes: Sizes) -> Row {
+        Row(
+            work: .commitTogether,
+            name: "one object per commit, \(sizes.commits) times, FULL, by 32 contexts (reference: one)",
+            unit: .milliseconds,
+            target: 1.0 / 6
+        ) { try await StrataSides.commits($0, contexts: 1) }
+    }
+
     /// The loop of a service: each object read, changed in three of its columns and committed, in a block of its own.
     ///
     /// Equal: the reference reads on one connection, in a transaction, and writes on another one, in a transaction for each row, at

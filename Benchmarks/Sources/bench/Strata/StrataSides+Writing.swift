@@ -67,6 +67,29 @@ extension StrataSides {
         return Sample(cost: seconds, check: try await check(round))
     }
 
+    /// One object per commit at FULL, by some contexts at the same time, each in a block of its own.
+    static func commits(_ round: Round, contexts: Int) async throws -> Sample {
+        let stack = try await stack(round, .full)
+        let entries = round.values.entries.prefix(round.sizes.commits)
+        let watch = Stopwatch()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for part in 0..<contexts {
+                group.addTask {
+                    try await stack.background { context in
+                        for index in stride(from: part, to: entries.count, by: contexts) {
+                            context.insert(Entry(entries[index]))
+                            try context.commit()
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let seconds = watch.seconds
+        try await stack.close()
+        return Sample(cost: seconds, check: try await check(round))
+    }
+
     static func edits(_ round: Round, _ synchronous: Synchronous) async throws -> Sample {
         let (stack, ids) = try await filled(round, count: round.sizes.stored, synchronous)
         let entries = round.values.entries

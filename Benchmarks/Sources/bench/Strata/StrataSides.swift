@@ -12,6 +12,7 @@ enum StrataSides {
             .delete: delete, .cascade: cascade,
             .commitNormal: { try await commits($0, .normal) },
             .commitNumbered: { try await commits($0, .normal) }, .commitFull: { try await commits($0, .full) },
+            .commitTogether: { try await commits($0, contexts: 32) },
             .editNormal: { try await edits($0, .normal) }, .editFull: { try await edits($0, .full) },
             .hopFromPool: hopFromPool, .hopFromMain: hopFromMain, .memory: memory, .walk: walk, .pending: pending,
             .streamRows: streamRows, .streamObjects: streamObjects, .prefetch: prefetch,

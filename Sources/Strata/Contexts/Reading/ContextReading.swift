@@ -20,8 +20,7 @@ struct ContextReading {
     var ownRevision: Int?
     /// Whether the running block has a place among the readers.
     var hasPlace = false
-    /// The reads of the context, if its commit is valid only while they are current. Set in a block that an engine
-    /// commits.
+    /// The reads of the context, if its commit is valid only while they are current.
     var readRecord: ReadRecord?
 
     init(isPinned: Bool) { self.isPinned = isPinned }

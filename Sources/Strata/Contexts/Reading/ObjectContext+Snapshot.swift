@@ -88,7 +88,7 @@ extension ObjectContext {
             let events = store.layers.events(after: reading.cursor.event, through: matched.cursor.event),
             events.allSatisfy({ $0.unread != nil })
         {
-            for event in events + (matched.inFlight.map { [CommitLog.Event(number: 0, commit: $0)] } ?? []) {
+            for event in events + matched.inFlight.map({ CommitLog.Event(number: 0, commit: $0) }) {
                 switch event.cause {
                 case .edits(let editor) where editor == id || !path.contains(editor): continue
                 case .layer(let context) where !path.contains(context): continue

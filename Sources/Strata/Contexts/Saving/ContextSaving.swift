@@ -6,6 +6,9 @@ struct ContextSaving {
     var mergePolicy: MergePolicy
     /// The author of the context's commits in the history.
     var author: String?
+    /// Whether the changes of the running block are committed after it has returned. Until then, the block does not save
+    /// or commit.
+    var isCommittedAfterBlock = false
     /// Whether the context is being saved.
     var isRunning = false
     /// The time when the last save began. The save sets timestamps to this time.

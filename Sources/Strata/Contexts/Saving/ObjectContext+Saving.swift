@@ -150,11 +150,17 @@ extension ObjectContext {
     /// Commits this context's changes together with the prepared changes of other contexts in a chain.
     ///
     /// - Parameter others: the prepared layers, by context.
-    func commit(with others: [Int: PreparedLayer]) throws { try carryOut(try beginCommit(with: others)) }
+    func commit(with others: [Int: PreparedLayer]) throws {
+        try checkCommits()
+        try carryOut(try beginCommit(with: others))
+    }
 
-    /// Refuses saves, commits and batches in a block whose changes an engine commits together with its own writes.
+    /// Commits the changes of a block that must not commit them itself.
+    func commitBlock() throws { try carryOut(try beginCommit()) }
+
+    /// Refuses saves, commits and batches in a block whose changes are committed after it has returned.
     func checkCommits() throws {
-        guard reading.readRecord != nil else { return }
+        guard saving.isCommittedAfterBlock else { return }
         throw StrataError(
             .invalidState,
             "All changes of this block are committed together after it has returned. Do not save, commit or run a "
@@ -195,7 +201,6 @@ extension ObjectContext {
         with others: [Int: PreparedLayer] = [:],
         alongside: PendingCommit.EngineWork? = nil
     ) throws -> PendingCommit {
-        if alongside == nil { try checkCommits() }
         try checkNoSavepoint()
         let segments = others.mapValues(\.segments)
         let prepared = try whileSaving {

@@ -6,15 +6,17 @@ extension Store {
     /// - Parameters:
     ///   - context: the name of the context that requests the batch, for the log.
     ///   - runsHooks: whether engines write their derived changes in the same transaction, after the batch.
+    ///   - rolledBack: called if the batch is rolled back, before another commit can get its number.
     func batch(
         author: String?,
-        for context: @autoclosure () -> String,
+        for context: String,
         runsHooks: Bool = true,
-        _ body: (BatchJob) throws -> Void
+        _ body: (BatchJob) throws -> Void,
+        rolledBack: @escaping () -> Void = {}
     ) throws -> ChangeSet {
-        try telemetry.measuring(.batch, of: context(), journal: journal) {
+        try telemetry.measuring(.batch, of: context, journal: journal) {
             do {
-                return try batch(author, context(), runsHooks, $0, body)
+                return try batch(author, context, runsHooks, $0, body, rolledBack)
             } catch let error as StrataError {
                 // Rethrows a cancellation as itself, because it is not an error of the store.
                 throw error.passed
@@ -27,52 +29,44 @@ extension Store {
 
     private func batch(
         _ author: String?,
-        _ context: @autoclosure () -> String,
+        _ context: String,
         _ runsHooks: Bool,
         _ watch: WriteWatch?,
-        _ body: (BatchJob) throws -> Void
+        _ body: (BatchJob) throws -> Void,
+        _ rolledBack: @escaping () -> Void
     ) throws -> ChangeSet {
         var done: ChangeSet?
-        /// The commits of the transaction: the batch and the engines' commit after it.
-        var commits: [ChangeSet] = []
-        try write(for: context()) { connection in
-            watch?.hasBegun()
-            let base = try connection.sequence()
-            try layers.absorbCommits(before: base, schema, connection)
-            let job = BatchJob(connection, schema, base: base, time: Date())
-            defer { job.cleanUp() }
-            try body(job)
-            guard !job.changes.isEmpty else {
-                done = changeSet(base, job, author)
-                return []
+        // Engines write few rows. A batch of the application may change any number.
+        try withoutActuallyEscaping(body) { body in
+            try write(for: { context }, sharing: runsHooks ? .alone : .rows(0)) { [self] connection in
+                watch?.hasBegun()
+                let base = try connection.sequence()
+                try layers.absorbCommits(before: base, schema, connection)
+                let job = BatchJob(connection, schema, base: base, time: Date())
+                defer { job.cleanUp() }
+                try body(job)
+                guard !job.changes.isEmpty else {
+                    done = changeSet(base, job, author)
+                    return []
+                }
+                let commit = try recordCommit(of: job, author)
+                done = commit
+                var commits = [commit]
+                var tables = job.tables
+                if runsHooks,
+                    let (following, others) = try runCommitHooks(job.sequence, job.changes, [:], author, on: connection)
+                {
+                    commits.append(following)
+                    tables.formUnion(others)
+                }
+                layers.announce(commits.map { CommitRecord($0, schema) })
+                return tables.sorted()
+            } ended: { isCommitted in
+                if !isCommitted { rolledBack() }
             }
-            let commit = try recordCommit(of: job, author)
-            done = commit
-            commits = [commit]
-            guard runsHooks,
-                let (following, tables) = try runCommitHooks(job.sequence, job.changes, [:], author, on: connection)
-            else { return job.tables.sorted() }
-            commits.append(following)
-            return job.tables.union(tables).sorted()
-        } beforeCommit: {
-            if !commits.isEmpty { layers.announce(nil, commits) }
-        } afterCommit: { isCommitted in
-            if isCommitted { absorb(commits) } else { layers.withdraw() }
         }
-        // A transaction that ends without an error always sets `done`.
+        // A write that ends without an error always sets `done`.
         return done!
-    }
-
-    /// Applies announced commits of this process to the layers, in order. The commits are in the store. A reader may
-    /// have applied them already.
-    func absorb(_ commits: [ChangeSet]) {
-        if commits.isEmpty { return }
-        defer { layers.endAnnouncement() }
-        for commit in commits where !layers.absorb(commit.changes, through: commit.token.sequence, schema) {
-            // If layers have changed the same rows, the rows are read again, as after a commit of another process.
-            following { try $0.absorbUnknownCommits() }
-            return
-        }
     }
 
     /// Writes the changes of a job into the history, under its number.

@@ -31,6 +31,8 @@ struct PendingCommit: Sendable {
         /// The name of the author of this work.
         let author: String
         let body: @Sendable (StoreTransaction) throws -> Void
+        /// Called if the work is rolled back, before another commit can get its number.
+        let rolledBack: @Sendable () -> Void
     }
 
     /// The committer's name in logs.
@@ -54,12 +56,9 @@ struct PendingCommit: Sendable {
         let layers = store.layers
         defer { layers.thaw(Set(frozen.values.joined())) }
         var record: CommitRecord?
-        /// The change set of an engine's commit after this one.
-        var followed: ChangeSet?
         var taken = TakenSegments()
-        defer { layers.release(taken) }
         var externals: ExternalWriter?
-        try store.write(for: label, isAhead: isAhead) { connection in
+        try store.write(for: { label }, sharing: .rows(layers.rowCount(of: self)), isAhead: isAhead) { connection in
             watch?.hasBegun()
             let base = try connection.sequence()
             let snapshot: LayerSnapshot
@@ -68,32 +67,29 @@ struct PendingCommit: Sendable {
             externals = job.externals
             record = try job.run()
             let rows = record?.rows ?? [:]
-            let tables = rows.keys.map { store.schema.entities[$0].info.table }
-            if store.schema.commitHooks.isEmpty && alongside == nil { return tables }
-            let following = try store.runCommitHooks(
-                record?.sequence ?? base,
-                record?.changes?.changes ?? CommitChanges(),
-                rows,
-                alongside?.author ?? author,
-                on: connection,
-                alongside: alongside?.body
-            )
-            guard let (commit, others) = following else { return tables }
-            followed = commit
-            return tables + others
-        } beforeCommit: {
-            if record != nil || followed != nil { layers.announce(record, followed.map { [$0] } ?? []) }
-        } afterCommit: { isCommitted in
-            // Done before the next transaction, which would take commits that the layers do not know for another
-            // process's.
-            if !isCommitted { externals?.abandon() }
-            defer {
-                layers.release(taken)
-                taken = TakenSegments()
+            var tables = rows.keys.map { store.schema.entities[$0].info.table }
+            var commits = record.map { [$0] } ?? []
+            if !store.schema.commitHooks.isEmpty || alongside != nil,
+                let (commit, others) = try store.runCommitHooks(
+                    record?.sequence ?? base,
+                    record?.changes?.changes ?? CommitChanges(),
+                    rows,
+                    alongside?.author ?? author,
+                    on: connection,
+                    alongside: alongside?.body
+                )
+            {
+                commits.append(CommitRecord(commit, store.schema))
+                tables += others
             }
-            guard isCommitted else { return layers.withdraw() }
-            if let record { layers.applyCommit(record) }
-            if let followed { store.absorb([followed]) }
+            layers.announce(commits)
+            return tables
+        } ended: { isCommitted in
+            if !isCommitted {
+                externals?.abandon()
+                alongside?.rolledBack()
+            }
+            layers.release(taken)
         }
         return record
     }

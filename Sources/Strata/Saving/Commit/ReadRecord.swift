@@ -17,7 +17,7 @@ final class ReadRecord {
         defer { since = matched.sequence }
         guard let reads = reads(event), matched.sequence != reads.cursor.sequence else { return }
         // A commit in flight has not produced an event yet.
-        isStale = isStale || matched.inFlight != nil || layers.state.withLock { $0.log.areStale(reads) }
+        isStale = isStale || !matched.inFlight.isEmpty || layers.state.withLock { $0.log.areStale(reads) }
     }
 
     /// The reads so far; nil if the context has read nothing.

@@ -13,9 +13,6 @@ extension CommitLog {
         private var newest: [ChangeSet] = []
         /// Whether a sequence of changes exists or has existed. Before the first one, no change sets are kept.
         var areKept = false
-        /// The change sets of commits that are about to be written, in order. The layers find these commits in the
-        /// file.
-        var announced: [ChangeSet] = []
     }
 }
 
@@ -28,25 +25,13 @@ extension CommitLog.ChangeSets {
         return newest[Int(sequence - first.token.sequence + 1)...]
     }
 
-    /// Removes and returns the announced change sets of commits up to this one.
-    mutating func takeAnnounced(through sequence: Int64) -> [ChangeSet] {
-        if announced.isEmpty { return [] }
-        let known = Array(announced.prefix { $0.token.sequence <= sequence })
-        announced.removeFirst(known.count)
-        return known
-    }
-
-    /// Keeps the change sets of new commits, if a sequence of changes may need them.
-    ///
-    /// - Parameter sequence: the number of the last commit, whose change set may be missing.
-    mutating func keep(_ news: [ChangeSet], through sequence: Int64) {
+    /// Keeps the change set of a new commit, if a sequence of changes may need it; nil if it is not known.
+    mutating func keep(_ changes: ChangeSet?) {
         guard areKept else { return }
-        guard news.last?.token.sequence == sequence else { return newest.removeAll() }
-        for changes in news {
-            if let last = newest.last, last.token.sequence != changes.token.sequence - 1 { newest.removeAll() }
-            if newest.count == Self.limit { newest.removeFirst(Self.limit / 2) }
-            newest.append(changes)
-        }
+        guard let changes else { return newest.removeAll() }
+        if let last = newest.last, last.token.sequence != changes.token.sequence - 1 { newest.removeAll() }
+        if newest.count == Self.limit { newest.removeFirst(Self.limit / 2) }
+        newest.append(changes)
     }
 
     /// Releases the kept change sets, because the store is closed.

@@ -11,9 +11,6 @@ extension CommitLog {
         /// The functions of engines that are called at each commit.
         private(set) var listeners: [Int: Listener] = [:]
         private var lastListener = 0
-        /// Whether all calls of the listeners wait for the writer, which has announced commits. It calls the listeners
-        /// after it has applied these commits.
-        var areCallsLeftToWriter = false
         /// The last event whose readers were woken.
         private var wokenThrough = 0
         /// The wake-ups that are due, besides those for the events after ``wokenThrough``.
@@ -109,7 +106,6 @@ extension CommitLog.Subscribers {
         if due.isEmpty { return CommitLog.Wakes() }
         var wakes = due
         due = CommitLog.Wakes()
-        if areCallsLeftToWriter { swap(&wakes.news, &due.news) }
         if !wakes.news.isEmpty { wakes.listeners = Array(listeners.values) }
         return wakes
     }

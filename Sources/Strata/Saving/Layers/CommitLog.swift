@@ -57,14 +57,8 @@ struct CommitLog: Sendable {
 
     /// Records a commit, or several commits that were found in the file.
     mutating func record(_ commit: CommitRecord) {
-        let announced = changeSets.takeAnnounced(through: commit.sequence)
-        if changeSets.areKept || !subscribers.listeners.isEmpty {
-            let news = commit.changes.map { [$0] } ?? announced
-            changeSets.keep(news, through: commit.sequence)
-            let isWhole =
-                news.first?.token.sequence == end.sequence + 1 && news.last?.token.sequence == commit.sequence
-            subscribers.notifyListeners(isWhole ? news : nil)
-        }
+        changeSets.keep(commit.changes)
+        subscribers.notifyListeners(commit.changes.map { [$0] })
         end.sequence = commit.sequence
         append { Event(number: $0, commit: commit) }
     }

@@ -4,7 +4,8 @@
 final class CommitRecord: Sendable {
     /// The store's sequence number after the commit.
     let sequence: Int64
-    /// The context that committed; nil for commits of other processes, which were found in the file.
+    /// The context that committed; nil for batches, for commits of engines, and for commits of other processes, which
+    /// were found in the file.
     let committer: Int?
     /// The contexts whose layers the commit took as a whole: the committer, and the other contexts of its chain. A
     /// chain is a path of contexts down to the store that commits as one.
@@ -21,8 +22,8 @@ final class CommitRecord: Sendable {
     let rows: [Int: any AnyRowChanges]
     /// The change set for observers of the store; nil for commits of other processes.
     let changes: ChangeSet?
-    /// For a commit of another process, the rows that it has changed, by entity, including rows in no layer; nil if
-    /// they are not known.
+    /// The rows that a commit without a committer has changed, by entity, including rows in no layer; nil if they are
+    /// not known.
     let unread: [Int: IDRanges]?
 
     /// Creates the record of a commit by a context.
@@ -48,8 +49,17 @@ final class CommitRecord: Sendable {
         unread = nil
     }
 
-    /// Creates the record of a commit by another process.
-    init(sequence: Int64, rows: [Int: any AnyRowChanges], unread: [Int: IDRanges]? = nil) {
+    /// Creates the record of a commit without a committer.
+    ///
+    /// - Parameters:
+    ///   - rows: the rows that layers have changed, too.
+    ///   - changes: the change set; nil for commits of other processes.
+    init(
+        sequence: Int64,
+        rows: [Int: any AnyRowChanges],
+        unread: [Int: IDRanges]? = nil,
+        changes: ChangeSet? = nil
+    ) {
         self.sequence = sequence
         committer = nil
         included = []
@@ -57,7 +67,7 @@ final class CommitRecord: Sendable {
         known = []
         results = rows.map { EntityResult(entity: $0.key, rows: $0.value) }
         self.rows = rows
-        changes = nil
+        self.changes = changes
         self.unread = unread
     }
 
@@ -78,9 +88,25 @@ final class CommitRecord: Sendable {
         return parts
     }
 
-    /// Whether the record has all changed rows. For commits of other processes, only the rows that layers need were
-    /// read.
+    /// Whether the record has all changed rows. Of other commits, only the rows that layers need are read.
     var isComplete: Bool { committer != nil }
+
+    /// Whether the commit may have changed rows of these entities.
+    func concerns(_ entities: Set<Int>) -> Bool {
+        if isComplete { return entities.contains { rows[$0] != nil } }
+        guard let unread else { return true }
+        return entities.contains { unread[$0] != nil }
+    }
+
+    /// The record of a batch or of an engine's commit, before the rows that layers need are read.
+    convenience init(_ changes: ChangeSet, _ schema: Schema) {
+        self.init(
+            sequence: changes.token.sequence,
+            rows: [:],
+            unread: schema.numbers(changes.changes),
+            changes: changes
+        )
+    }
 }
 
 /// The result of a commit for the rows of one entity.

@@ -29,7 +29,7 @@ extension LayerRegistry {
             var hasAbsorbed = false
             defer { wakes = state.log.takeWakes(except: hasAbsorbed ? nil : context) }
             if reading.sequence < state.sequence { return nil }
-            if let commit = state.inFlight, reading.sequence >= commit.sequence { return nil }
+            if state.hasInFlight(reading.sequence) { return nil }
             if reading.sequence > state.sequence {
                 try state.absorb(through: reading.sequence, schema: schema, connection: reading.connection)
                 hasAbsorbed = true

@@ -9,25 +9,29 @@ struct TakenSegments {
 }
 
 extension LayerRegistry {
-    /// The layers before a commit, with commits of other processes applied, and the segments that the commit takes.
+    /// The layers before a commit, with all earlier commits applied, and the segments that the commit takes.
     ///
     /// The taken segments are held in place until ``release(_:)``. Until then, no other segments of the parents are
     /// merged either, since the commit has read them.
+    ///
+    /// - Returns: the layers of the committer and its parents, and perhaps of other contexts.
     func prepareCommit(
         _ commit: PendingCommit,
         base: Int64,
         connection: Connection
     ) throws -> (layers: LayerSnapshot, taken: TakenSegments) {
-        try absorbCommits(before: base, commit.store.schema, connection)
+        let schema = commit.store.schema
+        try absorbCommits(before: base, schema, connection)
         return try state.withLock { state in
-            if let reads = commit.reads, state.log.areStale(reads) { throw PassedError(StaleReads()) }
+            if let reads = commit.reads, state.areStale(reads) { throw PassedError(StaleReads()) }
+            let path = state.layers.path(to: commit.committer)
+            let layers = try state.layers(of: path, schema, connection)
             // A save during the commit may have moved frozen segments upward. They are still the same segments.
             var segments = Set(commit.frozen.values.joined())
             // Includes changes that the committer has saved upward, also after a context of the chain was prepared.
-            let path = state.layers.path(to: commit.committer)
             var known: Set<Int> = []
             for context in path {
-                for segment in state.layers[context] {
+                for segment in layers[context] {
                     if commit.frozen[context] == nil { known.insert(segment.id) }
                     if context != commit.committer, segment.provenance.contains(commit.committer) {
                         segments.insert(segment.id)
@@ -36,7 +40,7 @@ extension LayerRegistry {
             }
             state.frozen.count(segments)
             state.read.count(known)
-            return (state.layers, TakenSegments(path: path, segments: segments, known: known))
+            return (layers, TakenSegments(path: path, segments: segments, known: known))
         }
     }
 
@@ -64,6 +68,19 @@ extension LayerRegistry {
         }
     }
 
+    /// About how many changes a commit takes.
+    func rowCount(of commit: PendingCommit) -> Int {
+        state.withLock { state in
+            state.layers.path(to: commit.committer).reduce(0) { count, context in
+                let frozen = commit.frozen[context]
+                return state.layers[context].reduce(count) { count, segment in
+                    let isTaken = frozen?.contains(segment.id) ?? segment.provenance.contains(commit.committer)
+                    return isTaken ? count + segment.count : count
+                }
+            }
+        }
+    }
+
     /// Holds segments in place once more that are already held.
     func freezeAgain(_ segments: [Int: Set<Int>]) -> [Int: Set<Int>] {
         if segments.isEmpty { return segments }
@@ -78,46 +95,137 @@ extension LayerRegistry {
         state.withLock { $0.frozen.uncount(segments) }
     }
 
-    /// Notes the commits of a transaction immediately before COMMIT. Readers that see their numbers in the store must
-    /// not use the layers from before the commits.
-    ///
-    /// - Parameters:
-    ///   - record: the commit of a context, which ``applyCommit(_:)`` applies; nil without such a commit.
-    ///   - changes: the change sets of the other commits, in order. The layers find these commits in the file, and take
-    ///     their change sets from here instead of the history. If a reader finds them first, it leaves the calls of the
-    ///     listeners to the writer, which ends the announcement with ``endAnnouncement()`` or ``withdraw()``.
-    func announce(_ record: CommitRecord?, _ changes: [ChangeSet] = []) {
-        state.withLock { state in
-            state.inFlight = record
-            state.log.changeSets.announced += changes
-            state.log.subscribers.areCallsLeftToWriter = !changes.isEmpty
-        }
-    }
+    // MARK: The running transaction
 
-    /// Calls the listeners for the announced commits, which are applied now. Called before the next transaction begins.
-    func endAnnouncement() { update(by: nil) { $0.log.subscribers.areCallsLeftToWriter = false } }
+    /// Notes commits that are written, but are not in the store before COMMIT. From then on, readers that see their
+    /// numbers in the store do not use the layers from before the commits.
+    func announce(_ commits: [CommitRecord]) { state.withLock { $0.inFlight += commits } }
 
     /// Forgets the announced commits, because nothing was committed.
-    func withdraw() {
-        update(by: nil) { state in
-            state.inFlight = nil
-            state.log.changeSets.announced.removeAll()
-            state.log.subscribers.areCallsLeftToWriter = false
+    func withdraw() { state.withLock { $0.inFlight = [] } }
+
+    /// Applies the announced commits, which are in the store now, to the layers.
+    ///
+    /// Called before the next transaction of this process begins: that one would take commits that the layers do not
+    /// know for those of another process.
+    ///
+    /// - Parameter connection: the connection that has written the commits.
+    /// - Returns: an error if rows of layers could not be read again. Conflicts with these rows are found nevertheless.
+    func applyAnnounced(_ schema: Schema, _ connection: Connection) -> (any Error)? {
+        let committer = state.withLock { $0.inFlight.count == 1 ? $0.inFlight[0].committer : nil }
+        return update(by: committer) { state in
+            let records = state.inFlight
+            let base = state.sequence
+            state.inFlight = []
+            for record in records { state.apply(record) }
+            do {
+                try state.rereadRows(of: records, since: base, schema, connection)
+                return nil
+            } catch {
+                return error
+            }
+        }
+    }
+}
+
+extension LayerRegistry.State {
+    /// Whether commits have changed any table that a context has read, since it read that table. The commits of the
+    /// running transaction count.
+    fileprivate func areStale(_ reads: ContextReadSet) -> Bool {
+        log.areStale(reads)
+            || inFlight.contains { $0.sequence > reads.cursor.sequence && $0.concerns(reads.entities) }
+    }
+
+    /// The layers of some contexts after the commits of the running transaction.
+    ///
+    /// - Parameters:
+    ///   - path: the path to a context, whose layers are needed.
+    ///   - connection: the connection that has written the commits.
+    fileprivate func layers(
+        of path: [Int],
+        _ schema: Schema,
+        _ connection: Connection
+    ) throws -> LayerSnapshot {
+        if inFlight.isEmpty { return layers }
+        let own = layers.only(path)
+        guard inFlight.contains(where: own.isAffected) else { return own }
+        // What remains of a parent's changes also depends on the layers of the committers above it.
+        let others = inFlight.compactMap(\.committer).flatMap { layers.path(to: $0) }
+        return try afterInFlight(layers.only(path + others), schema, connection)
+    }
+
+    /// Some layers after the commits of the running transaction.
+    ///
+    /// - Parameter connection: a connection that sees the commits.
+    func afterInFlight(
+        _ layers: LayerSnapshot,
+        _ schema: Schema,
+        _ connection: Connection
+    ) throws -> LayerSnapshot {
+        let layers = inFlight.reduce(layers) { $0.applying($1) }
+        guard let last = inFlight.last?.sequence, inFlight.contains(where: { !$0.isComplete }) else { return layers }
+        let rows = try layers.rows(among: inFlight.unread, since: sequence, schema, connection)
+        return rows.isEmpty ? layers : layers.applying(CommitRecord(sequence: last, rows: rows))
+    }
+
+    /// Applies a commit that is in the store.
+    fileprivate mutating func apply(_ record: CommitRecord) {
+        layers = layers.applying(record)
+        for result in record.results where !result.moved.isEmpty { recordEvents(ofAll: result.entity) }
+        log.record(record)
+        // Rows that never reached the store are gone for all contexts that read these layers.
+        let cancelledInserts = record.cancelledInserts
+        if !cancelledInserts.isEmpty, let root = record.committer.flatMap({ layers.path(to: $0).first }) {
+            log.record(.layer(root), cancelledInserts)
         }
     }
 
-    /// Applies a commit that is in the store to the layers.
-    func applyCommit(_ record: CommitRecord) {
-        update(by: record.committer) { state in
-            state.layers = state.layers.applying(record)
-            for result in record.results where !result.moved.isEmpty { state.recordEvents(ofAll: result.entity) }
-            state.inFlight = nil
-            state.log.record(record)
-            // Rows that never reached the store are gone for all contexts that read these layers.
-            let cancelledInserts = record.cancelledInserts
-            if !cancelledInserts.isEmpty, let root = record.committer.flatMap({ state.layers.path(to: $0).first }) {
-                state.log.record(.layer(root), cancelledInserts)
-            }
+    /// Reads the rows that commits without a committer have changed and that layers have changed, too.
+    fileprivate mutating func rereadRows(
+        of records: [CommitRecord],
+        since base: Int64,
+        _ schema: Schema,
+        _ connection: Connection
+    ) throws {
+        guard records.contains(where: { !$0.isComplete && layers.isAffected(by: $0) }) else { return }
+        try connection.statement(.beginReading).runBound()
+        defer { _ = try? connection.statement(.commit).runBound() }
+        // Another process may have committed meanwhile. Layers must not have rows of a part of its commits.
+        let newest = try connection.sequence()
+        var state = self
+        let rows = try layers.rows(among: records.unread, since: base, schema, connection)
+        state.layers = layers.applying(CommitRecord(sequence: sequence, rows: rows))
+        if newest > sequence { try state.absorb(through: newest, schema: schema, connection: connection) }
+        self = state
+    }
+}
+
+extension LayerSnapshot {
+    /// Whether a commit may change these layers, apart from those of its committer.
+    fileprivate func isAffected(by commit: CommitRecord) -> Bool {
+        if commit.results.contains(where: { !$0.moved.isEmpty || !$0.merged.isEmpty }) { return true }
+        return levels.values.joined().contains { segment in
+            commit.segments.contains(segment.id)
+                || segment.parts.contains { entity, part in
+                    guard commit.isComplete else { return commit.unread.map { $0[entity] != nil } ?? true }
+                    guard let result = commit[entity] else { return false }
+                    return [result.rows, result.cancelledInserts].contains { rows in
+                        rows.map { !part.ids.shared(with: $0.ids).isEmpty } ?? false
+                    }
+                }
         }
+    }
+}
+
+extension [CommitRecord] {
+    /// The rows that the commits without a committer have changed, by entity; nil if they are not known.
+    fileprivate var unread: [Int: IDRanges]? {
+        var result: [Int: IDRanges] = [:]
+        for commit in self where !commit.isComplete {
+            guard let unread = commit.unread else { return nil }
+            // No ids mean that any row may have changed.
+            result.merge(unread) { $0.isEmpty || $1.isEmpty ? IDRanges() : $0.union($1) }
+        }
+        return result
     }
 }

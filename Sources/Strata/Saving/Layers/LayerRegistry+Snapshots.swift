@@ -6,8 +6,8 @@ extension LayerRegistry {
         /// The last event that the layers contain, and the number of the snapshot.
         let cursor: CommitLog.Cursor
         let layers: LayerSnapshot
-        /// A commit that the snapshot contains but the log does not contain yet.
-        let inFlight: CommitRecord?
+        /// The commits that the snapshot contains but the log does not contain yet.
+        let inFlight: [CommitRecord]
 
         /// The number of the last commit that the snapshot contains.
         var sequence: Int64 { cursor.sequence }
@@ -29,22 +29,21 @@ extension LayerRegistry {
                     reached = state.sequence
                     return nil
                 }
-                if let commit = state.inFlight {
-                    if sequence > commit.sequence { return nil }
-                    if sequence == commit.sequence {
-                        if let context { state.log.startTracking(context) }
-                        return MatchedLayers(
-                            cursor: CommitLog.Cursor(event: state.log.end.event, sequence: sequence),
-                            layers: state.layers.applying(commit),
-                            inFlight: commit
-                        )
-                    }
+                if state.hasInFlight(sequence) {
+                    guard state.inFlight.last?.sequence == sequence else { return nil }
+                    let layers = try state.afterInFlight(state.layers, schema, reader.connection)
+                    if let context { state.log.startTracking(context) }
+                    return MatchedLayers(
+                        cursor: CommitLog.Cursor(event: state.log.end.event, sequence: sequence),
+                        layers: layers,
+                        inFlight: state.inFlight
+                    )
                 }
                 if sequence > state.sequence {
                     try state.absorb(through: sequence, schema: schema, connection: reader.connection)
                 }
                 if let context { state.log.startTracking(context) }
-                return MatchedLayers(cursor: state.log.end, layers: state.layers, inFlight: nil)
+                return MatchedLayers(cursor: state.log.end, layers: state.layers, inFlight: [])
             }
             if let matched { return matched }
             if reached <= sequence { Self.waitForCommit() }
@@ -61,33 +60,18 @@ extension LayerRegistry {
     func absorbCommits(before base: Int64, _ schema: Schema, _ connection: Connection) throws {
         try update(by: nil) { state in
             guard base >= state.sequence else { throw StoreIdentity.replaced.naming(connection.path) }
-            if base > state.sequence { try state.absorb(through: base, schema: schema, connection: connection) }
+            // An earlier commit of this transaction has applied them.
+            guard state.inFlight.isEmpty, base > state.sequence else { return }
+            try state.absorb(through: base, schema: schema, connection: connection)
         }
     }
 
-    /// Applies commits of other processes that a connection sees, unless a commit of this process is being written. The
-    /// outcome of that commit reports them too.
+    /// Applies commits of other processes that a connection sees, unless commits of this process are being written. The
+    /// outcome of those commits reports them too.
     func absorbForeign(_ sequence: Int64, _ schema: Schema, _ connection: Connection) throws {
         try update(by: nil) { state in
-            guard sequence > state.sequence, state.inFlight.map({ sequence < $0.sequence }) ?? true else { return }
+            guard sequence > state.sequence, !state.hasInFlight(sequence) else { return }
             try state.absorb(through: sequence, schema: schema, connection: connection)
-        }
-    }
-
-    /// Applies a commit whose changes are known, unless rows must be read: when layers have changes of the same tables.
-    ///
-    /// - Returns: whether no commit is left to apply.
-    func absorb(_ changes: CommitChanges, through sequence: Int64, _ schema: Schema) -> Bool {
-        update(by: nil) { state in
-            guard sequence > state.sequence else { return true }
-            guard sequence == state.sequence + 1, state.inFlight == nil else { return false }
-            let unread = schema.numbers(changes)
-            let isTouched = state.layers.levels.values.joined().contains { layer in
-                layer.parts.keys.contains { unread[$0] != nil }
-            }
-            guard !isTouched else { return false }
-            state.take(CommitRecord(sequence: sequence, rows: [:], unread: unread))
-            return true
         }
     }
 
@@ -240,22 +224,41 @@ extension LayerRegistry.State {
     /// Applies commits of other processes. Rows of which layers have changes are read again. Live objects check the
     /// store themselves if the history says that they are affected.
     mutating func absorb(through sequence: Int64, schema: Schema, connection: Connection) throws {
-        var found: [Int: any AnyRowChanges] = [:]
         let unread = try connection.changes(from: self.sequence, through: sequence).map(schema.numbers)
-        for entity in schema.entities {
-            let parts = layers.levels.values.joined().compactMap { $0.parts[entity.info.index] }
-            if parts.isEmpty || (unread.map { $0[entity.info.index] == nil } ?? false) { continue }
-            let known = unread?[entity.info.index].flatMap { $0.isEmpty ? nil : $0 }
-            if let rows = try entity.readChanged(parts, since: self.sequence, among: known, on: connection) {
-                found[entity.info.index] = rows
-            }
-        }
-        take(CommitRecord(sequence: sequence, rows: found, unread: unread))
-    }
-
-    fileprivate mutating func take(_ record: CommitRecord) {
+        let found = try layers.rows(among: unread, since: self.sequence, schema, connection)
+        let record = CommitRecord(sequence: sequence, rows: found, unread: unread)
         layers = layers.applying(record)
         log.record(record)
+    }
+
+    /// Whether a store with this number contains commits of this process that the layers do not know yet.
+    func hasInFlight(_ sequence: Int64) -> Bool { inFlight.first.map { sequence >= $0.sequence } ?? false }
+}
+
+extension LayerSnapshot {
+    /// The current state of rows that layers and other commits have changed.
+    ///
+    /// - Parameters:
+    ///   - unread: the rows that the commits have changed, by entity. Nil, or no ids, if they are not known.
+    ///   - sequence: the number of the store before the commits.
+    ///   - connection: a connection that sees the commits.
+    func rows(
+        among unread: [Int: IDRanges]?,
+        since sequence: Int64,
+        _ schema: Schema,
+        _ connection: Connection
+    ) throws -> [Int: any AnyRowChanges] {
+        var found: [Int: any AnyRowChanges] = [:]
+        for entity in schema.entities {
+            let index = entity.info.index
+            let parts = levels.values.joined().compactMap { $0.parts[index] }
+            if parts.isEmpty || (unread.map { $0[index] == nil } ?? false) { continue }
+            let known = unread?[index].flatMap { $0.isEmpty ? nil : $0 }
+            if let rows = try entity.readChanged(parts, since: sequence, among: known, on: connection) {
+                found[index] = rows
+            }
+        }
+        return found
     }
 }
 

@@ -8,8 +8,8 @@ import Synchronization
 final class LayerRegistry: Sendable {
     struct State: Sendable {
         var layers = LayerSnapshot()
-        /// The commit that is being written to disk.
-        var inFlight: CommitRecord?
+        /// The commits of the transaction that is being written, in order. The layers do not contain them yet.
+        var inFlight: [CommitRecord] = []
         /// The number of running commits that hold a segment in place.
         var frozen: [Int: Int] = [:]
         /// The number of running commits that have read a segment of a parent, and may include some of its rows.

@@ -60,6 +60,13 @@ struct LayerSnapshot: Sendable {
         return path
     }
 
+    /// These layers without the changes of other contexts than the given ones.
+    func only(_ contexts: [Int]) -> LayerSnapshot {
+        var result = self
+        result.levels = levels.filter { contexts.contains($0.key) }
+        return result
+    }
+
     /// The contexts that see the store through `context`, parents before children.
     func descendants(of context: Int) -> [Int] {
         guard childCounts[context] != nil else { return [] }

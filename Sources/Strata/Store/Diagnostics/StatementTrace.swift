@@ -26,7 +26,7 @@ final class StatementTrace {
     /// The running statements, the innermost last.
     private var running: [Run] = []
     /// The texts of slow statements whose plan has not been logged.
-    private var unexplained: [String] = []
+    private var unexplained: [(sql: String, context: String?)] = []
     /// Whether the running statement belongs to the trace itself.
     private var isPaused = false
 
@@ -106,15 +106,17 @@ final class StatementTrace {
         // The total also counts the changes of triggers. `sqlite3_changes` keeps the previous statement's count if this
         // statement changes no rows.
         let changes = Int64(sqlite3_total_changes(connection)) == run.changes ? 0 : Int64(sqlite3_changes(connection))
-        var metadata = metadata(of: sql)
+        var metadata = metadata(of: sql, for: context)
         metadata[LogKey.values] = run.values.map { "\($0)" }
         metadata[LogKey.duration] = "\(LogKey.text(duration))"
         metadata[LogKey.rows] = "\(sqlite3_column_count(statement) > 0 ? run.rows : changes)"
         logger.log(level: level, isSlow ? "slow SQL" : "SQL", metadata: metadata)
-        if isSlow, unexplained.count < Self.planLimit, !unexplained.contains(sql) { unexplained.append(sql) }
+        if isSlow, unexplained.count < Self.planLimit, !unexplained.contains(where: { $0.sql == sql }) {
+            unexplained.append((sql, context))
+        }
     }
 
-    private func metadata(of sql: String) -> Logger.Metadata {
+    private func metadata(of sql: String, for context: String?) -> Logger.Metadata {
         var metadata: Logger.Metadata = [LogKey.sql: "\(sql)"]
         metadata[LogKey.context] = context.map { "\($0)" }
         return metadata
@@ -139,13 +141,13 @@ final class StatementTrace {
         unexplained = []
         isPaused = true
         defer { isPaused = false }
-        for sql in statements {
+        for (sql, context) in statements {
             var lines: [Logger.MetadataValue] = []
             // Some statements cannot be explained, for example if a temporary table no longer exists. `COMMIT` does not
             // have a plan either.
             try? Statement(SQLText.plan(of: sql), on: connection).run([]) { lines.append("\($0.string(at: 3))") }
             guard !lines.isEmpty else { continue }
-            var metadata = metadata(of: sql)
+            var metadata = metadata(of: sql, for: context)
             metadata[LogKey.plan] = .array(lines)
             logger.warning("the plan of slow SQL", metadata: metadata)
         }

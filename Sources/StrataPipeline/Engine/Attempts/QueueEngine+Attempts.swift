@@ -185,6 +185,8 @@ extension QueueEngine {
                 }
                 return report
             }
+        } rolledBack: {
+            pass.forgetNumber()
         } ended: {
             pass.end($0)
         }

@@ -94,6 +94,11 @@ extension QueueEngine {
             state.withLock { $0.phase = .written(input, result, number: transaction.number) }
         }
 
+        /// Called if the writes are rolled back, before another commit can get their number.
+        func forgetNumber() {
+            if case .written(_, _, let number) = state.withLock({ $0.phase }) { engine.forget(number) }
+        }
+
         /// Concludes the pass after the commit, or undoes it.
         func end(_ isCommitted: Bool) {
             let (phase, decided) = state.withLock { state in
@@ -109,12 +114,7 @@ extension QueueEngine {
             switch phase {
             case .none: break
             case .begun(let input): leaveToEngine(isTaken: true, input)
-            case .written(let input, _, let number):
-                engine.state.withLock { state in
-                    state.commits.own.remove(number)
-                    state.work.hasUnseenWork = true
-                }
-                leaveToEngine(isTaken: true, input)
+            case .written(let input, _, _): leaveToEngine(isTaken: true, input)
             }
         }
 

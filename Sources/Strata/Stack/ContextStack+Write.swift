@@ -1,0 +1,65 @@
+/// What ``ContextStack/write(ifChanged:_:)`` does if another commit has changed what its block has read.
+public enum ChangedReads: Sendable {
+    /// The block runs again from the start, on the newest state. After `limit` runs the call throws `conflict`.
+    case runAgain(limit: Int)
+    /// The block runs once. Its changes are merged with those of the other commit column by column, as in each commit.
+    case merge(MergePolicy)
+
+    /// The block runs again, up to 100 times.
+    public static var runAgain: ChangedReads { .runAgain(limit: BlockQueue.runLimit) }
+}
+
+extension ContextStack {
+    /// Runs a block on the newest committed state, commits the block's changes, and returns its value.
+    ///
+    /// ```swift
+    /// let count = try await stack.write { context in
+    ///     let counter = try context.first(Counter.all) ?? context.insert(Counter())
+    ///     counter.count += 1
+    ///     return counter.count
+    /// }
+    /// ```
+    ///
+    /// The context is new and lies directly over the store. It does not see unsaved changes of other contexts. The
+    /// blocks of a stack run one after the other, in the order of the calls. A block that runs again does so after the
+    /// blocks that wait.
+    ///
+    /// If another context or process commits in between and changes what the block has read, the block runs again from
+    /// the start. So the committed changes always follow from the state that they replace, and no update is lost. Each
+    /// model, and each relationship to many, that the block has read counts as a whole.
+    ///
+    /// When the call returns, the changes are on disk. If the block or the commit throws, nothing is written.
+    ///
+    /// - Isolation: callable from anywhere. The block runs on a queue of the stack, and must not wait for another
+    ///   `write` of the same stack. It may run several times, so it should have no other effects. Those belong into
+    ///   ``ObjectContext/afterCommit(_:)``.
+    /// - Parameters:
+    ///   - policy: what happens if another commit has changed what the block has read.
+    ///   - body: reads and changes objects of its context. It must not save, commit or run batches: this throws
+    ///     `invalidState`.
+    /// - Throws: errors of the block; the errors of ``ObjectContext/commit()``; `conflict` after the last run;
+    ///   `invalidState` for a limit below one; `closed`; `CancellationError` if the task is cancelled before the
+    ///   block runs, or runs again.
+    /// - Complexity: that of the block and of its commit, for each run.
+    @discardableResult
+    public nonisolated(nonsending) func write<T: Sendable>(
+        ifChanged policy: ChangedReads = .runAgain,
+        _ body: @escaping @Sendable (ObjectContext) throws -> T
+    ) async throws -> T {
+        let limit: Int?
+        let mergePolicy: MergePolicy?
+        switch policy {
+        case .runAgain(let runs):
+            guard runs > 0 else { throw StrataError(.invalidState, "A block cannot run \(runs) times.") }
+            (limit, mergePolicy) = (runs, nil)
+        case .merge(let policy): (limit, mergePolicy) = (nil, policy)
+        }
+        return try await core.commit(on: core.writes, limit: limit) { context in
+            try Task.checkCancellation()
+            if let mergePolicy { context.mergePolicy = mergePolicy }
+            return try body(context)
+        } by: {
+            try $0.commitBlock()
+        }
+    }
+}
