@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// Checks the members of a model: initialisers, names, and each property by ``PropertyChecks``.
+/// Checks the members of a model: initialisers, names, hooks, validations, and each property by ``PropertyChecks``.
 struct MemberChecks {
     let model: ParsedModel
     let context: any MacroExpansionContext
@@ -12,7 +12,7 @@ struct MemberChecks {
             if let initializer = member.decl.as(InitializerDeclSyntax.self) {
                 check(initializer)
             } else if let function = member.decl.as(FunctionDeclSyntax.self) {
-                HookChecks(function: function, context: context).run()
+                check(function)
             } else if let property = member.decl.as(VariableDeclSyntax.self) {
                 PropertyChecks(declaration: property, model: model, context: context).run()
             } else if let clause = member.decl.as(IfConfigDeclSyntax.self) {
@@ -37,6 +37,11 @@ struct MemberChecks {
         )
     }
 
+    private func check(_ function: FunctionDeclSyntax) {
+        HookChecks(function: function, context: context).run()
+        ValidationChecks(function: function, model: model, context: context).run()
+    }
+
     /// The macro sees only source text, and cannot know which branch is compiled.
     private func check(_ clause: IfConfigDeclSyntax) {
         for case .decls(let members)? in clause.clauses.map(\.elements) {
@@ -48,6 +53,8 @@ struct MemberChecks {
                         "a model's columns cannot depend on conditions; move the property out of '#if' or mark it "
                             + "'@Transient'"
                     )
+                } else if let function = member.decl.as(FunctionDeclSyntax.self) {
+                    check(function)
                 } else if let nested = member.decl.as(IfConfigDeclSyntax.self) {
                     check(nested)
                 }

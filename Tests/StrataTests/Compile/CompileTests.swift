@@ -139,12 +139,13 @@ struct CompileTests {
         #expect(!outcome.succeeded && outcome.text.contains(message), "\(outcome.text)")
     }
 
-    @Test("A method in an extension that has the name of a hook but another signature gives a warning")
+    @Test("A method in an extension that has the name of a hook or validation but another signature gives a warning")
     func hooks() async throws {
         let file = CompileCases.folder.appendingPathComponent("Alone-Hook-in-extension.swift")
         let outcome = try await Compiler().compile([file], [])
         for advice in [
             "'func willInsert(in context: ObjectContext) throws'", "'func willDelete(in context: ObjectContext)'",
+            "'func validate(in context: ObjectContext, _ failures: inout Validation<M>) throws'",
         ] {
             #expect(outcome.text.contains(advice), "\(outcome.text)")
         }

@@ -32,6 +32,9 @@ where Stored == Never, OptionalStored == ObjectID<Self>? {
 
     /// Checks rules that the declarations of single attributes cannot express. Runs before any data is written, and
     /// again on a row that was merged from the changes of two writers. The default implementation reports no failures.
+    ///
+    /// A model declares the method as `static func validate(_ row: Row, _ failures: inout Validation<Article>)`. In the
+    /// class, a method of this name with another signature than this one and that of ``validate(in:_:)`` is an error.
     static func validate(_ row: Row, _ failures: inout Validation<Self>)
 
     // Compiled together with the model, like the requirements of ``StoredRow``.

@@ -127,6 +127,18 @@ public struct ObjectValidation: Sendable {
     public static func _$validation<Object: Model>(
         _ method: @escaping @Sendable (Object) -> (ObjectContext, inout Validation<Object>) -> NoHook
     ) -> ObjectValidation { ObjectValidation() }
+
+    /// Warns about a method with the name of a validation but another signature, which the macro does not see.
+    @available(
+        *,
+        deprecated,
+        message: """
+            this model has a method with the name of a validation but another signature, so it is not called; write \
+            'func validate(in context: ObjectContext, _ failures: inout Validation<M>) throws' for a model M, and \
+            declare validateDelete in the same way
+            """
+    )
+    public static func _$validation<Method>(_ method: Method) -> ObjectValidation { ObjectValidation() }
 }
 
 /// The result of the placeholder methods of ``Model`` for hooks that a model does not declare. It carries no
