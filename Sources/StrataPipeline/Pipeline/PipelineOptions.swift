@@ -123,6 +123,7 @@ extension PipelineOptions {
     /// - Parameter ordering: the ordering that applies.
     func check(_ ordering: PipelineOrdering) throws {
         if let maxConcurrent { try Self.checkLimit(maxConcurrent) }
+        if let rateLimit { try Self.check(rateLimit) }
         try Self.require(
             timeout.map { $0 > .zero } ?? true,
             "A timeout must be longer than zero, not \(timeout ?? .zero)."
@@ -149,6 +150,20 @@ extension PipelineOptions {
                     + "and 'commits' all operations of a commit."
             )
         }
+    }
+
+    private static func check(_ limit: RateLimit) throws {
+        try require(
+            limit.count > 0,
+            "The number of attempts of a rate limit must be 1 or more, not \(limit.count). To start none, suspend the "
+                + "pipeline."
+        )
+        // The clock does not resolve much shorter times, and the engine would wake up again and again at one moment.
+        try require(
+            limit.interval >= .milliseconds(1),
+            "The interval of a rate limit must be a millisecond or longer, not \(limit.interval). To start any number "
+                + "of attempts, leave out the limit."
+        )
     }
 
     private static func require(_ condition: Bool, _ message: String) throws {

@@ -9,11 +9,13 @@ public struct RateLimit: Sendable, Hashable {
     /// The interval.
     public let interval: Duration
 
-    /// Creates a limit of `count` attempts per interval. The count is at least 1, and the interval at least a
-    /// millisecond.
+    /// Creates a limit of `count` attempts per interval.
+    ///
+    /// The count must be 1 or more, and the interval a millisecond or longer. Opening a pipeline or broker with another
+    /// limit throws ``PipelineError`` with `invalidArgument`.
     public init(_ count: Int, per interval: Duration) {
-        self.count = max(count, 1)
-        self.interval = max(interval, .milliseconds(1))
+        self.count = count
+        self.interval = interval
     }
 
     /// The number of tokens that return in a second.

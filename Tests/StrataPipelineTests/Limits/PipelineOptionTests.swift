@@ -138,6 +138,51 @@ struct PipelineOptionTests {
         )
     }
 
+    /// A rate limit that is refused, and a part of the message.
+    struct RefusedLimit: Sendable {
+        let limit: RateLimit
+        let reason: String
+
+        init(_ count: Int, per interval: Duration, _ reason: String) {
+            limit = RateLimit(count, per: interval)
+            self.reason = reason
+        }
+
+        static let all = [
+            RefusedLimit(0, per: .seconds(60), "must be 1 or more, not 0."),
+            RefusedLimit(-3, per: .seconds(60), "must be 1 or more, not -3."),
+            RefusedLimit(.min, per: .seconds(60), "must be 1 or more"),
+            RefusedLimit(5, per: .zero, "must be a millisecond or longer, not 0.0 seconds."),
+            RefusedLimit(5, per: .seconds(-1), "must be a millisecond or longer, not -1.0 seconds."),
+            RefusedLimit(5, per: .nanoseconds(999_999), "must be a millisecond or longer"),
+            RefusedLimit(5, per: Options.shortest, "must be a millisecond or longer"),
+        ]
+    }
+
+    @Test(
+        "A rate limit without attempts or with too short an interval is refused, and the error names the value",
+        arguments: RefusedLimit.all,
+        [false, true]
+    )
+    func rateLimit(_ refused: RefusedLimit, isBroker: Bool) async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let options = Options(name: "rate", rateLimit: refused.limit)
+        let error = await #expect(throws: PipelineError.self) {
+            _ = try await Self.open(stack, options, isBroker, VirtualClock())
+        }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message.contains(refused.reason) == true, "\(error?.message ?? "")")
+        try await stack.close()
+    }
+
+    @Test("The shortest interval and a single attempt are a valid rate limit", arguments: [false, true])
+    func smallestRateLimit(isBroker: Bool) async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let options = Options(name: "rate", rateLimit: RateLimit(1, per: .milliseconds(1)))
+        _ = try await Self.open(stack, options, isBroker, VirtualClock())
+        try await stack.close()
+    }
+
     @Test("A pipeline without effective limits runs all operations on the system clock")
     func unlimited() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)

@@ -124,9 +124,11 @@ import Testing
         try await stack.close()
     }
 
-    @Test("A rate limit allows at least one attempt and lasts at least one millisecond")
-    func bounds() {
-        #expect(RateLimit(0, per: .zero) == RateLimit(1, per: .milliseconds(1)))
-        #expect(RateLimit(60, per: .seconds(60)).count == 60)
+    @Test("A rate limit keeps the values that it is created with")
+    func values() {
+        for (count, interval) in [(60, Duration.seconds(60)), (1, .nanoseconds(1)), (0, .zero), (-3, .seconds(-1))] {
+            let limit = RateLimit(count, per: interval)
+            #expect(limit.count == count && limit.interval == interval)
+        }
     }
 }
