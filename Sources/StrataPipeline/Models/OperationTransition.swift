@@ -14,7 +14,9 @@ public final class OperationTransition {
     public internal(set) var status: String
     /// The operation's attempt count at that time.
     public internal(set) var attempts: Int
-    /// The constraint that the operation waited for, or the error of its last attempt; nil if unknown.
+    /// The constraint that the operation waited for, or the error of the attempt that has just failed. The error is
+    /// recorded when the operation has failed permanently, and when it pauses before its next attempt. Nil if the
+    /// transition has no such reason.
     public internal(set) var reason: String?
     /// The number of the commit that made the change.
     public internal(set) var commit: Int64

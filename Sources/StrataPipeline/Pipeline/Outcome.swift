@@ -5,7 +5,7 @@ public struct Outcome: Sendable {
     enum Kind: Sendable {
         case done
         case doneCommitting(@Sendable (ObjectContext) throws -> Void)
-        case retry(after: Duration)
+        case retry(after: Duration, reason: String? = nil)
         case snooze(for: Duration, reason: String? = nil)
         case wait(Constraint)
         case fail(String)
@@ -37,7 +37,17 @@ public struct Outcome: Sendable {
     }
 
     /// Tries the operation again after a pause. The attempt counts.
-    public static func retry(after pause: Duration) -> Outcome { Outcome(kind: .retry(after: pause)) }
+    ///
+    /// A handler that calculates its own pauses passes the error on. The operation keeps the error with its failures,
+    /// as if the handler had thrown it. The event, and the recorded transition, contain it too. If the operation has
+    /// used all of its attempts, it fails permanently, and the message of this failure contains the error.
+    ///
+    /// - Parameters:
+    ///   - pause: the pause before the next attempt.
+    ///   - error: why this attempt has failed; nil if it has not failed. At most 4,096 bytes of its text are kept.
+    public static func retry(after pause: Duration, because error: (any Error)? = nil) -> Outcome {
+        Outcome(kind: .retry(after: pause, reason: error.map { HandlerText.kept("\($0)") }))
+    }
 
     /// Tries the operation again after a pause that another party has asked for, such as a busy server. The attempt
     /// does not count.

@@ -40,6 +40,67 @@ import Testing
         try await harness.close()
     }
 
+    @Test("A requested retry keeps its error, and the last message names the error when the attempts are used up")
+    func requestedRetries() async throws {
+        let harness = try await PipelineHarness.open(retry: RetryPolicy(maxAttempts: 3))
+        try await harness.commit(["A"])
+        harness.pipeline.resume()
+        for attempt in 1...3 {
+            try await harness.end("A", .success(.retry(after: .seconds(60), because: Stop())))
+            harness.clock.advance(by: .seconds(60))
+            await harness.pipeline.waitUntilProcessed()
+            #expect(harness.log.started.count == min(attempt + 1, 3))
+        }
+        let messages = ["Stop()", "Stop()", "\(Self.usedUp) The last error: Stop()"]
+        let row = try #require(try await harness.row("A"))
+        #expect(row.status == .failed && row.attempts == 3)
+        #expect(row.failures.list.map(\.attempt) == [1, 2, 3])
+        #expect(row.failures.list.map(\.message) == messages)
+        #expect(Self.messages(harness.log) == messages)
+        try await harness.close()
+    }
+
+    @Test("A finished operation keeps the errors of its requested retries")
+    func finishedAfterRetry() async throws {
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["A"])
+        harness.pipeline.resume()
+        try await harness.end("A", .success(.retry(after: .seconds(60), because: Stop())))
+        harness.clock.advance(by: .seconds(60))
+        try await harness.end("A")
+        let id = harness.id("A")
+        let failures = try await harness.stack.background { try $0.finishedOperation(id)?.failures.list.map(\.message) }
+        #expect(failures == ["Stop()"])
+        try await harness.close()
+    }
+
+    @Test("A requested retry without an error is not a failure until the attempts are used up")
+    func retriesWithoutError() async throws {
+        let harness = try await PipelineHarness.open(retry: RetryPolicy(maxAttempts: 2))
+        try await harness.commit(["A"])
+        harness.pipeline.resume()
+        try await harness.end("A", .success(.retry(after: .seconds(60))))
+        #expect(try await harness.row("A")?.failures.list.isEmpty == true)
+        harness.clock.advance(by: .seconds(60))
+        try await harness.end("A", .success(.retry(after: .seconds(60))))
+        #expect(try await harness.row("A")?.failures.list.map(\.message) == [Self.usedUp])
+        #expect(Self.messages(harness.log) == ["requested by the handler", Self.usedUp])
+        try await harness.close()
+    }
+
+    private static let usedUp = "The handler requested a retry, and the operation has used all of its attempts."
+
+    /// The messages of the attempts that have failed or requested a retry.
+    private static func messages(_ log: EventRecorder) -> [String] {
+        log.events.compactMap { event -> String? in
+            switch event {
+            case .retrying(_, _, let message): message
+            case .failed(_, let message): message
+            default: nil
+            }
+        }
+    }
+
     @Test(
         "A held operation of a higher priority lets other operations of its commit go first",
         arguments: [PipelineOrdering.flat, .commits]

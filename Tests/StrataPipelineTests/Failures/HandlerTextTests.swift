@@ -34,12 +34,13 @@ import Testing
     func everyWay(_ index: Int) async throws {
         let text = Self.texts[index]
         let harness = try await PipelineHarness.open(retry: RetryPolicy(maxAttempts: 2))
-        let names = ["fails", "throws", "snoozes", "blocks", "waits"]
+        let names = ["fails", "throws", "snoozes", "retries", "blocks", "waits"]
         try await harness.commit(names.map { Entry(stringLiteral: $0) })
         harness.pipeline.resume()
         try await harness.end("fails", .success(.fail(text)))
         try await harness.end("throws", .failure(Said(description: text)))
         try await harness.end("snoozes", .success(.snooze(for: .seconds(1), because: text)))
+        try await harness.end("retries", .success(.retry(after: .seconds(1), because: Said(description: text))))
         try await harness.end("blocks", .success(.done { _ in throw Said(description: text) }))
         try await harness.end("waits", .success(.wait(Constraint(rawValue: text))))
         for name in names {
@@ -48,6 +49,21 @@ import Testing
             #expect(row.failures.list.allSatisfy { $0.message.utf8.count <= HandlerText.limit }, "\(name)")
         }
         for event in harness.log.events { #expect(event.description.utf8.count <= HandlerText.limit + 100) }
+        try await harness.close()
+    }
+
+    @Test("The limit holds for the message of an operation whose requested retries are used up")
+    func usedUp() async throws {
+        let harness = try await PipelineHarness.open(retry: .never)
+        try await harness.commit(["A"])
+        harness.pipeline.resume()
+        let error = Said(description: Self.texts[1])
+        try await harness.end("A", .success(.retry(after: .zero, because: error)))
+        let row = try #require(try await harness.row("A"))
+        #expect(row.status == .failed && row.failures.list.count == 1)
+        let message = row.failures.list[0].message
+        #expect(message.utf8.count == HandlerText.limit)
+        #expect(message.hasPrefix("The handler requested a retry") && message.contains("xxx"))
         try await harness.close()
     }
 

@@ -171,6 +171,53 @@ struct TransitionTests {
         try await stack.close()
     }
 
+    @Test("The transition of a failed attempt to its pause names the error, and so does that of a requested retry")
+    func reasons() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let clock = VirtualClock()
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(retry: RetryPolicy(maxAttempts: 2), recordsTransitions: true, clock: clock)
+        ) { (attempt: Attempt<Named>) in
+            switch attempt.payload.name {
+            case "throws": throw Undo()
+            case "retries": return .retry(after: .seconds(1), because: Undo())
+            case "asks": return .retry(after: .seconds(1))
+            case "snoozes": return .snooze(for: .seconds(1), because: "busy")
+            default: return .wait("door")
+            }
+        }
+        let log = EventRecorder(pipeline)
+        let names = ["throws", "retries", "asks", "snoozes", "waits"]
+        let ids = try await stack.background { context in
+            let ids = names.map { context.enqueue(Named(name: $0), in: .work).id }
+            try context.commit()
+            return ids
+        }
+        for id in ids { try await log.waitForEnd(of: id) }
+        // The random pauses after thrown errors have at most this length too.
+        clock.advance(by: .seconds(1))
+        for id in ids.dropLast() { try await log.waitForEnd(of: id, count: 2) }
+        let steps = try await stack.background { context in
+            try context.rows(OperationTransition.all).sorted { $0.id.rawValue < $1.id.rawValue }
+        }
+        let paths = ids.map { id in
+            steps.filter { $0.operation == id.rawValue && ["held", "failed"].contains($0.status) }
+                .map { "\($0.status): \($0.reason ?? "-")" }
+        }
+        let usedUp = "failed: The handler requested a retry, and the operation has used all of its attempts."
+        #expect(paths[0] == ["held: Undo()", "failed: Undo()"])
+        #expect(paths[1] == ["held: Undo()", "\(usedUp) The last error: Undo()"])
+        #expect(paths[2] == ["held: -", usedUp])
+        #expect(paths[3] == ["held: busy", "held: busy"])
+        #expect(paths[4] == ["held: door"])
+        // The next start does not repeat the reason.
+        let others = steps.filter { !["held", "failed"].contains($0.status) }
+        #expect(others.count >= 2 * ids.count && others.allSatisfy { $0.reason == nil })
+        try await stack.close()
+    }
+
     @Test("An operation whose delete is undone starts again, even if it was running")
     func undone() async throws {
         let harness = try await PipelineHarness.open()

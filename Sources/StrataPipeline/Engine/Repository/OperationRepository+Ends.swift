@@ -100,22 +100,15 @@ extension OperationRepository {
         case .skip:
             try finish(number, .skipped, in: operation.pipeline, operation.lane)
             return .finished(.skipped)
-        case .retry(let pause):
+        case .retry(let pause, let reason):
             if let limit = options.retry.maxAttempts, attempts >= limit {
-                return try failForGood(
-                    operation,
-                    "The handler requested a retry, and the operation has used all of its attempts.",
-                    attempts,
-                    options
-                )
+                var message = "The handler requested a retry, and the operation has used all of its attempts."
+                if let reason { message = HandlerText.kept("\(message) The last error: \(reason)") }
+                return try failForGood(operation, message, attempts, options)
             }
-            return try retry(operation, after: pause.seconds, "requested by the handler")
+            return try retry(operation, after: pause.seconds, because: reason, attempts)
         case .snooze(let pause, let reason):
-            let until = now.later(by: max(pause.seconds, Self.leastPause))
-            if let reason { try recordFailure(reason, attempts, of: number) }
-            try startPause(of: number, until: until)
-            try requeue(operation, .held, withoutAttempts: 1)
-            return .retrying(at: until, message: reason ?? "requested by the handler")
+            return try retry(operation, after: pause.seconds, because: reason, attempts, withoutAttempts: 1)
         case .wait(let constraint) where constraint.rawValue.utf8.count > HandlerText.limit:
             let error = PipelineError(
                 .invalidArgument,
@@ -152,17 +145,27 @@ extension OperationRepository {
         if error is UnreadableOperation || options.retry.maxAttempts.map({ attempts >= $0 }) ?? false {
             return try failForGood(operation, message, attempts, options)
         }
-        try recordFailure(message, attempts, of: operation.claim.operation)
         let pause = options.retry.pause(after: attempts, .random(in: 0...1))
-        return try retry(operation, after: pause, message)
+        return try retry(operation, after: pause, because: message, attempts)
     }
 
-    private func retry(_ operation: ClaimedOperation, after pause: Double, _ message: String) throws -> Report {
+    /// Starts the pause before the next attempt.
+    ///
+    /// - Parameter reason: why the attempt has failed; nil if the handler has not given a reason.
+    private func retry(
+        _ operation: ClaimedOperation,
+        after pause: Double,
+        because reason: String?,
+        _ attempts: Int,
+        withoutAttempts uncounted: Int = 0
+    ) throws -> Report {
+        let number = operation.claim.operation
         // The least pause keeps a handler that asks for no pause from spinning.
         let until = now.later(by: max(pause, Self.leastPause))
-        try startPause(of: operation.claim.operation, until: until)
-        try requeue(operation, .held, withoutAttempts: 0)
-        return .retrying(at: until, message: message)
+        if let reason { try recordFailure(reason, attempts, of: number) }
+        try startPause(of: number, until: until)
+        try requeue(operation, .held, withoutAttempts: uncounted, reason: reason)
+        return .retrying(at: until, message: reason ?? "requested by the handler")
     }
 
     private static let leastPause = 0.01
@@ -249,9 +252,10 @@ extension OperationRepository {
         _ operation: ClaimedOperation,
         _ status: OperationStatus,
         withoutAttempts attempts: Int,
-        _ constraint: Constraint? = nil
+        _ constraint: Constraint? = nil,
+        reason: String? = nil
     ) throws {
-        try moveToStatus(operation.claim.operation, status, withoutAttempts: attempts, constraint)
+        try moveToStatus(operation.claim.operation, status, withoutAttempts: attempts, constraint, reason: reason)
         try startNextAfterAttempt(operation)
     }
 
@@ -266,7 +270,8 @@ extension OperationRepository {
         _ number: Int64,
         _ status: OperationStatus,
         withoutAttempts attempts: Int,
-        _ constraint: Constraint? = nil
+        _ constraint: Constraint? = nil,
+        reason: String? = nil
     ) throws {
         try transaction.run(
             QueueSQL.requeue,
@@ -275,7 +280,7 @@ extension OperationRepository {
                 constraint.map { .text($0.rawValue) } ?? .null, .integer(transaction.number), .integer(number),
             ]
         )
-        try reportStatusChange(of: number, QueueSQL.requeueColumns)
+        try reportStatusChange(of: number, QueueSQL.requeueColumns, reason: reason)
     }
 }
 

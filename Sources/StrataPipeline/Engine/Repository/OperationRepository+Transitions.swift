@@ -3,8 +3,11 @@ import Strata
 
 extension OperationRepository {
     /// Reports changed columns of an operation, including its status.
-    func reportStatusChange(of number: Int64, _ columns: [String]) throws {
-        try reportStatusChanges(of: [number], columns)
+    ///
+    /// - Parameter reason: the reason for the transition, if the operation's row does not contain it.
+    func reportStatusChange(of number: Int64, _ columns: [String], reason: String? = nil) throws {
+        try transaction.report(updated: [number], columns, of: QueuedOperation.self)
+        try recordTransitions(of: [number], reason: reason)
     }
 
     /// Reports changed columns of several operations.
@@ -14,9 +17,11 @@ extension OperationRepository {
     }
 
     /// Records the operations' present status or result as transitions, if their pipeline records them.
-    func recordTransitions(of numbers: [Int64]) throws {
+    ///
+    /// - Parameter reason: as for ``reportStatusChange(of:_:reason:)``.
+    func recordTransitions(of numbers: [Int64], reason: String? = nil) throws {
         guard try areTransitionsRecorded() else { return }
-        for number in numbers { try write(number) }
+        for number in numbers { try write(number, reason) }
     }
 
     /// Records the deletion of operations. Only the last known values of the rows are available.
@@ -35,7 +40,7 @@ extension OperationRepository {
         return areTransitionsRecorded
     }
 
-    private func write(_ number: Int64) throws {
+    private func write(_ number: Int64, _ reason: String?) throws {
         var entry: (pipeline: PipelineName, status: String, attempts: Int, reason: String?)?
         try transaction.rows(QueueSQL.selectTransition, [.integer(number)]) { row in
             let status = try row.read(OperationStatus?.self, at: 1)
@@ -45,7 +50,7 @@ extension OperationRepository {
                 PipelineName(try row.read(String.self, at: 0)),
                 try status?.description ?? row.read(String.self, at: 2),
                 try row.read(Int.self, at: 3),
-                status == .failed ? failures?.list.last?.message : constraint
+                status == .failed ? failures?.list.last?.message : constraint ?? reason
             )
         }
         guard let entry, try rules(entry.pipeline).recordsTransitions else { return }
