@@ -5,7 +5,7 @@ extension ObjectContext {
     /// - Parameters:
     ///   - prepared: called when only the writing remains, before the transaction.
     ///   - body: the engine's writes, in the transaction.
-    ///   - rolledBack: called if the writes are rolled back, before another commit can get their number.
+    ///   - rolledBack: called if the writes are rolled back, before another commit of this process can get their number.
     /// - Throws: as ``commit()``, and errors thrown by `body`; then nothing is committed.
     package func commit(
         author: String,

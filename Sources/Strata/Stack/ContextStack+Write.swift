@@ -1,4 +1,4 @@
-/// What ``ContextStack/write(ifChanged:_:)`` does if another commit has changed what its block has read.
+/// The reaction of ``ContextStack/write(ifChanged:_:)`` to commits that change data which its block has read.
 public enum ChangedReads: Sendable {
     /// The block runs again from the start, on the newest state. After `limit` runs the call throws `conflict`.
     case runAgain(limit: Int)
@@ -24,14 +24,15 @@ extension ContextStack {
     /// blocks of a stack run one after the other, in the order of the calls. A block that runs again does so after the
     /// blocks that wait.
     ///
-    /// If another context or process commits in between and changes what the block has read, the block runs again from
-    /// the start. So the committed changes always follow from the state that they replace, and no update is lost. Each
-    /// model, and each relationship to many, that the block has read counts as a whole.
+    /// If another context or process commits after the block's first read, and changes a model that the block has read,
+    /// the block runs again from the start. So the block always computes its changes from the newest committed state, and
+    /// no update is lost. A change of any object of such a model makes the block run again. The same holds for to-many
+    /// relationships. If the store keeps no history (``HistoryRetention/off``), so does any commit of another process.
     ///
     /// When the call returns, the changes are on disk. If the block or the commit throws, nothing is written.
     ///
     /// - Isolation: callable from anywhere. The block runs on a queue of the stack, and must not wait for another
-    ///   `write` of the same stack. It may run several times, so it should have no other effects. Those belong into
+    ///   `write` of the same stack. It may run several times, so put other effects into
     ///   ``ObjectContext/afterCommit(_:)``.
     /// - Parameters:
     ///   - policy: what happens if another commit has changed what the block has read.
@@ -39,8 +40,9 @@ extension ContextStack {
     ///     `invalidState`.
     /// - Throws: errors of the block; the errors of ``ObjectContext/commit()``; `conflict` after the last run;
     ///   `invalidState` for a limit below one; `closed`; `CancellationError` if the task is cancelled before the
-    ///   block runs, or runs again.
-    /// - Complexity: that of the block and of its commit, for each run.
+    ///   block runs, or runs again; the call then returns when its turn comes.
+    /// - Complexity: that of the block and of its commit, for each run. Each block waits for the disk before the next one
+    ///   begins.
     @discardableResult
     public nonisolated(nonsending) func write<T: Sendable>(
         ifChanged policy: ChangedReads = .runAgain,
@@ -54,7 +56,7 @@ extension ContextStack {
             (limit, mergePolicy) = (runs, nil)
         case .merge(let policy): (limit, mergePolicy) = (nil, policy)
         }
-        return try await core.commit(on: core.writes, limit: limit) { context in
+        return try await core.runAndCommit(on: core.writes, limit: limit) { context in
             try Task.checkCancellation()
             if let mergePolicy { context.mergePolicy = mergePolicy }
             return try body(context)

@@ -6,8 +6,8 @@ import Synchronization
 
 /// The one connection that writes, one transaction at a time.
 ///
-/// Writes that wait while another one runs share a transaction (*group commit*), each in a savepoint. So they share the
-/// wait for the disk. The thread of one caller, the leader, runs them all, while the other callers wait.
+/// Writes that wait while another one runs share a transaction (*group commit*). They wait for the disk once, together.
+/// The thread of one caller, the leader, runs them all, while the other callers wait.
 ///
 /// Isolation: any.
 final class StoreWriter: Sendable {
@@ -67,8 +67,8 @@ final class StoreWriter: Sendable {
     ///   - body: writes, and returns the names of the changed tables.
     ///   - ended: receives whether the write was committed. Called before the next transaction begins, after `settle`.
     ///     If only this write has failed, it is called before the next write of the transaction.
-    ///   - settle: receives whether the transaction was committed. Called once for all writes of a transaction, before
-    ///     the next transaction begins.
+    ///   - settle: receives whether the transaction was committed. Called once for all writes of a transaction that has
+    ///     begun, before the next transaction of this process begins.
     func write(
         for context: @escaping () -> String?,
         sharing: WaitingWrite.Sharing,
@@ -127,13 +127,23 @@ final class StoreWriter: Sendable {
         leader.store(Self.thread, ordering: .relaxed)
         defer { leader.store(0, ordering: .relaxed) }
         var group = WriteGroup(timeLimit: timeLimit.withLock { $0 })
+        guard let first = next(group) else { return }
+        group.add(first)
         connection.use { connection in
             do {
                 guard !isClosed.load(ordering: .relaxed) else { throw Store.closedError }
+                if let trace = connection.trace { trace.context = first.context() }
                 transactions.add(1, ordering: .relaxed)
                 try transact(db, connection) {
-                    var tables: [String] = []
-                    while let write = next(group) { tables += try run(write, in: &group, on: connection) }
+                    group.begin()
+                    var tables = try run(first, isFirst: true, &group, connection)
+                    while let write = next(group) {
+                        group.add(write)
+                        if let trace = connection.trace { trace.context = write.context() }
+                        tables += try run(write, isFirst: false, &group, connection)
+                    }
+                    // The end of a transaction with several writes belongs to none of them.
+                    if let trace = connection.trace, group.count > 1 { trace.context = nil }
                     return tables
                 } failed: {
                     settle(false, connection)
@@ -141,20 +151,20 @@ final class StoreWriter: Sendable {
                 settle(true, connection)
                 group.end(.success(()))
             } catch {
-                // If BEGIN has failed, no write has run.
-                if group.isEmpty, let first = next(group) { group.add(first) }
                 group.end(.failure(error))
             }
         }
     }
 
-    /// Runs a write of a group.
+    /// Runs the write of a group that was added last.
     ///
     /// - Throws: if the transaction has failed: the error for the other writes of the group.
-    private func run(_ write: WaitingWrite, in group: inout WriteGroup, on connection: Connection) throws -> [String] {
-        if let trace = connection.trace { trace.context = write.context() }
-        let isFirst = group.isEmpty
-        group.add(write)
+    private func run(
+        _ write: WaitingWrite,
+        isFirst: Bool,
+        _ group: inout WriteGroup,
+        _ connection: Connection
+    ) throws -> [String] {
         if !isFirst { try connection.statement(.savepoint).runBound() }
         let tables: [String]
         do {
@@ -163,9 +173,12 @@ final class StoreWriter: Sendable {
             guard connection.isInTransaction else { throw Self.endedError(connection) }
         } catch {
             // Some errors end the whole transaction, such as a full disk.
-            let others = connection.isInTransaction ? error : Self.endedError(connection)
-            group.failLast(error)
-            if isFirst || !connection.isInTransaction { throw others }
+            let hasEnded = isFirst || !connection.isInTransaction
+            group.failLast(error, endsTransaction: hasEnded)
+            if hasEnded {
+                let isOfDisk = (error as? StrataError)?.isAccessFailure ?? false
+                throw isFirst || isOfDisk ? error : Self.endedError(connection)
+            }
             try connection.statement(.rollbackToSavepoint).runBound()
             try connection.statement(.releaseSavepoint).runBound()
             // Paid outside of the savepoint.
@@ -180,7 +193,7 @@ final class StoreWriter: Sendable {
     private static func endedError(_ connection: Connection) -> StrataError {
         let code = connection.lastErrorCode
         guard code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE else { return connection.lastError(code) }
-        return StrataError(.database, "SQLite has ended the transaction that this commit shared with others.")
+        return StrataError(.database, "SQLite has ended the transaction of this commit.")
     }
 
     /// Runs a transaction, inside the database's writer.
@@ -190,53 +203,48 @@ final class StoreWriter: Sendable {
     ///
     /// - Parameters:
     ///   - body: writes, and returns the names of the changed tables.
-    ///   - failed: called as soon as the transaction has failed, before other processes can commit.
+    ///   - failed: called as soon as the transaction has failed. Unless SQLite has ended it by itself, no other process can
+    ///     commit before.
     private func transact(
         _ db: Database,
         _ connection: Connection,
         _ body: () throws -> [String],
         failed: () -> Void = {}
     ) throws {
-        func paying() throws -> [String] {
-            try owedIDs.use { try $0.pay(on: connection) }
-            return try body()
-        }
         do {
             if isOwned {
                 try connection.statement(.beginWriting).runBound()
-                do {
-                    _ = try paying()
-                    try connection.statement(.commit).runBound()
-                } catch {
-                    failed()
-                    // After some errors, such as a full disk, SQLite has rolled back already. Then this ROLLBACK fails
-                    // without consequence.
-                    try? connection.execute("ROLLBACK")
-                    throw error
-                }
-                connection.trace?.explain(on: connection)
             } else {
-                try db.inTransaction(.immediate) {
-                    do {
-                        for table in try paying() { try db.notifyChanges(in: Table(table)) }
-                        return .commit
-                    } catch {
-                        failed()
-                        throw error
-                    }
+                try db.beginTransaction(.immediate)
+            }
+            do {
+                try owedIDs.use { try $0.pay(on: connection) }
+                let tables = try body()
+                if isOwned {
+                    try connection.statement(.commit).runBound()
+                } else {
+                    for table in tables { try db.notifyChanges(in: Table(table)) }
+                    try db.commit()
                 }
+            } catch {
+                failed()
+                // After some errors, such as a full disk, SQLite has rolled back already. Then this rollback fails
+                // without consequence.
+                if isOwned { try? connection.execute("ROLLBACK") } else { try? db.rollback() }
+                throw error
             }
         } catch {
             owedIDs.use { $0.payApart(on: connection) }
             throw error
         }
+        connection.trace?.explain(on: connection)
         owedIDs.use { $0.forget() }
     }
 
     /// The number of transactions with writes so far, for tests.
     var transactionCount: Int { transactions.load(ordering: .relaxed) }
 
-    /// The number of writes whose transaction has not begun or whose turn in it has not come, for tests.
+    /// The number of writes that no transaction has taken yet, for tests.
     var waitingCount: Int { waiting.withLock { $0.count } }
 
     // MARK: Checkpoints

@@ -9,7 +9,7 @@ final class WaitingWrite: @unchecked Sendable {
     /// Whether a write may share a transaction.
     enum Sharing {
         case alone
-        /// It may. It changes about so many rows.
+        /// The write may share a transaction. The value is the approximate number of its changes.
         case rows(Int)
     }
 
@@ -19,7 +19,7 @@ final class WaitingWrite: @unchecked Sendable {
     private var body: ((Connection) throws -> [String])?
     private var ended: ((_ isCommitted: Bool) -> Void)?
     private var outcome: Result<Void, any Error>?
-    /// Nil if the caller leads at once.
+    /// The caller waits on this semaphore. Nil if the caller is the leader from the start.
     fileprivate var semaphore: DispatchSemaphore?
 
     init(
@@ -105,28 +105,31 @@ struct WriteGroup {
     /// The writes that have run, or are running.
     private var writes: [WaitingWrite] = []
     /// The writes that have failed by themselves.
-    private var failed: [(write: WaitingWrite, error: any Error)] = []
+    private var failed: [(write: WaitingWrite, error: any Error, endsTransaction: Bool)] = []
     private var rows = 0
-    /// When the first write was added.
+    /// When the transaction began.
     private var start: ContinuousClock.Instant?
     private let timeLimit: Duration
 
     init(timeLimit: Duration) { self.timeLimit = timeLimit }
 
-    /// Whether no write was added yet.
-    var isEmpty: Bool { start == nil }
+    var count: Int { writes.count + failed.count }
+
+    var isEmpty: Bool { count == 0 }
+
+    /// Notes that the transaction has begun.
+    mutating func begin() { start = .now }
 
     /// Whether a write may be added.
     func hasRoom(for write: WaitingWrite) -> Bool {
-        guard let start else { return true }
+        if isEmpty { return true }
         guard rows < Self.rowLimit, case .rows(let more) = write.sharing, more <= Self.rowLimit / 10,
-            writes.count + failed.count < Self.countLimit, rows + more <= Self.rowLimit
+            count < Self.countLimit, rows + more <= Self.rowLimit
         else { return false }
-        return start.duration(to: .now) < timeLimit
+        return start.map { $0.duration(to: .now) < timeLimit } ?? false
     }
 
     mutating func add(_ write: WaitingWrite) {
-        if start == nil { start = .now }
         writes.append(write)
         if case .rows(let more) = write.sharing, more <= Self.rowLimit / 10 {
             rows += more
@@ -137,10 +140,10 @@ struct WriteGroup {
 
     /// Notes that the write that was added last has failed. Its caller continues when the transaction has ended:
     /// otherwise it might try again before it can see the commits that have made it fail.
-    mutating func failLast(_ error: any Error) {
+    mutating func failLast(_ error: any Error, endsTransaction: Bool) {
         let write = writes.removeLast()
         write.conclude(false)
-        failed.append((write, error))
+        failed.append((write, error, endsTransaction))
     }
 
     /// Ends all writes with the outcome of the transaction.
@@ -149,10 +152,10 @@ struct WriteGroup {
         if case .success = outcome { isCommitted = true }
         for write in writes { write.conclude(isCommitted) }
         for write in writes { write.end(outcome) }
-        for (index, entry) in failed.enumerated() {
-            // An error may name commits that the failed transaction has undone. The last error has ended the transaction.
-            let isOwn = isCommitted || index == failed.count - 1
-            entry.write.end(isOwn ? .failure(entry.error) : outcome)
+        // If the transaction has failed, an error may name commits that are undone. Then the caller gets the reason of the
+        // transaction's failure.
+        for entry in failed {
+            entry.write.end(isCommitted || entry.endsTransaction ? .failure(entry.error) : outcome)
         }
     }
 }

@@ -27,7 +27,11 @@ final class EventHub: Sendable {
             of: PipelineEvent.self,
             bufferingPolicy: .bufferingNewest(Self.limit)
         )
-        let number = listen { continuation.yield($0) } onEnd: { continuation.finish() }
+        let number = listen {
+            continuation.yield($0)
+        } onEnd: {
+            continuation.finish()
+        }
         continuation.onTermination = { [weak self] _ in self?.unlisten(number) }
         return stream
     }

@@ -6,7 +6,10 @@ extension OperationRunner {
     /// task is cancelled, handlers are cancelled at once.
     public func run() async throws {
         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
-        let listener = listen { _ in } onEnd: { continuation.finish() }
+        let listener = listen { _ in
+        } onEnd: {
+            continuation.finish()
+        }
         await withTaskCancellationOrGracefulShutdownHandler {
             for await _ in stream {}
         } onCancelOrGracefulShutdown: {

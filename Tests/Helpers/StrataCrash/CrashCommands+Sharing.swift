@@ -51,6 +51,7 @@ extension CrashCommands {
         }
         for _ in 0..<SharedWork.groupCount {
             try lock.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
+            let begun = stack.transactionCount
             var commits: [Task<Void, any Error>] = []
             for (worker, handle) in handles.enumerated() {
                 commits.append(
@@ -64,7 +65,7 @@ extension CrashCommands {
                     }
                 )
             }
-            try await waitForWrites(handles.count, stack)
+            try await waitForWrites(handles.count, after: begun, stack)
             try lock.inDatabase { try $0.execute(sql: "ROLLBACK") }
             for commit in commits { try await commit.value }
         }
@@ -73,10 +74,12 @@ extension CrashCommands {
         try await stack.close()
     }
 
-    /// Waits until this number of writes wait for the writer.
-    private static func waitForWrites(_ count: Int, _ stack: ContextStack) async throws {
+    /// Waits until one write has begun a transaction and waits for the lock, and the others wait for their turn.
+    ///
+    /// - Parameter begun: the number of transactions that had begun before.
+    private static func waitForWrites(_ count: Int, after begun: Int, _ stack: ContextStack) async throws {
         for _ in 0..<30_000 {
-            if stack.waitingWriteCount == count { return }
+            if stack.transactionCount == begun + 1, stack.waitingWriteCount == count - 1 { return }
             try await Task.sleep(for: .milliseconds(1))
         }
         throw StrataError(.busy, "\(stack.waitingWriteCount) of \(count) writes wait.")

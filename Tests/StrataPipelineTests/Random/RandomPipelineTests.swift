@@ -12,7 +12,7 @@ import Testing
 @Suite("Random histories of pipelines") struct RandomPipelineTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let runs =
-        environment["STRATA_PIPELINE_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 300 : 600)
+        environment["STRATA_PIPELINE_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 300 : 450)
     /// The number of histories played at once.
     private static let lanes = 4
 

@@ -62,7 +62,7 @@ import Testing
             try await group.waitForAll()
         }
         let (reads, moves) = (counts.reads.load(ordering: .relaxed), counts.moves.load(ordering: .relaxed))
-        print("H15: \(reads) reads beside \(moves) transfers")
+        print("\(reads) reads beside \(moves) transfers")
         #expect(counts.torn.load(ordering: .relaxed) == 0, "of \(reads) reads beside \(moves) transfers")
         #expect(reads > 0 && moves > 0)
         try await stack.commit(.network)

@@ -91,6 +91,28 @@ struct FailedSharedCommitTests {
     }
 
     @Test(
+        "If the transaction fails, a commit that had failed before gets the reason of the transaction's failure",
+        .enabled(if: SmallDisk.isAllowed, "needs the right to mount a file system")
+    )
+    func failureAfterFailure() async throws {
+        let disk = try SmallDisk(size: "8m")
+        let store = try await SharingStore(in: disk.folder)
+        let id = try await store.cells(0..<1)[0]
+        let contexts = try store.contexts(2)
+        let long = String(repeating: "long ", count: 60_000)
+        try await store.edit(id, in: contexts[0], a: 1)
+        try await contexts[0].perform { _ = $0.insert(Author(name: long)) }
+        try await store.edit(id, in: contexts[1], a: 2)
+        try disk.fill(leaving: 8192)
+        // The second commit conflicts with values of the first one, which are then not stored.
+        let outcomes = try await store.commitTogether(contexts)
+        let codes: [StrataError.Code?] = [.diskFull, .diskFull]
+        #expect(outcomes.codes == codes && outcomes.transactions == 1)
+        #expect(try store.stored() == [[0, 0, 0]])
+        try await store.stack.close()
+    }
+
+    @Test(
         "A COMMIT that fails on a full disk fails all commits of the transaction, which succeed once there is room",
         .enabled(if: SmallDisk.isAllowed, "needs the right to mount a file system")
     )

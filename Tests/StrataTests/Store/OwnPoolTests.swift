@@ -77,6 +77,40 @@ import Testing
         try pool.close()
     }
 
+    @Test("If an observer refuses COMMIT, the commit fails and loses nothing, and later commits succeed")
+    func refusedCommit() async throws {
+        final class Refusal: TransactionObserver, Sendable {
+            struct Refused: Error {}
+            let isOn = Mutex(true)
+            func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+            func databaseDidChange() {}
+            func databaseDidChange(with event: DatabaseEvent) {}
+            func databaseWillCommit() throws { if isOn.withLock({ $0 }) { throw Refused() } }
+            func databaseDidCommit(_ db: Database) {}
+            func databaseDidRollback(_ db: Database) {}
+        }
+        let folder = try ScratchFolder()
+        let pool = try DatabasePool(path: folder.file("own.sqlite").path)
+        let stack = try await open(pool)
+        let refused = try stack.create(.private)
+        try await refused.perform { _ = $0.insert(Account(name: "refused", balance: 1)) }
+        let refusal = Refusal()
+        pool.add(transactionObserver: refusal, extent: .databaseLifetime)
+        await #expect(throws: (any Error).self) { try await refused.commit() }
+        #expect(stack.core.engine.layers.state.withLock { $0.inFlight.isEmpty })
+        refusal.isOn.withLock { $0 = false }
+        try await stack.background { context in
+            context.insert(Account(name: "other", balance: 2))
+            try context.commit()
+        }
+        #expect(try await refused.perform { $0.hasChanges })
+        try await refused.commit()
+        let names = try await stack.background { try $0.fetch(Account.all).map(\.name).sorted() }
+        #expect(names == ["other", "refused"])
+        try await stack.close()
+        try pool.close()
+    }
+
     @Test("A table name that the user already has is refused, and nothing is left in the database")
     func clash() async throws {
         for statement in [

@@ -51,7 +51,10 @@ struct SharingStore: Sendable {
         for call in calls {
             tasks.append(Task { await Self.outcome(of: call) })
             let count = tasks.count
-            let isWaiting = try await eventually { store.waitingWriteCount == count }
+            // The first one has begun a transaction, and waits for the lock.
+            let isWaiting = try await eventually {
+                count == 1 ? store.transactionCount == before + 1 : store.waitingWriteCount == count - 1
+            }
             #expect(isWaiting, "call \(count) does not wait for the writer", sourceLocation: location)
         }
         try lock.release()

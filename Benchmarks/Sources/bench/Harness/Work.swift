@@ -1,7 +1,8 @@
 /// The kinds of work that are measured. Each participant says which of them it does, and how.
 enum Work: String, CaseIterable, Sendable {
     case insert, fetch, fetchAgain, findInStore, findInMemory, findInMemoryByDictionary
-    case update, updateApart, delete, cascade, commitNormal, commitNumbered, commitFull, commitTogether, editNormal, editFull
+    case update, updateApart, delete, cascade, commitNormal, commitNumbered, commitFull, commitTogether, editNormal,
+        editFull
     case hopFromPool, hopFromMain, memory
     case streamRows, streamObjects, prefetch, group, searchInsert, search
     case batchUpdate, savepoints, undo, live, history

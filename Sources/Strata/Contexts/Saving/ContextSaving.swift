@@ -6,8 +6,8 @@ struct ContextSaving {
     var mergePolicy: MergePolicy
     /// The author of the context's commits in the history.
     var author: String?
-    /// Whether the changes of the running block are committed after it has returned. Until then, the block does not save
-    /// or commit.
+    /// Whether the changes of the running block are committed after it has returned. Until then, the block must not
+    /// save or commit.
     var isCommittedAfterBlock = false
     /// Whether the context is being saved.
     var isRunning = false

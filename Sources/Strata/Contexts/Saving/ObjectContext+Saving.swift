@@ -222,7 +222,7 @@ extension ObjectContext {
             names: { reference.name(of: $0) },
             callbacks: store.callbacks.take(for: id, with: others.keys),
             alongside: alongside,
-            isAhead: reading.readRecord != nil
+            isAhead: saving.isCommittedAfterBlock
         )
     }
 

@@ -6,13 +6,13 @@ extension Store {
     /// - Parameters:
     ///   - context: the name of the context that requests the batch, for the log.
     ///   - runsHooks: whether engines write their derived changes in the same transaction, after the batch.
-    ///   - rolledBack: called if the batch is rolled back, before another commit can get its number.
+    ///   - rolledBack: called if the batch is rolled back, before another commit of this process can get its number.
     func batch(
         author: String?,
         for context: String,
         runsHooks: Bool = true,
-        _ body: (BatchJob) throws -> Void,
-        rolledBack: @escaping () -> Void = {}
+        rolledBack: @escaping () -> Void = {},
+        _ body: (BatchJob) throws -> Void
     ) throws -> ChangeSet {
         try telemetry.measuring(.batch, of: context, journal: journal) {
             do {

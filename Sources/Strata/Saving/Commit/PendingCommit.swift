@@ -31,7 +31,7 @@ struct PendingCommit: Sendable {
         /// The name of the author of this work.
         let author: String
         let body: @Sendable (StoreTransaction) throws -> Void
-        /// Called if the work is rolled back, before another commit can get its number.
+        /// Called if the work is rolled back, before another commit of this process can get its number.
         let rolledBack: @Sendable () -> Void
     }
 

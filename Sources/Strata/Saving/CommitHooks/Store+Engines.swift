@@ -44,18 +44,16 @@ extension Store {
 
     /// Runs an engine's transaction as a separate commit.
     ///
-    /// - Parameter rolledBack: called if the work is rolled back, before another commit can get its number.
+    /// - Parameter rolledBack: called if the work is rolled back, before another commit of this process can get its number.
     func transact(
         author: String,
         _ body: (StoreTransaction) throws -> Void,
         rolledBack: @escaping () -> Void
     ) throws {
-        _ = try batch(author: author, for: author, runsHooks: false) { job in
+        _ = try batch(author: author, for: author, runsHooks: false, rolledBack: rolledBack) { job in
             let transaction = StoreTransaction(job)
             try passing { try body(transaction) }
             transaction.finish()
-        } rolledBack: {
-            rolledBack()
         }
     }
 }

@@ -14,7 +14,7 @@ extension LayerRegistry {
     /// The taken segments are held in place until ``release(_:)``. Until then, no other segments of the parents are
     /// merged either, since the commit has read them.
     ///
-    /// - Returns: the layers of the committer and its parents, and perhaps of other contexts.
+    /// - Returns: the layers of the committer and its parents. The result may also contain other layers.
     func prepareCommit(
         _ commit: PendingCommit,
         base: Int64,
@@ -106,11 +106,11 @@ extension LayerRegistry {
 
     /// Applies the announced commits, which are in the store now, to the layers.
     ///
-    /// Called before the next transaction of this process begins: that one would take commits that the layers do not
-    /// know for those of another process.
+    /// Called before the next transaction of this process begins. Otherwise that transaction would treat these commits as
+    /// commits of another process.
     ///
     /// - Parameter connection: the connection that has written the commits.
-    /// - Returns: an error if rows of layers could not be read again. Conflicts with these rows are found nevertheless.
+    /// - Returns: an error if rows of layers could not be read again. Later commits still detect conflicts with them.
     func applyAnnounced(_ schema: Schema, _ connection: Connection) -> (any Error)? {
         let committer = state.withLock { $0.inFlight.count == 1 ? $0.inFlight[0].committer : nil }
         return update(by: committer) { state in
@@ -129,8 +129,8 @@ extension LayerRegistry {
 }
 
 extension LayerRegistry.State {
-    /// Whether commits have changed any table that a context has read, since it read that table. The commits of the
-    /// running transaction count.
+    /// Whether commits have changed any table that a context has read, since it read that table. This includes the
+    /// commits of the running transaction.
     fileprivate func areStale(_ reads: ContextReadSet) -> Bool {
         log.areStale(reads)
             || inFlight.contains { $0.sequence > reads.cursor.sequence && $0.concerns(reads.entities) }
@@ -190,7 +190,7 @@ extension LayerRegistry.State {
         guard records.contains(where: { !$0.isComplete && layers.isAffected(by: $0) }) else { return }
         try connection.statement(.beginReading).runBound()
         defer { _ = try? connection.statement(.commit).runBound() }
-        // Another process may have committed meanwhile. Layers must not have rows of a part of its commits.
+        // Another process may have committed meanwhile. The layers must contain all of these commits, or none.
         let newest = try connection.sequence()
         var state = self
         let rows = try layers.rows(among: records.unread, since: base, schema, connection)

@@ -60,7 +60,7 @@ extension LayerRegistry {
     func absorbCommits(before base: Int64, _ schema: Schema, _ connection: Connection) throws {
         try update(by: nil) { state in
             guard base >= state.sequence else { throw StoreIdentity.replaced.naming(connection.path) }
-            // An earlier commit of this transaction has applied them.
+            // An earlier write of this transaction has already applied the commits of other processes.
             guard state.inFlight.isEmpty, base > state.sequence else { return }
             try state.absorb(through: base, schema: schema, connection: connection)
         }

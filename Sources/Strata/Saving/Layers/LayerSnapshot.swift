@@ -60,9 +60,10 @@ struct LayerSnapshot: Sendable {
         return path
     }
 
-    /// These layers without the changes of other contexts than the given ones.
+    /// A copy that contains only the layers of the given contexts.
     func only(_ contexts: [Int]) -> LayerSnapshot {
         var result = self
+        let contexts = Set(contexts)
         result.levels = levels.filter { contexts.contains($0.key) }
         return result
     }

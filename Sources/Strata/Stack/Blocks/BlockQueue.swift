@@ -18,22 +18,22 @@ extension StackCore {
     /// block has read, the block runs again on the newest state.
     ///
     /// - Parameters:
-    ///   - limit: the maximum number of runs. Nil if the block runs once, whatever other commits have changed.
+    ///   - limit: the maximum number of runs. If nil, the block runs once, and its reads are not checked.
+    ///   - body: the block.
     ///   - commit: commits the changes of the block.
     /// - Throws: errors thrown by the block and by the commit; then nothing is committed. `conflict` if other commits
     ///   have changed what the block reads during each run.
-    nonisolated(nonsending) func commit<T: Sendable>(
+    nonisolated(nonsending) func runAndCommit<T: Sendable>(
         on queue: BlockQueue,
         limit: Int?,
-        _ changes: @escaping @Sendable (ObjectContext) throws -> T,
+        _ body: @escaping @Sendable (ObjectContext) throws -> T,
         by commit: @escaping @Sendable (ObjectContext) throws -> Void
     ) async throws -> T {
         let backpressure = engine.backpressure
         var isHeld = false
         defer { if isHeld { backpressure.release() } }
         for run in 1...(limit ?? 1) {
-            // Commits of other such blocks ignore the backpressure. They run before or after a run of this block,
-            // and the block that exerts it may have to wait for them.
+            // Commits of other such blocks ignore the backpressure: this block may have to wait for one of its queue.
             if run > BlockQueue.runsWithoutBackpressure, !isHeld {
                 backpressure.acquire()
                 isHeld = true
@@ -44,10 +44,11 @@ extension StackCore {
                     context.saving.isCommittedAfterBlock = true
                     if limit != nil { context.reading.readRecord = ReadRecord() }
                     do {
-                        let value = try changes(context)
+                        let value = try body(context)
                         try commit(context)
                         return value
                     } catch {
+                        if let error = error as? StrataError, error.isAccessFailure { throw error }
                         // The block has read two different states of the store.
                         throw context.reading.readRecord?.isStale ?? false ? StaleReads() : error
                     }

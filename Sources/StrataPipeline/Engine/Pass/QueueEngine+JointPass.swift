@@ -94,7 +94,7 @@ extension QueueEngine {
             state.withLock { $0.phase = .written(input, result, number: transaction.number) }
         }
 
-        /// Called if the writes are rolled back, before another commit can get their number.
+        /// Called if the writes are rolled back, before another commit of this process can get their number.
         func forgetNumber() {
             if case .written(_, _, let number) = state.withLock({ $0.phase }) { engine.forget(number) }
         }
