@@ -25,9 +25,10 @@ extension ContextStack {
     /// blocks that wait.
     ///
     /// If another context or process commits after the block's first read, and changes a model that the block has read,
-    /// the block runs again from the start. So the block always computes its changes from the newest committed state, and
-    /// no update is lost. A change of any object of such a model makes the block run again. The same holds for to-many
-    /// relationships. If the store keeps no history (``HistoryRetention/off``), so does any commit of another process.
+    /// the block runs again from the start. So the block always computes its changes from the newest committed state,
+    /// and no update is lost. A change of any object of such a model makes the block run again. If the block has read a
+    /// to-many relationship, a change of this relationship in any object does so, too. If the store keeps no history
+    /// (``HistoryRetention/off``), so does any commit of another process.
     ///
     /// When the call returns, the changes are on disk. If the block or the commit throws, nothing is written.
     ///
@@ -41,8 +42,8 @@ extension ContextStack {
     /// - Throws: errors of the block; the errors of ``ObjectContext/commit()``; `conflict` after the last run;
     ///   `invalidState` for a limit below one; `closed`; `CancellationError` if the task is cancelled before the
     ///   block runs, or runs again; the call then returns when its turn comes.
-    /// - Complexity: that of the block and of its commit, for each run. Each block waits for the disk before the next one
-    ///   begins.
+    /// - Complexity: that of the block and of its commit, for each run. Each block waits for the disk before the next
+    ///   one begins.
     @discardableResult
     public nonisolated(nonsending) func write<T: Sendable>(
         ifChanged policy: ChangedReads = .runAgain,
