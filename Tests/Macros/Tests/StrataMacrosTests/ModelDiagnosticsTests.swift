@@ -97,7 +97,7 @@ struct ModelDiagnosticsTests {
             fixed: "@Model final class A: B, C {}"
         ),
         .init("override", "@Model final class A: B {\n    override func c() {}\n}", at: "override", "no superclass"),
-        .init("a Sendable class", "@Model final class A: @unchecked Sendable {}", at: "@unchecked Sendable", "rows or ids"),
+        .init("Sendable", "@Model final class A: @unchecked Sendable {}", at: "@unchecked Sendable", "rows or ids"),
         .init(
             "main actor",
             "@Model @MainActor final class A {}",
