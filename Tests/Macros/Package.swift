@@ -7,7 +7,7 @@ import PackageDescription
 // machine that compiles, and so is everything else that they test.
 //
 // `Scripts/test` builds both packages in one folder, where the modules of swift-syntax are compiled once. The target with
-// the macros has a name of its own, or each package would replace the plug-in of the other.
+// the macros has another name, or each package would replace the plug-in of the other.
 let package = Package(
     name: "strata-macros",
     platforms: [.macOS(.v15)],

@@ -15,7 +15,8 @@ extension ContextStack {
     /// waits for the one before it.
     ///
     /// - Isolation: any. Blocks the thread while the disk is busy. The functions may run on another thread meanwhile.
-    /// - Parameter rolledBack: called if the changes are rolled back, before another commit of this process can get their number.
+    /// - Parameter rolledBack: called if the changes are rolled back, before another commit of this process can get
+    ///   their number.
     /// - Throws: errors thrown by `body`, after which nothing is changed; errors that the store reports.
     package func transact(
         author: String,
@@ -45,7 +46,8 @@ extension ContextStack {
     ///   - changes: the block.
     ///   - prepared: called when only the writing remains, before the transaction.
     ///   - body: the engine's writes, in the transaction.
-    ///   - rolledBack: called if the writes are rolled back, before another commit of this process can get their number.
+    ///   - rolledBack: called if the writes are rolled back, before another commit of this process can get their
+    ///     number.
     ///   - ended: called after each run that has called `prepared`, before anything else runs on the queue. Its
     ///     argument says whether the commit succeeded.
     /// - Throws: errors thrown by the blocks and by the commit; then nothing is committed. `conflict` if other commits

@@ -1,5 +1,6 @@
-/// Ids that a transaction has reserved for objects of a context. If the transaction or a savepoint in it is rolled back,
-/// the reservation is gone, but the objects keep their ids. The ids are then reserved again before another caller can get them.
+/// Ids that a transaction has reserved for objects of a context. If the transaction or a savepoint in it is rolled
+/// back, the reservation is gone, but the objects keep their ids. The ids are then reserved again before another caller
+/// can get them.
 final class OwedIDs {
     /// All ids below this one are used; 0 if the store's counter says so.
     private var end: Int64 = 0

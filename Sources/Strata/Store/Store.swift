@@ -199,8 +199,8 @@ final class Store: Sendable {
 
     // MARK: Writing
 
-    /// Runs a write: see ``StoreWriter/write(for:sharing:_:ended:settle:)``. The layers learn of the commits that `body`
-    /// has announced before the next transaction begins.
+    /// Runs a write: see ``StoreWriter/write(for:sharing:_:ended:settle:)``. The layers learn of the commits that
+    /// `body` has announced before the next transaction begins.
     func write(
         for context: @escaping () -> String? = { nil },
         sharing: WaitingWrite.Sharing = .alone,
@@ -222,7 +222,7 @@ final class Store: Sendable {
     var waitingWriteCount: Int { writer.waitingCount }
 
     /// Changes the time after which no further write joins a transaction, for tests. With zero, every write gets a
-    /// transaction of its own.
+    /// separate transaction.
     func setGroupTimeLimit(_ limit: Duration) { writer.timeLimit.withLock { $0 = limit } }
 
     /// Blocks other writers of this process while it is held.

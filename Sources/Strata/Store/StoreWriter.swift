@@ -198,13 +198,13 @@ final class StoreWriter: Sendable {
 
     /// Runs a transaction, inside the database's writer.
     ///
-    /// In a file that only Strata uses, the statements bypass GRDB, since there is no observer that could miss the
+    /// In a file that only Strata uses, the statements bypass GRDB, since no observer could miss the
     /// transaction. A commit of one row takes a third less time than with GRDB's.
     ///
     /// - Parameters:
     ///   - body: writes, and returns the names of the changed tables.
-    ///   - failed: called as soon as the transaction has failed. Unless SQLite has ended it by itself, no other process can
-    ///     commit before.
+    ///   - failed: called as soon as the transaction has failed. Unless SQLite has ended it by itself, no other process
+    ///     can commit before.
     private func transact(
         _ db: Database,
         _ connection: Connection,

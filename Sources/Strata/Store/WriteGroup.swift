@@ -96,7 +96,7 @@ struct WaitingWrites {
 struct WriteGroup {
     /// The maximum number of writes.
     static let countLimit = 64
-    /// The maximum number of rows. A single write with more than a tenth of them gets a transaction of its own.
+    /// The maximum number of rows. A single write with more than a tenth of them gets a separate transaction.
     static let rowLimit = 5_000
     /// The time from the first write after which no further one is added. So a slow write delays only the writes that
     /// were added before it.
@@ -152,8 +152,8 @@ struct WriteGroup {
         if case .success = outcome { isCommitted = true }
         for write in writes { write.conclude(isCommitted) }
         for write in writes { write.end(outcome) }
-        // If the transaction has failed, an error may name commits that are undone. Then the caller gets the reason of the
-        // transaction's failure.
+        // If the transaction has failed, an error may name commits that are undone. Then the caller gets the reason of
+        // the transaction's failure.
         for entry in failed {
             entry.write.end(isCommitted || entry.endsTransaction ? .failure(entry.error) : outcome)
         }

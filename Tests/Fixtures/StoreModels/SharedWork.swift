@@ -32,7 +32,7 @@ public enum SharedWork {
         return number
     }
 
-    /// The number of commits of each worker, and what is wrong in the store.
+    /// The number of commits of each worker, and the faults in the store.
     public static func audit(_ context: ObjectContext) throws -> (counts: [Int], faults: [String]) {
         let accounts = try context.rows(Account.all)
         let marks = try context.rows(Mark.all)

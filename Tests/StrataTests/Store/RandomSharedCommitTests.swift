@@ -12,7 +12,7 @@ private let highest = 100
 private let policies: [MergePolicy] = [.error, .error, .mine, .mine, .theirs]
 
 /// Eight contexts edit ten rows and commit together. The same edits are played on a second store, where each commit has
-/// a transaction of its own. In addition, the history of the first store is played on plain numbers.
+/// a separate transaction. In addition, the history of the first store is played on plain numbers.
 @Suite("Random commits that share transactions", .timeLimit(.minutes(10))) struct RandomSharedCommitTests {
     /// An edit of a row: of the column `low`, of `high`, or of both.
     private struct Edit: Sendable, CustomStringConvertible {
@@ -71,7 +71,7 @@ private let policies: [MergePolicy] = [.error, .error, .mine, .mine, .theirs]
 
         func rows() throws -> [[Int]] { try plainRows(store.url, "SELECT low, high FROM Range2 ORDER BY id") }
 
-        /// Plays a round, and notes what is wrong with its results.
+        /// Plays a round, and notes the faults in its results.
         func play(_ plans: [Plan], _ faults: inout [String]) async throws -> (Outcome, transactions: Int) {
             let (stack, before) = (store.stack, try rows())
             for (index, plan) in plans.enumerated() {

@@ -74,7 +74,7 @@ import Testing
         try await store.stack.close()
     }
 
-    @Test("A merge policy decides as if each commit had a transaction of its own", arguments: [true, false])
+    @Test("A merge policy decides as if each commit had a separate transaction", arguments: [true, false])
     func policies(isSharing: Bool) async throws {
         let sum = MergePolicy.custom { conflict in
             guard let (base, mine, theirs) = conflict.values(of: Int.self) else { return .error }
@@ -182,7 +182,7 @@ import Testing
 
     // MARK: Limits
 
-    @Test("A commit of many rows and a batch get transactions of their own, and see the commits before them")
+    @Test("A commit of many rows and a batch get separate transactions, and see the commits before them")
     func large() async throws {
         let store = try await SharingStore()
         let ids = try await store.cells(0..<5)

@@ -9,7 +9,7 @@ struct SharingStore: Sendable {
     let url: URL
     let stack: ContextStack
 
-    /// - Parameter isSharing: whether commits share transactions; otherwise every commit gets a transaction of its own.
+    /// - Parameter isSharing: whether commits share transactions; otherwise every commit gets a separate transaction.
     init(
         _ setUp: StackSetUp = .rootOnly,
         in folder: ScratchFolder? = nil,

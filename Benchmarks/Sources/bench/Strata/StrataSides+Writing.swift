@@ -67,7 +67,7 @@ extension StrataSides {
         return Sample(cost: seconds, check: try await check(round))
     }
 
-    /// One object per commit at FULL, by some contexts at the same time, each in a block of its own.
+    /// One object per commit at FULL, by some contexts at the same time, each in a separate block.
     static func commits(_ round: Round, contexts: Int) async throws -> Sample {
         let stack = try await stack(round, .full)
         let entries = round.values.entries.prefix(round.sizes.commits)

@@ -44,7 +44,8 @@ extension Store {
 
     /// Runs an engine's transaction as a separate commit.
     ///
-    /// - Parameter rolledBack: called if the work is rolled back, before another commit of this process can get its number.
+    /// - Parameter rolledBack: called if the work is rolled back, before another commit of this process can get its
+    ///   number.
     func transact(
         author: String,
         _ body: (StoreTransaction) throws -> Void,

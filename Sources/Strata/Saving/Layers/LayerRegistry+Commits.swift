@@ -106,8 +106,8 @@ extension LayerRegistry {
 
     /// Applies the announced commits, which are in the store now, to the layers.
     ///
-    /// Called before the next transaction of this process begins. Otherwise that transaction would treat these commits as
-    /// commits of another process.
+    /// Called before the next transaction of this process begins. Otherwise that transaction would treat these commits
+    /// as commits of another process.
     ///
     /// - Parameter connection: the connection that has written the commits.
     /// - Returns: an error if rows of layers could not be read again. Later commits still detect conflicts with them.

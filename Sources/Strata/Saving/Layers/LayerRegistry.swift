@@ -3,8 +3,8 @@ import Synchronization
 /// The published layers of a stack and the log of their changes and of the store's commits, protected by one mutex.
 ///
 /// Isolation: any. Most work under the lock is in memory. The exceptions are batches, commits of engines and of other
-/// processes, and changes of layers such as saves and rollbacks: they read rows from the store to rebase layers. No code of contexts, engines
-/// or waiting tasks runs under the lock.
+/// processes, and changes of layers such as saves and rollbacks: they read rows from the store to rebase layers. No
+/// code of contexts, engines or waiting tasks runs under the lock.
 final class LayerRegistry: Sendable {
     struct State: Sendable {
         var layers = LayerSnapshot()

@@ -54,8 +54,8 @@ extension StackCore {
                     }
                 }
             } catch is StaleReads {
-                // The block of an engine runs again even if the task was cancelled meanwhile, because the event that the
-                // block records has already happened.
+                // The block of an engine runs again even if the task was cancelled meanwhile, because the event that
+                // the block records has already happened.
             }
         }
         throw StrataError(
