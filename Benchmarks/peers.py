@@ -76,7 +76,7 @@ class Sizes:
 
 
 FULL_SIZES = Sizes()
-QUICK_SIZES = Sizes(rounds=2, commits=50, worked=500)
+QUICK_SIZES = Sizes(rounds=1, commits=50, worked=500)
 WARM_UP_SIZES = Sizes(rounds=1, commits=20, worked=100)
 
 

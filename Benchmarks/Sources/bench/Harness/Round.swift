@@ -61,7 +61,7 @@ struct Sizes: Sendable {
     /// Proves that everything works; the figures mean little.
     static let quick = Sizes(
         name: "quick",
-        rounds: 2,
+        rounds: 1,
         inserted: 5_000,
         fetched: 10_000,
         stored: 10_000,

@@ -2,7 +2,7 @@
 enum Work: String, CaseIterable, Sendable {
     case insert, fetch, fetchAgain, findInStore, findInMemory, findInMemoryByDictionary
     case update, updateApart, delete, cascade, commitNormal, commitNumbered, commitFull, commitTogether, editNormal,
-        editFull
+        editFull, editByWrite
     case hopFromPool, hopFromMain, memory
     case streamRows, streamObjects, prefetch, group, searchInsert, search
     case batchUpdate, savepoints, undo, live, history

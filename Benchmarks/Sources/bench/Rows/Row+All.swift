@@ -7,7 +7,7 @@ extension Row {
             cascade(sizes),
             commits(sizes, .normal), commits(sizes, .normal, numbering: true), commits(sizes, .full),
             commitsTogether(sizes),
-            edits(sizes, .normal), edits(sizes, .full),
+            edits(sizes, .normal), edits(sizes, .full), edits(sizes, .normal, byWrite: true),
             hopFromPool(sizes), hopFromMain(sizes), memory(sizes), walk(sizes), prefetch(sizes),
             stream(sizes, objects: false), stream(sizes, objects: true), group(sizes),
             searchInsert(sizes), search(sizes),

@@ -137,10 +137,13 @@ extension Row {
     ///
     /// Equal: the reference reads on one connection, in a transaction, and writes on another one, in a transaction for each row, at
     /// the same synchronous level. SQLite runs automatic checkpoints for it. Strata's hops to a block and back are timed as well.
-    static func edits(_ sizes: Sizes, _ synchronous: Synchronous) -> Row {
+    ///
+    /// - Parameter byWrite: whether each block is one of `write`, which checks what it has read when it is committed.
+    static func edits(_ sizes: Sizes, _ synchronous: Synchronous, byWrite: Bool = false) -> Row {
         Row(
-            work: synchronous == .full ? .editFull : .editNormal,
-            name: "read, change and commit one object, \(sizes.edits) times, \(synchronous.rawValue)",
+            work: byWrite ? .editByWrite : synchronous == .full ? .editFull : .editNormal,
+            name: "read, change and commit one object\(byWrite ? " by write" : ""), \(sizes.edits) times, "
+                + synchronous.rawValue,
             unit: .milliseconds,
             target: nil
         ) { round in

@@ -90,17 +90,24 @@ extension StrataSides {
         return Sample(cost: seconds, check: try await check(round))
     }
 
-    static func edits(_ round: Round, _ synchronous: Synchronous) async throws -> Sample {
+    static func edits(_ round: Round, _ synchronous: Synchronous, byWrite: Bool = false) async throws -> Sample {
         let (stack, ids) = try await filled(round, count: round.sizes.stored, synchronous)
         let entries = round.values.entries
         let watch = Stopwatch()
+        let edit: @Sendable (Int, ObjectContext) throws -> Void = { index, context in
+            guard let object = try context.find(ids[index]) else { throw BenchError("an object is missing") }
+            object.quantity += 1
+            object.price += 0.5
+            object.title = entries[object.serial + 1].title
+        }
         for index in 0..<round.sizes.edits {
-            try await stack.background { context in
-                guard let object = try context.find(ids[index]) else { throw BenchError("an object is missing") }
-                object.quantity += 1
-                object.price += 0.5
-                object.title = entries[object.serial + 1].title
-                try context.commit()
+            if byWrite {
+                try await stack.write { context in try edit(index, context) }
+            } else {
+                try await stack.background { context in
+                    try edit(index, context)
+                    try context.commit()
+                }
             }
         }
         let seconds = watch.seconds

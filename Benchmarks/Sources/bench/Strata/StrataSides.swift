@@ -14,6 +14,7 @@ enum StrataSides {
             .commitNumbered: { try await commits($0, .normal) }, .commitFull: { try await commits($0, .full) },
             .commitTogether: { try await commits($0, contexts: 32) },
             .editNormal: { try await edits($0, .normal) }, .editFull: { try await edits($0, .full) },
+            .editByWrite: { try await edits($0, .normal, byWrite: true) },
             .hopFromPool: hopFromPool, .hopFromMain: hopFromMain, .memory: memory, .walk: walk, .pending: pending,
             .streamRows: streamRows, .streamObjects: streamObjects, .prefetch: prefetch,
             .batchUpdate: batchUpdate, .savepoints: savepoints, .undo: undo, .live: live,
