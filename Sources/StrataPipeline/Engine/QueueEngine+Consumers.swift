@@ -21,9 +21,18 @@ extension QueueEngine {
     /// The types of payloads that this engine claims from a pipeline; nil if it claims all types, or if not exactly one
     /// open consumer takes the pipeline.
     func claimedTypes(of name: PipelineName) -> [String]? {
-        let takers = state.withLock { Array($0.consumers.values) }.filter { $0.takes(name) }
+        let takers = takers(of: name)
         return takers.count == 1 ? takers[0].claimedTypes : nil
     }
+
+    /// The open consumers that take operations under a name.
+    func takers(of name: PipelineName) -> [Consumer] {
+        // The names are compared outside of the lock, because a broker's predicate is not code of the engine.
+        state.withLock { Array($0.consumers.values) }.filter { $0.takes(name) }
+    }
+
+    /// The number of running attempts of all consumers.
+    var runningCount: Int { state.withLock { $0.running.count } }
 
     // MARK: Waiting
 

@@ -66,7 +66,8 @@ extension ObjectContext {
     ///
     /// - Returns: one snapshot for each name under which operations are queued, sorted by name.
     /// - Throws: the store's errors.
-    /// - Complexity: O(queued operations).
+    /// - Complexity: O(queued operations). If a pipeline has a rate limit, also a lookup of its tokens for each lane
+    ///   that may be blocked.
     public func pipelineSnapshots() throws -> [PipelineSnapshot] {
         var counts: [PipelineName: [OperationStatus: Int]] = [:]
         for ((name, status), count) in try groups(QueuedOperation.grouped { ($0.pipeline, $0.status) }, { $0.count }) {

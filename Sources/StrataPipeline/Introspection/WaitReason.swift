@@ -1,7 +1,10 @@
 public import Foundation
 public import Strata
 
-/// The reason why an operation does not run.
+/// The reason why an operation does not run. Later versions may add cases, so a `switch` should have a default case.
+///
+/// The cases from ``noHandler(type:)`` on describe this process: the pipelines and brokers that are open on the
+/// context's stack. Another process may start the operation nevertheless.
 public enum WaitReason: Hashable, Sendable {
     /// A prerequisite of the operation is still queued.
     case dependency(ObjectID<QueuedOperation>)
@@ -18,6 +21,20 @@ public enum WaitReason: Hashable, Sendable {
     /// The operation's pipeline is open in this process, and no handler there takes the type of the payload. Another
     /// process may have a handler.
     case noHandler(type: String)
+    /// No open pipeline or broker of this process takes the operation. Another process may have one.
+    case notOpen
+    /// Several brokers of this process take the operation's queue, so it is held until only one of them is open.
+    case claimedTwice
+    /// The pipeline or broker is suspended, or all pipelines of the stack are suspended together.
+    case suspended
+    /// The pipeline's gate was closed when the engine last looked. The value is the gate's constraint.
+    case gateClosed(Constraint)
+    /// The pipeline or broker runs as many operations as its limit allows.
+    case fullPipeline(limit: Int)
+    /// All pipelines and brokers of the stack together run as many operations as their common limit allows.
+    case fullStack(limit: Int)
+    /// The rate limit allows the next start at a date.
+    case rateLimited(until: Date)
 }
 
 extension WaitReason {
@@ -25,11 +42,16 @@ extension WaitReason {
     public static func == (left: WaitReason, right: WaitReason) -> Bool {
         switch (left, right) {
         case (.dependency(let left), .dependency(let right)), (.lane(let left), .lane(let right)): left == right
-        case (.fullLane(let left), .fullLane(let right)): left == right
+        case (.fullLane(let left), .fullLane(let right)), (.fullPipeline(let left), .fullPipeline(let right)),
+            (.fullStack(let left), .fullStack(let right)):
+            left == right
         case (.hold(let left, let date), .hold(let right, let other)): left.hasSameBytes(as: right) && date == other
-        case (.constraint(let left), .constraint(let right)): left == right
+        case (.constraint(let left), .constraint(let right)), (.gateClosed(let left), .gateClosed(let right)):
+            left == right
         case (.failed(let left), .failed(let right)): left.hasSameBytes(as: right)
         case (.noHandler(let left), .noHandler(let right)): left.hasSameBytes(as: right)
+        case (.rateLimited(let left), .rateLimited(let right)): left == right
+        case (.notOpen, .notOpen), (.claimedTwice, .claimedTwice), (.suspended, .suspended): true
         default: false
         }
     }
@@ -38,13 +60,17 @@ extension WaitReason {
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .dependency(let id), .lane(let id): hasher.combine(id)
-        case .fullLane(let limit): hasher.combine(limit)
+        case .fullLane(let limit), .fullPipeline(let limit), .fullStack(let limit): hasher.combine(limit)
         case .hold(let name, let date):
             name.hashBytes(into: &hasher)
             hasher.combine(date)
-        case .constraint(let constraint): hasher.combine(constraint)
+        case .constraint(let constraint), .gateClosed(let constraint): hasher.combine(constraint)
         case .failed(let message): message.hashBytes(into: &hasher)
         case .noHandler(let type): type.hashBytes(into: &hasher)
+        case .rateLimited(let date): hasher.combine(date)
+        case .notOpen: hasher.combine(0)
+        case .claimedTwice: hasher.combine(1)
+        case .suspended: hasher.combine(2)
         }
     }
 }
@@ -62,6 +88,13 @@ extension WaitReason: CustomStringConvertible {
         case .constraint(let constraint): "waits for '\(constraint.rawValue)'"
         case .failed(let message): "has failed: \(message)"
         case .noHandler(let type): "has no handler in this process for its type '\(type)'"
+        case .notOpen: "has no open pipeline or broker in this process"
+        case .claimedTwice: "is in a queue that several brokers take"
+        case .suspended: "waits until its pipeline is resumed"
+        case .gateClosed(let constraint): "waits until '\(constraint.rawValue)' opens the gate of its pipeline"
+        case .fullPipeline(let limit): "waits for a place in its pipeline, which runs \(limit) at once"
+        case .fullStack(let limit): "waits for a place in the stack, whose pipelines run \(limit) at once"
+        case .rateLimited(let date): "waits for the rate limit until \(date.inWords)"
         }
     }
 }
@@ -69,17 +102,18 @@ extension WaitReason: CustomStringConvertible {
 extension QueuedOperation {
     /// The reasons why this operation does not run, as its context sees them.
     ///
-    /// The list is empty if the operation runs, or if only conditions outside the store keep it from running. Such an
-    /// operation runs as soon as its pipeline, or the one broker of its queue, is open and not suspended, has a free
-    /// slot and an open gate, and its rate limit allows a start.
+    /// The list is empty if the operation runs. It is also empty if the operation could start now, because the engine
+    /// then starts it with its next pass. Two waits are not listed. An operation that is not committed waits for its
+    /// commit. While an operation with a ``suspicion`` is tried alone, the others wait.
     ///
-    /// ``WaitReason/noHandler(type:)`` depends on this process: on the handlers of the pipelines and brokers that the
-    /// context's stack has open.
+    /// The reasons from the store come first. The others, from ``WaitReason/noHandler(type:)`` on, depend on this
+    /// process: on the pipelines and brokers that the context's stack has open.
     ///
     /// - Throws: ``PipelineError`` with `invalidArgument` if the operation does not belong to a context; the store's
     ///   errors.
     /// - Complexity: O(its dependencies and holds), and a lookup of the first operation of its lane. If the lane has a
-    ///   limit, also a scan of the pipeline's running operations.
+    ///   limit, also a scan of the pipeline's running operations. If the pipeline has a rate limit, also a lookup of
+    ///   its tokens.
     public func waitReasons() throws -> [WaitReason] {
         let context = try requireContext()
         switch status {
@@ -116,8 +150,7 @@ extension QueuedOperation {
                 record.ordering == .commits && first.positionCommit == positionCommit && first.sortKey == sortKey
             if !isBeside { waitReasons.append(.lane(first.id)) }
         }
-        if context.hasNoHandler(for: self) { waitReasons.append(.noHandler(type: type)) }
-        return waitReasons
+        return try waitReasons + context.processWaitReasons(for: self)
     }
 }
 

@@ -1,3 +1,5 @@
+import Strata
+
 /// A constraint that a whole pipeline waits for, such as a server that all of its operations need.
 ///
 /// ```swift
@@ -25,5 +27,11 @@ public struct PipelineGate: Sendable {
     public init(_ constraint: any ConstraintSource, exemptKeys: String? = nil) {
         self.constraint = constraint
         self.exemptKeys = exemptKeys
+    }
+
+    /// Whether the gate does not hold back an operation with this key.
+    func exempts(key: String?) -> Bool {
+        guard let key, let exemptKeys else { return false }
+        return key.hasBytePrefix(exemptKeys)
     }
 }

@@ -20,4 +20,9 @@ public struct RateLimit: Sendable, Hashable {
 
     /// The number of tokens that return in a second.
     var rate: Double { Double(count) / interval.seconds }
+
+    /// The number of tokens in a bucket, some seconds after it contained `tokens`.
+    func tokens(_ tokens: Double, after seconds: Double) -> Double {
+        min(tokens + max(seconds, 0) * rate, Double(count))
+    }
 }

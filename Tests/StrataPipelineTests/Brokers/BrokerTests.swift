@@ -174,6 +174,25 @@ import Testing
         try await stack.close()
     }
 
+    @Test("A task reports that its broker is suspended, that two brokers take its queue, or that none does")
+    func waitReasons() async throws {
+        let stack = try await Self.stack()
+        let first = try await Self.open(stack, "first", "chat.", Speaker())
+        let second = try await Self.open(stack, "second", "chat.b", Speaker())
+        first.suspend()
+        let names: [PipelineName] = ["chat.alice", "chat.bob", "mail"]
+        for name in names { try await Self.queue(["hello"], in: name, stack) }
+        func waitReasons() async throws -> [[WaitReason]] {
+            try await stack.background { context in
+                try context.fetch(QueuedOperation.all.sorted { $0.commit }).map { try $0.waitReasons() }
+            }
+        }
+        #expect(try await waitReasons() == [[.suspended], [.claimedTwice], [.notOpen]])
+        await second.close()
+        #expect(try await waitReasons() == [[.suspended], [.suspended], [.notOpen]])
+        try await stack.close()
+    }
+
     @Test("A satisfied constraint wakes operations in all queues, and a broker forgets empty queues")
     func constraint() async throws {
         let stack = try await Self.stack()

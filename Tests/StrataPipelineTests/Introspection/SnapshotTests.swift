@@ -37,6 +37,118 @@ import Testing
         try await harness.close()
     }
 
+    @Test("An operation of a suspended pipeline reports it, also if all pipelines are suspended together")
+    func suspended() async throws {
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["A", "B←A"])
+        #expect(try await Self.waitReasons(harness, "A") == [.suspended])
+        #expect(try await Self.waitReasons(harness, "B") == [.dependency(harness.id("A")), .suspended])
+        harness.stack.pipelines.suspend()
+        harness.pipeline.resume()
+        #expect(try await Self.waitReasons(harness, "A") == [.suspended])
+        harness.stack.pipelines.resume()
+        await harness.pipeline.waitUntilProcessed()
+        #expect(harness.takeStarts() == ["A"])
+        #expect(try await Self.waitReasons(harness, "A") == [])
+        #expect(try await Self.waitReasons(harness, "B") == [.dependency(harness.id("A"))])
+        try await harness.close()
+    }
+
+    @Test("An operation that waits for a free place names the limit of its pipeline, and that of all pipelines")
+    func full() async throws {
+        let harness = try await PipelineHarness.open(max: 2)
+        try await harness.commit(["A", "B", "C"])
+        try await harness.play([.resume("A", "B")])
+        #expect(try await Self.waitReasons(harness, "C") == [.fullPipeline(limit: 2)])
+        try harness.stack.pipelines.setMaxConcurrent(1)
+        #expect(try await Self.waitReasons(harness, "C") == [.fullPipeline(limit: 2), .fullStack(limit: 1)])
+        try await harness.play([.limit(3)])
+        #expect(try await Self.waitReasons(harness, "C") == [.fullStack(limit: 1)])
+        try harness.stack.pipelines.setMaxConcurrent(nil)
+        await harness.pipeline.waitUntilProcessed()
+        #expect(harness.takeStarts() == ["C"])
+        #expect(try await Self.waitReasons(harness, "C") == [])
+        try await harness.close()
+    }
+
+    @Test("An operation that was claimed after the state of its context does not wait for itself")
+    func claimedMeanwhile() async throws {
+        let harness = try await PipelineHarness.open(max: 1)
+        try await harness.commit(["A", "B"])
+        let (running, next) = (harness.id("A"), harness.id("B"))
+        let pinned = try harness.stack.create(.private, merging: .pinned)
+        let before = try await pinned.perform { try $0.find(running)?.waitReasons() }
+        #expect(before == [.suspended])
+        try await harness.play([.resume("A")])
+        let (status, after, other) = try await pinned.perform { context in
+            let operation = try context.find(running)
+            return (operation?.status, try operation?.waitReasons(), try context.find(next)?.waitReasons())
+        }
+        #expect(status == .pending && after == [] && other == [.fullPipeline(limit: 1)])
+        try await harness.play([.done("A", "B")])
+        try await harness.close()
+    }
+
+    @Test("An operation at a closed gate names the gate's constraint, and one with an exempt key does not")
+    func closedGate() async throws {
+        let server = ManualConstraint("server", isSatisfied: false)
+        let harness = try await PipelineHarness.open(gate: PipelineGate(server, exemptKeys: "local/"))
+        harness.pipeline.resume()
+        try await harness.commit(["A"])
+        let exempt = try await harness.stack.background { context in
+            let operation = context.enqueue(Named(name: "B"), in: .work, key: "local/B", notBefore: .distantFuture)
+            try context.commit()
+            return try operation.waitReasons()
+        }
+        #expect(try await Self.waitReasons(harness, "A") == [.gateClosed("server")])
+        #expect(exempt.count == 1 && !exempt.contains(.gateClosed("server")))
+        server.set(true)
+        await harness.pipeline.waitUntilProcessed()
+        #expect(harness.takeStarts() == ["A"])
+        server.set(false)
+        try await harness.commit(["C"])
+        #expect(try await Self.waitReasons(harness, "A") == [])
+        #expect(try await Self.waitReasons(harness, "C") == [.gateClosed("server")])
+        try await harness.close()
+    }
+
+    @Test("An operation that no open pipeline takes reports it, with and without an engine in this process")
+    func notOpen() async throws {
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["A"])
+        let other = try await harness.stack.background { context in
+            let other = context.enqueue(Named(name: "B"), in: "wrok")
+            try context.commit()
+            return try other.waitReasons()
+        }
+        #expect(other == [.notOpen])
+        #expect(try await Self.waitReasons(harness, "A") == [.suspended])
+        await harness.pipeline.close()
+        #expect(try await Self.waitReasons(harness, "A") == [.notOpen])
+        try await harness.close()
+    }
+
+    @Test("Each reason of a process has words, and equals only itself")
+    func reasonWords() {
+        let date = Date(timeIntervalSince1970: 1_780_000_000.25)
+        let words: [(reason: WaitReason, text: String)] = [
+            (.notOpen, "has no open pipeline or broker in this process"),
+            (.claimedTwice, "is in a queue that several brokers take"),
+            (.suspended, "waits until its pipeline is resumed"),
+            (.gateClosed("server"), "waits until 'server' opens the gate of its pipeline"),
+            (.fullPipeline(limit: 8), "waits for a place in its pipeline, which runs 8 at once"),
+            (.fullPipeline(limit: 9), "waits for a place in its pipeline, which runs 9 at once"),
+            (.fullStack(limit: 8), "waits for a place in the stack, whose pipelines run 8 at once"),
+            (.rateLimited(until: date), "waits for the rate limit until 2026-05-28T20:26:40.250Z"),
+        ]
+        for (reason, text) in words {
+            #expect(reason.description == text)
+            #expect(words.count { $0.reason == reason } == 1)
+        }
+        let others: [WaitReason] = [.fullLane(limit: 8), .constraint("server"), .rateLimited(until: .distantPast)]
+        #expect(Set(words.map { $0.reason } + others).count == words.count + others.count)
+    }
+
     @Test(
         "An operation that waits for its lane names the operation ahead of it",
         arguments: [PipelineOrdering.fifo, .lifo, .commits]

@@ -124,6 +124,50 @@ import Testing
         try await stack.close()
     }
 
+    @Test("An operation above the limit reports when the limit allows the next start, and nothing when it does")
+    func waitReasons() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let clock = VirtualClock()
+        let (pipeline, log) = try await Self.open(stack, .work, RateLimit(3, per: .seconds(30)), clock)
+        try await Self.queue(5, in: .work, stack)
+        func waitReasons() async throws -> [[WaitReason]] {
+            try await stack.background { context in
+                try context.fetch(QueuedOperation.all.sorted { $0.id }).map { try $0.waitReasons() }
+            }
+        }
+        // No token was spent yet.
+        #expect(try await waitReasons() == [[WaitReason]](repeating: [.suspended], count: 5))
+        pipeline.resume()
+        #expect(try await Self.count(log, pipeline) == 3)
+        let start = clock.now
+        let limited = WaitReason.rateLimited(until: start.addingTimeInterval(10))
+        #expect(try await waitReasons() == [[limited], [limited]])
+        clock.advance(by: .seconds(4))
+        #expect(try await waitReasons() == [[limited], [limited]])
+        clock.advance(by: .seconds(6))
+        #expect(try await Self.count(log, pipeline) == 4)
+        #expect(try await waitReasons() == [[.rateLimited(until: start.addingTimeInterval(20))]])
+        pipeline.suspend()
+        clock.advance(by: .seconds(10))
+        await pipeline.waitUntilProcessed()
+        #expect(try await waitReasons() == [[.suspended]])
+        try await stack.close()
+    }
+
+    @Test("After the clock was set back, the next start is a full pause away")
+    func clockSetBack() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let clock = VirtualClock()
+        let (pipeline, log) = try await Self.open(stack, .work, RateLimit(1, per: .seconds(10)), clock)
+        try await Self.queue(2, in: .work, stack)
+        pipeline.resume()
+        #expect(try await Self.count(log, pipeline) == 1)
+        clock.set(to: clock.now.addingTimeInterval(-3600))
+        let waitReasons = try await stack.background { try $0.first(QueuedOperation.all)?.waitReasons() }
+        #expect(waitReasons == [.rateLimited(until: clock.now.addingTimeInterval(10))])
+        try await stack.close()
+    }
+
     @Test("A rate limit keeps the values that it is created with")
     func values() {
         for (count, interval) in [(60, Duration.seconds(60)), (1, .nanoseconds(1)), (0, .zero), (-3, .seconds(-1))] {

@@ -31,7 +31,7 @@ extension PayloadTypeTests {
         }
         await pipeline.close()
         // Without an open pipeline, this process does not know which handlers there are.
-        #expect(try await stack.background { try $0.find(id)?.waitReasons() } == [])
+        #expect(try await stack.background { try $0.find(id)?.waitReasons() } == [.notOpen])
         let later = try await Pipeline.open(stack, named: .work, options: PipelineOptions(clock: VirtualClock())) {
             handlers in
             handlers.on(Upload.self) { _, _ in .done }

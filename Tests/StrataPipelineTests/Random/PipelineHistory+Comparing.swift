@@ -49,6 +49,21 @@ extension PipelineHistory {
                 == (result, operation.attempts, operation.failures, operation.lane)
             if !isSame { return "\(row) is what became of \(operation), not \(result)" }
         }
+        return try await waitReasonDifference()
+    }
+
+    /// The first operation whose wait reasons are not those of the model. Holds are compared with the rows.
+    private func waitReasonDifference() async throws -> String? {
+        let found = try await harness.stack.background { context in
+            try context.fetch(QueuedOperation.all).map { ($0.id.rawValue, try $0.waitReasons()) }
+        }
+        for (number, waitReasons) in found {
+            let operation = model.queued[name(number)]!
+            if operation.isFailed { continue }
+            let others = Set(waitReasons.filter { if case .hold = $0 { false } else { true } })
+            let wanted = model.waitReasons(of: operation) { harness.id($0) }
+            if others != wanted { return "the wait reasons of \(operation.name): \(others), not \(wanted)" }
+        }
         return nil
     }
 

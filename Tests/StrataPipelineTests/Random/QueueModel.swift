@@ -1,3 +1,4 @@
+import Strata
 import StrataPipeline
 
 /// The expected behaviour of a pipeline, on one page: the reference for random histories.
@@ -201,6 +202,41 @@ struct QueueModel {
     }
 
     // MARK: Waiting
+
+    /// The reasons why an operation that has not failed does not run, apart from its holds.
+    ///
+    /// - Parameter id: the id of an operation in the store.
+    func waitReasons(of operation: Operation, id: (String) -> ObjectID<QueuedOperation>) -> Set<WaitReason> {
+        if operation.isRunning { return [] }
+        var waitReasons: Set<WaitReason> = []
+        for name in operation.prerequisites where queued[name] != nil { waitReasons.insert(.dependency(id(name))) }
+        if operation.isConstrained { waitReasons.insert(.constraint(.network)) }
+        if let limit = rules.limitPerLane, running.count(where: { $0.lane == operation.lane }) >= limit {
+            waitReasons.insert(.fullLane(limit: limit))
+        }
+        if let first = first(of: operation.lane), !isBeside(operation, first) {
+            waitReasons.insert(.lane(id(first.name)))
+        }
+        if suspensions > 0 { waitReasons.insert(.suspended) }
+        if running.count >= rules.limit { waitReasons.insert(.fullPipeline(limit: rules.limit)) }
+        return waitReasons
+    }
+
+    /// The operation whose turn it is in a lane; nil if the lane has no order, or only failed operations.
+    private func first(of lane: String) -> Operation? {
+        let all = queued.values.filter { $0.lane == lane }
+        switch rules.ordering {
+        case .flat: return nil
+        case .commits: return all.filter(blocks).min { $0.number < $1.number }
+        case .fifo: return all.first(where: \.isRunning) ?? all.filter(blocks).min { $0.number < $1.number }
+        case .lifo: return all.first(where: \.isRunning) ?? all.filter(blocks).max { $0.number < $1.number }
+        }
+    }
+
+    /// Whether an operation is the first one of its lane, or runs beside it.
+    private func isBeside(_ operation: Operation, _ first: Operation) -> Bool {
+        operation.name == first.name || rules.ordering == .commits && operation.commit == first.commit
+    }
 
     /// Whether an operation would wait for itself through lanes and prerequisites.
     private func isInRing(_ name: String) -> Bool {

@@ -62,18 +62,25 @@ extension Mirror {
             }
             let all = try context.fetch(QueuedOperation.where { $0.pipeline == pipeline }).filter(isMeant)
             return try all.sorted { $0.id < $1.id }.prefix(limit).map { operation in
-                let reasons = try operation.waitReasons().compactMap { waitReason -> String? in
+                var words = try operation.waitReasons().compactMap { waitReason -> String? in
                     switch waitReason {
                     case .failed(let message): message.isEmpty ? "no reason is known" : message
                     case .dependency(let id), .lane(let id):
                         try context.find(id).map { "waits for '\(try path(of: $0))'" }
-                    // The time of the next attempt is omitted, because it changes with each attempt.
+                    // Times are omitted, because they change with each attempt.
                     case .hold(let name, _): "is held by '\(name)'"
-                    case .fullLane, .constraint, .noHandler: waitReason.description
+                    case .rateLimited: "waits for the rate limit"
+                    case .gateClosed: "waits for the remote"
+                    case .fullLane, .constraint, .noHandler, .notOpen, .claimedTwice, .suspended, .fullPipeline,
+                        .fullStack:
+                        waitReason.description
                     }
                 }
-                let last = operation.failures.list.last.map { "is retried: \($0.message)" }
-                let words = reasons.isEmpty ? [last ?? "waits for earlier operations"] : reasons
+                // The reason of a failed operation is its last failure.
+                if operation.status != .failed, let last = operation.failures.list.last {
+                    words.append("is retried: \(last.message)")
+                }
+                if words.isEmpty { words = ["waits for earlier operations"] }
                 return WaitingOperation(path: try path(of: operation), reason: words.joined(separator: ", "))
             }
         }

@@ -29,7 +29,7 @@ extension OperationRepository {
         var budget = Budget(
             id: known.id,
             limit: limit,
-            tokens: min(known.tokens + max(elapsed, 0) * limit.rate, Double(limit.count))
+            tokens: limit.tokens(known.tokens, after: elapsed)
         )
         // The clock was set back. No tokens are added, and counting restarts from now.
         if elapsed < -Self.clockTolerance { try spend(0, of: &budget, name) }
@@ -50,5 +50,19 @@ extension OperationRepository {
             try transaction.run(QueueSQL.insertBudget, [.integer(id), .text(name)] + values)
             try transaction.report(inserted: id, of: PipelineBudget.self)
         }
+    }
+}
+
+extension RateLimit {
+    /// When a bucket has the token for the next start; nil if it has one now. The date stays the same until a start
+    /// takes a token.
+    ///
+    /// - Parameter tokens: the number of tokens at `countedAt`.
+    func nextStart(tokens: Double, countedAt: Date, now: Date) -> Date? {
+        // The clock may have been set back. Then counting restarts from now.
+        let start = min(countedAt, now)
+        let left = self.tokens(tokens, after: now.timeIntervalSince(start))
+        guard OperationRepository.Budget(id: nil, limit: self, tokens: left).pause > 0 else { return nil }
+        return start.later(by: (1 - tokens) / rate)
     }
 }
