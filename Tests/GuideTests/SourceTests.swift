@@ -48,7 +48,6 @@ import Testing
         ("Contexts/Objects/ObjectContext+PendingChanges.swift", "[String: ChangedValue]", "names of columns"),
         ("Strata/Saving/Batch/BatchJob.swift", "tables: Set<String>", "names of tables"),
         ("Strata/Saving/CommitHooks/Store+Engines.swift", "tables: Set<String>", "names of tables"),
-        ("Strata/Stack/JSONLines/LineExport.swift", "[String: LineValue]", "names of columns"),
         ("Strata/Stack/JSONLines/LineDate.swift", "seconds.description.split", "digits"),
         ("Strata/Basics/Values/JSONText.swift", "seen: Set<String>", "keys that the decoder takes for one are one"),
         ("Search.swift", "split(whereSeparator: \\.isWhitespace)", "the words that a person looks for"),

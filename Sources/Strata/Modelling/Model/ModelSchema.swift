@@ -71,7 +71,9 @@ public struct ColumnSchema: Sendable {
     /// The messages of the rules that are checked before a row is written.
     var rules: [String] { options.compactMap(\.rule) }
     /// The type whose values the column holds; nil for a relationship.
-    var heldType: (any AttributeValue.Type)?
+    private(set) var heldType: (any AttributeValue.Type)?
+    /// The form of the values in lines of JSON, stored here because every value asks for it.
+    private(set) var lineForm = LineForm.plain
     /// Whether a value of the column's type is valid for the attribute's type; nil if every value is valid.
     var accepts: (@Sendable (StoredValue) -> Bool)?
     /// A value in the form in which the attribute's type stores it; nil if the value is not valid for the type.
@@ -187,6 +189,7 @@ extension ColumnSchema {
         )
         isTransformed = Value.self is any TransformedValue.Type
         heldType = Value.heldType
+        lineForm = LineForm(of: heldType)
         let whole: [any AttributeValue.Type] = [
             Int.self, Int64.self, Double.self, Date.self, String.self, Data.self, ExternalData.self,
         ]

@@ -35,7 +35,7 @@ struct ImportLine: DecodableWithConfiguration {
             id = try line.decodeIfPresent(String.self, forKey: key)
             key = LineKey.version
             version = try line.decodeIfPresent(Int64.self, forKey: key)
-            for next in keys where ![.model, .id, .version].contains(next) {
+            for next in keys where next != .model && next != .id && next != .version {
                 key = next
                 try read(key, schema, in: line)
             }

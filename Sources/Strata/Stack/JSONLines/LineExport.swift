@@ -14,12 +14,15 @@ final class LineExport {
     private let encoder = JSONEncoder()
     /// The version of the models; nil if the application does not give them a version.
     private var version: Int64?
+    /// The end of the text of each id.
+    private let fingerprint: String
 
     init(_ models: [any Model.Type]?, store: Store) throws {
         let schema = store.schema
         let infos = try models?.map { schema.entities[try schema.index(of: $0)].info }
         remaining = (infos ?? schema.entities.map(\.info).filter { !$0.isJoin })[...]
         self.store = store
+        fingerprint = String(store.ids.fingerprint, radix: 16)
         reader = try store.borrowReader()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         do {
@@ -51,22 +54,25 @@ final class LineExport {
         return nil
     }
 
-    private func line(_ row: RowReader, _ info: EntityInfo) throws -> [String: LineValue] {
+    private func line(_ row: RowReader, _ info: EntityInfo) throws -> ExportLine {
         let number = try row.read(Int64.self, at: 0)
-        var line: [String: LineValue] = [
-            LineKey.model.stringValue: .text(info.name),
-            LineKey.id.stringValue: .text(text(number, info)),
-        ]
-        if let version { line[LineKey.version.stringValue] = .integer(version) }
+        var line = ExportLine()
+        line.members.reserveCapacity(info.columns.count + info.relationships.count + 3)
+        line.members.append((.model, .text(info.name)))
+        line.members.append((.id, .text(text(number, info))))
+        if let version { line.members.append((.version, .integer(version))) }
         for (index, column) in info.columns.enumerated() {
             let value = row.value(at: Int32(index + 1))
-            line[column.name] = try lineValue(value, index, of: number, info)
+            line.members.append(
+                (LineKey(stringValue: column.name), try lineValue(value, index, of: number, info))
+            )
         }
         for relationship in info.relationships where relationship.isInLines {
             let destination = store.schema.entities[relationship.destination].info
             guard let sql = LinesSQL.selectMembers(relationship, store.schema) else { continue }
             let members = try reader.connection.numbers(sql, [.integer(number)])
-            line[relationship.name] = .texts(members.map { text($0, destination) })
+            let texts = members.map { text($0, destination) }
+            line.members.append((LineKey(stringValue: relationship.name), .texts(texts)))
         }
         return line
     }
@@ -93,7 +99,7 @@ final class LineExport {
     }
 
     private func text(_ number: Int64, _ info: EntityInfo) -> String {
-        "\(info.name)-\(number)-\(String(store.ids.fingerprint, radix: 16))"
+        "\(info.name)-\(number)-\(fingerprint)"
     }
 
     /// Releases the snapshot. Afterwards, there are no more lines.

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A value in a line of JSON.
-enum LineValue: Encodable {
+enum LineValue {
     case null
     case bool(Bool)
     case integer(Int64)
@@ -10,17 +10,27 @@ enum LineValue: Encodable {
     case text(String)
     case texts([String])
 
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
+    /// Encodes the value directly into its line. A container for each value would cost as much as the value.
+    func encode(into line: inout KeyedEncodingContainer<LineKey>, _ key: LineKey) throws {
         switch self {
-        case .null: try container.encodeNil()
-        case .bool(let value): try container.encode(value)
-        case .integer(let value): try container.encode(value)
-        case .unsigned(let value): try container.encode(value)
-        case .real(let value): try container.encode(value)
-        case .text(let value): try container.encode(value)
-        case .texts(let values): try container.encode(values)
+        case .null: try line.encodeNil(forKey: key)
+        case .bool(let value): try line.encode(value, forKey: key)
+        case .integer(let value): try line.encode(value, forKey: key)
+        case .unsigned(let value): try line.encode(value, forKey: key)
+        case .real(let value): try line.encode(value, forKey: key)
+        case .text(let value): try line.encode(value, forKey: key)
+        case .texts(let values): try line.encode(values, forKey: key)
         }
+    }
+}
+
+/// A line of an export.
+struct ExportLine: Encodable {
+    var members: [(key: LineKey, value: LineValue)] = []
+
+    func encode(to encoder: any Encoder) throws {
+        var line = encoder.container(keyedBy: LineKey.self)
+        for (key, value) in members { try value.encode(into: &line, key) }
     }
 }
 
@@ -39,30 +49,19 @@ struct LineKey: CodingKey, Hashable {
 }
 
 extension ColumnSchema {
-    private enum Form { case plain, truth, date, uuid, bytes }
-
-    private var form: Form {
-        switch heldType {
-        case is Bool.Type: .truth
-        case is Date.Type: .date
-        case is UUID.Type: .uuid
-        case is ExternalData.Type: .bytes
-        default: .plain
-        }
-    }
-
     /// The value of the attribute as a line contains it. The value of an external attribute is its bytes.
     func lineValue(_ value: StoredValue) -> LineValue {
         switch value {
         case .null: return .null
-        case .integer(let number): return form == .truth ? .bool(number != 0) : .integer(number)
+        case .integer(let number): return lineForm == .truth ? .bool(number != 0) : .integer(number)
         case .real(let number):
-            if form == .date, let text = LineDate.text(number) { return .text(text) }
+            if lineForm == .date, let text = LineDate.text(number) { return .text(text) }
+            guard number.isInfinite else { return .real(number) }
             return Self.specialNumbers.first { $0.value == number }.map { .text($0.key) } ?? .real(number)
         case .text(let text): return .text(text)
         case .blob(let data):
             if isUnsigned, let number = UInt64(storedValue: value) { return .unsigned(number) }
-            if form == .uuid, let uuid = UUID(storedValue: value) { return .text(uuid.uuidString) }
+            if lineForm == .uuid, let uuid = UUID(storedValue: value) { return .text(uuid.uuidString) }
             return .text(data.base64EncodedString())
         }
     }
@@ -72,14 +71,19 @@ extension ColumnSchema {
 
     /// Reads a non-null value of the attribute from a line.
     func storedValue(in line: KeyedDecodingContainer<LineKey>, _ key: LineKey) throws -> StoredValue {
-        switch form {
+        switch lineForm {
         case .truth: return try line.decode(Bool.self, forKey: key).storedValue
         case .uuid: return try parse(line, key, "a UUID") { UUID(uuidString: $0)?.storedValue }
         case .bytes: return try parse(line, key, "Base64") { Data(base64Encoded: $0).map(StoredValue.blob) }
         case .date:
-            if let number = try? line.decode(Double.self, forKey: key) { return .real(number) }
-            return try parse(line, key, "a valid ISO 8601 date") {
-                (LineDate.seconds($0) ?? Self.specialNumbers[$0]).map(StoredValue.real)
+            // Most dates are texts, and an attempt that fails costs more than ten that succeed.
+            do {
+                return try parse(line, key, "a valid ISO 8601 date") {
+                    (LineDate.seconds($0) ?? Self.specialNumbers[$0]).map(StoredValue.real)
+                }
+            } catch {
+                guard let number = try? line.decode(Double.self, forKey: key) else { throw error }
+                return .real(number)
             }
         case .plain: break
         }
@@ -89,10 +93,11 @@ extension ColumnSchema {
         case .text: return .text(try line.decode(String.self, forKey: key))
         case .blob: return try parse(line, key, "Base64") { Data(base64Encoded: $0).map(StoredValue.blob) }
         case .real:
-            if let text = try? line.decode(String.self, forKey: key), let number = Self.specialNumbers[text] {
+            do { return .real(try line.decode(Double.self, forKey: key)) } catch {
+                guard let text = try? line.decode(String.self, forKey: key), let number = Self.specialNumbers[text]
+                else { throw error }
                 return .real(number)
             }
-            return .real(try line.decode(Double.self, forKey: key))
         }
     }
 
