@@ -35,8 +35,9 @@ public struct MergePolicy: Sendable, Hashable, CustomStringConvertible {
     /// ```
     ///
     /// - Parameter resolve: called for each column that was changed on both sides, and once for an object that was
-    ///   deleted on one side and changed on the other. It may be called more than once for the same conflict, also
-    ///   while the store is being written. It must decide only by its argument, return quickly, and use no context.
+    ///   deleted on one side and changed on the other. It may be called on any thread, on two threads at once, and more
+    ///   than once for the same conflict, also while the store is being written. It must decide only by its argument,
+    ///   return quickly, and use no context.
     public static func custom(_ resolve: @escaping @Sendable (MergeConflict) -> MergeDecision) -> MergePolicy {
         MergePolicy(kind: .custom(Resolver(resolve)))
     }

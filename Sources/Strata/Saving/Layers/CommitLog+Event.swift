@@ -1,6 +1,6 @@
 extension CommitLog {
     /// One entry of the log, and a reason to refresh some live objects.
-    struct Event: Sendable {
+    struct Event: Sendable, ChangedRows {
         enum Cause: Sendable {
             /// This context has edited objects, and already shows the edits.
             case edits(Int)
@@ -15,21 +15,21 @@ extension CommitLog {
         let number: Int
         let cause: Cause
         /// The affected rows, by entity.
-        private(set) var parts: [Int: any AnyRowChanges]
+        private(set) var rows: [Int: any AnyRowChanges]
         /// For a commit, the rows whose result differs from the committing context's version.
         private(set) var rewritten: [Int: any AnyRowChanges] = [:]
         private(set) var rowCount: Int
         /// False if rows other than these are affected, too.
         private(set) var isComplete = true
-        /// Affected rows that are not among `parts`; nil if they are not known, so that live objects must check
+        /// Affected rows that are not among `rows`; nil if they are not known, so that live objects must check
         /// themselves.
         private(set) var unread: [Int: IDRanges]? = [:]
 
-        init(number: Int, _ cause: Cause, _ parts: [Int: any AnyRowChanges]) {
+        init(number: Int, _ cause: Cause, _ rows: [Int: any AnyRowChanges]) {
             self.number = number
             self.cause = cause
-            self.parts = parts
-            rowCount = parts.values.reduce(0) { $0 + $1.ids.count }
+            self.rows = rows
+            rowCount = rows.values.reduce(0) { $0 + $1.ids.count }
         }
 
         init(number: Int, commit record: CommitRecord) {
@@ -40,12 +40,12 @@ extension CommitLog {
             )
             rewritten = record.rewritten
             isComplete = record.isComplete
-            unread = record.isComplete ? [:] : record.unread
+            unread = record.unread
         }
 
         /// Releases the rows, but keeps the event.
         mutating func forgetRows() {
-            (parts, rewritten, rowCount, isComplete, unread) = ([:], [:], 0, false, nil)
+            (rows, rewritten, rowCount, isComplete, unread) = ([:], [:], 0, false, nil)
         }
     }
 }
@@ -56,7 +56,7 @@ extension CommitLog.Event {
     /// - Parameter seesSaved: whether the context sees changes that it has saved upward; otherwise the commit is new to
     ///   it.
     func parts(for context: Int, seesSaved: Bool) -> [Int: any AnyRowChanges] {
-        if case .commit(_, context, _) = cause, seesSaved { rewritten } else { parts }
+        if case .commit(_, context, _) = cause, seesSaved { rewritten } else { rows }
     }
 
     var isCommit: Bool {
@@ -67,18 +67,12 @@ extension CommitLog.Event {
     func hasChangedLayer(of parts: [Int: any AnyRowChanges]) -> Bool {
         guard case .layer = cause else { return false }
         return parts.contains { entity, part in
-            self.parts[entity].map { !part.ids.shared(with: $0.ids).isEmpty } ?? false
+            rows[entity].map { !part.ids.shared(with: $0.ids).isEmpty } ?? false
         }
     }
 
     /// Whether this is a commit that took the whole layer of a context.
     func isTaking(_ context: Int) -> Bool {
         if case .commit(_, _, let taken) = cause { taken.contains(context) } else { false }
-    }
-
-    /// Whether some rows of these entities may have changed.
-    func concerns(_ entities: Set<Int>) -> Bool {
-        guard let unread else { return true }
-        return entities.contains { parts[$0] != nil || unread[$0] != nil }
     }
 }

@@ -1,7 +1,7 @@
 /// The result of one commit, as the layers and the live objects of all contexts need to know it.
 ///
 /// It contains values only. It is a class because every commit passes it on.
-final class CommitRecord: Sendable {
+final class CommitRecord: Sendable, ChangedRows {
     /// The store's sequence number after the commit.
     let sequence: Int64
     /// The context that committed; nil for batches, for commits of engines, and for commits of other processes, which
@@ -23,7 +23,7 @@ final class CommitRecord: Sendable {
     /// The change set for observers of the store; nil for commits of other processes.
     let changes: ChangeSet?
     /// The rows that a commit without a committer has changed, by entity, including rows in no layer; nil if they are
-    /// not known.
+    /// not known. Empty for a commit by a context.
     let unread: [Int: IDRanges]?
 
     /// Creates the record of a commit by a context.
@@ -46,7 +46,7 @@ final class CommitRecord: Sendable {
         for result in results { rows[result.entity] = result.rows }
         self.rows = rows
         self.changes = changes
-        unread = nil
+        unread = [:]
     }
 
     /// Creates the record of a commit without a committer.
@@ -90,13 +90,6 @@ final class CommitRecord: Sendable {
 
     /// Whether the record has all changed rows. Of other commits, only the rows that layers need are read.
     var isComplete: Bool { committer != nil }
-
-    /// Whether the commit may have changed rows of these entities.
-    func concerns(_ entities: Set<Int>) -> Bool {
-        if isComplete { return entities.contains { rows[$0] != nil } }
-        guard let unread else { return true }
-        return entities.contains { unread[$0] != nil }
-    }
 
     /// The record of a batch or of an engine's commit, before the rows that layers need are read.
     convenience init(_ changes: ChangeSet, _ schema: Schema) {
