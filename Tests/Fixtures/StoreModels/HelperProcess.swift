@@ -72,6 +72,12 @@ public final class HelperProcess: Sendable {
         }
     }
 
+    /// The signal that has ended the process; nil if the process has exited by itself. Call ``wait()`` or ``end()``
+    /// before.
+    public var endingSignal: Int32? {
+        process.withLock { $0.terminationReason == .uncaughtSignal ? $0.terminationStatus : nil }
+    }
+
     /// Asks the process to end.
     public func terminate() { process.withLock { $0.terminate() } }
 

@@ -1,51 +1,85 @@
 public import Strata
 
+/// The number of units that a participant of ``SharedWork`` has used, and the number that it may use.
+@Model public final class Quota {
+    public var participant: Int
+    public var used: Int = 0
+    public var allowed: Int = SharedWork.allowed
+
+    public static func validate(_ row: Row, _ failures: inout Validation<Quota>) {
+        failures.require(row.used <= row.allowed, "must not use more than is allowed")
+    }
+}
+
+/// A row that names a commit of ``SharedWork``.
+@Model public final class Receipt {
+    @Attribute(.unique) public var name: String
+    public var participant: Int
+    public var number: Int
+}
+
 /// Work of several contexts that commit at the same time, so that their commits share transactions.
 ///
-/// Each commit sets the balances of the worker's two accounts to the number of the commit, and inserts a mark with this
-/// number. If the three disagree, only a part of a commit was written.
+/// Each participant has two accounts and a quota. A commit of a worker moves one unit from its left account to its
+/// right one, counts the unit in the quota, and inserts a receipt. If the four rows disagree, only a part of a commit
+/// was written. The other participants make commits that fail: see ``Failure``.
 public enum SharedWork {
-    public static let models: [any Model.Type] = Bank.models + [Mark.self]
+    public static let models: [any Model.Type] = Bank.models + [Quota.self, Receipt.self]
     public static let workerCount = 8
-    /// The number of times that all workers commit together, in the test that kills a process between two steps.
-    public static let groupCount = 6
+    /// The workers, and one participant for each kind of failure.
+    public static let participantCount = workerCount + Failure.allCases.count
+    /// The number of units that each participant may use.
+    public static let allowed = 1_000_000_000
 
-    private static func names(of worker: Int) -> [String] { ["left \(worker)", "right \(worker)"] }
-
-    /// Opens the accounts of all workers, unless they exist.
+    /// Opens the accounts of all participants.
     public static func found(in context: ObjectContext) throws {
-        guard try context.count(Account.all) == 0 else { return }
-        for worker in 0..<workerCount {
-            for name in names(of: worker) { context.insert(Account(name: name, balance: 0)) }
+        for participant in 0..<participantCount {
+            for name in names(of: participant) { context.insert(Account(name: name, balance: 0)) }
+            context.insert(Quota(participant: participant))
         }
         try context.commit()
     }
 
     /// Makes the changes of a worker's next commit, and returns the number of that commit. The caller commits.
     public static func prepare(_ worker: Int, in context: ObjectContext) throws -> Int {
-        let names = names(of: worker)
-        let accounts = try context.fetch(Account.where { $0.name.in(names) })
-        guard accounts.count == 2 else { throw StrataError(.damagedStore, "Worker \(worker) has no accounts.") }
-        let number = accounts[0].balance + 1
-        for account in accounts { account.balance = number }
-        context.insert(Mark(operation: Int64(number), process: worker))
+        let books = try Books(of: worker, in: context)
+        let number = books.quota.used + 1
+        books.set(number)
+        let name = receipt(number, of: worker)
+        context.insert(Receipt(name: name, participant: worker, number: number))
+        context.author = name
         return number
     }
 
-    /// The number of commits of each worker, and the faults in the store.
-    public static func audit(_ context: ObjectContext) throws -> (counts: [Int], faults: [String]) {
-        let accounts = try context.rows(Account.all)
-        let marks = try context.rows(Mark.all)
-        var (counts, faults): ([Int], [String]) = ([], [])
-        for worker in 0..<workerCount {
-            let names = names(of: worker)
-            let balances = accounts.filter { names.contains($0.name) }.map(\.balance)
-            let numbers = marks.filter { $0.process == worker }.map { Int($0.operation) }.sorted()
-            if balances != [numbers.count, numbers.count] || numbers != Array(1..<numbers.count + 1) {
-                faults.append("worker \(worker) has the balances \(balances) and the marks \(numbers)")
-            }
-            counts.append(numbers.count)
+    /// The name of a worker's commit, which is also its author in the history.
+    static func receipt(_ number: Int, of worker: Int) -> String { "\(worker) \(number)" }
+
+    /// The names of a participant's accounts, in alphabetical order.
+    static func names(of participant: Int) -> [String] { ["left \(participant)", "right \(participant)"] }
+}
+
+/// The accounts and the quota of a participant of ``SharedWork``, in one context.
+struct Books {
+    let left: Account
+    let right: Account
+    let quota: Quota
+
+    init(of participant: Int, in context: ObjectContext) throws {
+        let names = SharedWork.names(of: participant)
+        let accounts = try context.fetch(Account.where { $0.name.in(names) }.sorted { $0.name.ascending })
+        let quota = try context.first(Quota.where { $0.participant == participant })
+        guard let quota, accounts.count == 2 else {
+            throw StrataError(.damagedStore, "Participant \(participant) has no accounts or no quota.")
         }
-        return (counts, faults)
+        left = accounts[0]
+        right = accounts[1]
+        self.quota = quota
+    }
+
+    /// Changes the rows as a participant's commit with this number does.
+    func set(_ number: Int) {
+        left.balance = -number
+        right.balance = number
+        quota.used = number
     }
 }

@@ -1,6 +1,5 @@
 import CKillSwitch
 import Foundation
-import GRDB
 import StoreModels
 import Strata
 
@@ -8,7 +7,7 @@ extension CrashCommands {
     /// Commits in all contexts of ``SharedWork`` at the same time, until the process is killed. Acknowledges each
     /// commit with its worker and its number, and the number of transactions that this process has written so far.
     static func share(_ path: String) async throws {
-        let stack = try await ContextStack.open(.sqlite(path: path), models: SharedWork.models, stack: .rootOnly)
+        let stack = try await openSharedWork(path)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in 0..<SharedWork.workerCount {
                 let handle = try stack.create(.private)
@@ -26,61 +25,84 @@ extension CrashCommands {
         }
     }
 
-    /// Commits several times in all contexts of ``SharedWork``. Each time, all commits wait for the writer before the
-    /// first one is written. Acknowledges each commit with its worker and its number, and at the end the number of
-    /// SQLite's calls and of transactions.
+    /// Commits the groups of ``SharedWork`` and closes the store. All commits of a group wait for the writer before the
+    /// first one begins a transaction. Acknowledges each commit with its name, or with "refused" and its name. At the
+    /// end, acknowledges the number of steps of each kind: see `CKillSwitch`.
     ///
-    /// - Parameter call: the process is killed right before this call, counted among the system calls by which SQLite
-    ///   changes files. With 0 it is never killed.
-    static func groups(_ path: String, killBefore call: Int) async throws {
-        let stack = try await ContextStack.open(
+    /// - Parameter step: the process is killed at this step, counted among those of its kind. With nil it is never
+    ///   killed.
+    static func groups(_ path: String, seed: Int, killAt step: (kind: String, number: Int)?) async throws {
+        guard follow_transactions() != 0 else {
+            throw StrataError(.invalidState, "The steps of transactions cannot be counted here.")
+        }
+        let stack = try await openSharedWork(path)
+        let handles = try (0..<SharedWork.participantCount).map { _ in try stack.create(.private) }
+        // Waits for the transaction that reserves the stack's ids. A background thread runs it.
+        _ = try stack.newID(for: Receipt.self)
+        guard kill_before_step_of_transaction(step?.kind ?? "", step?.number ?? 0) != 0 else {
+            throw StrataError(.invalidState, "'\(step?.kind ?? "")' is not a kind of step.")
+        }
+        for turns in SharedWork.groups(seed: UInt64(bitPattern: Int64(seed))) {
+            try await commit(turns, in: handles, of: stack)
+        }
+        try await stack.close()
+        let steps = (0..<step_kind_count()).map { "\(String(cString: step_kind($0)))=\(step_count($0))" }
+        acknowledge("done " + steps.joined(separator: ","))
+    }
+
+    /// Opens a store of ``SharedWork``. Each transaction is flushed before its commits are acknowledged.
+    private static func openSharedWork(_ path: String) async throws -> ContextStack {
+        try await ContextStack.open(
             .sqlite(path: path),
             models: SharedWork.models,
             stack: .rootOnly,
-            configuration: StoreConfiguration(busyTimeout: 60)
+            configuration: StoreConfiguration(synchronous: .full)
         )
-        try await stack.on(.root) { try SharedWork.found(in: $0) }
-        let handles = try (0..<SharedWork.workerCount).map { _ in try stack.create(.private) }
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(5)
-        configuration.allowsUnsafeTransactions = true
-        let lock = try DatabaseQueue(path: path, configuration: configuration)
-        let before = stack.transactionCount
-        guard kill_before_call(call) != 0 else {
-            throw StrataError(.invalidState, "SQLite's calls cannot be counted here.")
-        }
-        for _ in 0..<SharedWork.groupCount {
-            try lock.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
-            let begun = stack.transactionCount
-            var commits: [Task<Void, any Error>] = []
-            for (worker, handle) in handles.enumerated() {
-                commits.append(
-                    Task {
-                        let number = try await handle.perform { context in
-                            let number = try SharedWork.prepare(worker, in: context)
-                            try context.commit()
-                            return number
-                        }
-                        acknowledge("\(worker) \(number)")
-                    }
-                )
-            }
-            try await waitForWrites(handles.count, after: begun, stack)
-            try lock.inDatabase { try $0.execute(sql: "ROLLBACK") }
-            for commit in commits { try await commit.value }
-        }
-        acknowledge("done \(kill_switch_calls()) \(stack.transactionCount - before)")
-        try lock.close()
-        try await stack.close()
     }
 
-    /// Waits until one write has begun a transaction and waits for the lock, and the others wait for their turn.
+    /// Commits a group, in the order of its turns.
+    private static func commit(
+        _ turns: [SharedWork.Turn],
+        in handles: [ContextHandle],
+        of stack: ContextStack
+    ) async throws {
+        var names: [String] = []
+        for turn in turns {
+            names.append(try await handles[turn.participant].perform { try SharedWork.prepare(turn, in: $0) })
+        }
+        let begun = stack.transactionCount
+        hold_transactions(1)
+        var commits: [Task<Void, any Error>] = []
+        for (turn, name) in zip(turns, names) {
+            let handle = handles[turn.participant]
+            commits.append(Task { try await run(turn, named: name, in: handle) })
+            try await waitForWrites(commits.count, after: begun, stack)
+        }
+        hold_transactions(0)
+        for commit in commits { try await commit.value }
+    }
+
+    /// Commits a turn whose changes are made, and acknowledges the commit.
+    private static func run(_ turn: SharedWork.Turn, named name: String, in handle: ContextHandle) async throws {
+        try await handle.perform { context in
+            var code: StrataError.Code?
+            do { try context.commit() } catch let error as StrataError { code = error.code }
+            guard code == turn.expectedError else {
+                let outcome = code?.description ?? "success"
+                throw StrataError(.invalidState, "The commit '\(name)' has ended with \(outcome).")
+            }
+            count_acknowledgement()
+            acknowledge(code == nil ? name : "refused \(name)")
+        }
+    }
+
+    /// Waits until one write has begun a transaction, and the others wait for their turn.
     ///
     /// - Parameter begun: the number of transactions that had begun before.
     private static func waitForWrites(_ count: Int, after begun: Int, _ stack: ContextStack) async throws {
-        for _ in 0..<30_000 {
+        for _ in 0..<150_000 {
             if stack.transactionCount == begun + 1, stack.waitingWriteCount == count - 1 { return }
-            try await Task.sleep(for: .milliseconds(1))
+            try await Task.sleep(for: .microseconds(200))
         }
         throw StrataError(.busy, "\(stack.waitingWriteCount) of \(count) writes wait.")
     }

@@ -2,8 +2,8 @@ import Foundation
 import Strata
 import StoreModels
 
-// Usage: strata-crash <command> <path> [number] [number]. Each line of its output is an acknowledgement. It is written
-// at once and without a buffer, so it survives the process.
+// Usage: strata-crash <command> <path> [number] [number] [name]. Each line of its output is an acknowledgement. It is
+// written at once and without a buffer, so it survives the process.
 
 func acknowledge(_ line: String) {
     var bytes = Array((line + "\n").utf8)
@@ -16,7 +16,7 @@ func acknowledge(_ line: String) {
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 3 else {
-    acknowledge("usage: strata-crash <command> <path> [number] [number]")
+    acknowledge("usage: strata-crash <command> <path> [number] [number] [name]")
     exit(2)
 }
 let path = arguments[2]
@@ -41,7 +41,10 @@ do {
     case "serve": try await CrashCommands.serve(path)
     case "steps": try await CrashCommands.steps(path, killBefore: number)
     case "share": try await CrashCommands.share(path)
-    case "groups": try await CrashCommands.groups(path, killBefore: number)
+    case "compete": try await CrashCommands.compete(path, contexts: number)
+    case "groups":
+        let step = arguments.count > 5 ? (kind: arguments[5], number: numbers[1]) : nil
+        try await CrashCommands.groups(path, seed: number, killAt: step)
     default: throw StrataError(.invalidState, "There is no command '\(arguments[1])'.")
     }
 } catch {
