@@ -19,7 +19,9 @@ struct StoreOpening {
     ///
     /// A refused file stays unchanged. Nothing is written before the file is known to be a store of these models, or
     /// one that can be migrated to them.
-    func open(_ url: URL, _ configuration: StoreConfiguration, _ synchronous: String? = nil) throws -> Opened {
+    ///
+    /// - Parameter isTemporary: whether the data does not outlive the process, and no other process opens the file.
+    func open(_ url: URL, _ configuration: StoreConfiguration, isTemporary: Bool = false) throws -> Opened {
         var settings = Configuration()
         settings.label = "strata"
         settings.foreignKeysEnabled = false
@@ -36,7 +38,8 @@ struct StoreOpening {
                     try db.execute(sql: "PRAGMA application_id = \(StoreFile.applicationID)")
                     try db.execute(sql: MigrationSQL.setFormat(StoreFile.formatVersion))
                 }
-                return try prepare(db, queue, isOwned: true) { connection in
+                let limit = isTemporary ? nil : Self.turnLimit(busyTimeout: configuration.busyTimeout)
+                return try prepare(db, queue, isOwned: true, turnLimit: limit) { connection in
                     guard try connection.value("PRAGMA journal_mode = WAL") == .text("wal") else {
                         throw StrataError(
                             .cannotOpen,
@@ -46,9 +49,9 @@ struct StoreOpening {
                     }
                     // A journal that was large once is truncated to this size.
                     try connection.execute("PRAGMA journal_size_limit = \(Journal.limit)")
-                    try connection.execute(
-                        "PRAGMA synchronous = \(synchronous ?? configuration.synchronous.rawValue)"
-                    )
+                    // Data that does not outlive the process need not reach a disk.
+                    let synchronous = isTemporary ? "OFF" : configuration.synchronous.rawValue
+                    try connection.execute("PRAGMA synchronous = \(synchronous)")
                 }
             }
         }
@@ -56,13 +59,17 @@ struct StoreOpening {
 
     /// Retries about every two milliseconds. SQLite's own pauses grow to a tenth of a second. A process that has waited
     /// long would then never get the lock among others that commit without a pause.
+    ///
+    /// Processes that run transactions of Strata also take turns: see ``WriteTurn``. The time that they wait for their
+    /// turn counts.
     private func busyMode(for seconds: TimeInterval) -> Database.BusyMode {
         .callback { [cancellation] tries in
             if Checkpoints.isBrief {
                 usleep(500)
                 return tries < 4
             }
-            guard Double(tries) * 0.002 < seconds, !cancellation.isCancelled, !cancellation.isLate else { return false }
+            guard Double(tries) * 0.002 + WriteTurn.waited < seconds, !cancellation.isCancelled, !cancellation.isLate
+            else { return false }
             usleep(.random(in: 1000...3000))
             return true
         }
@@ -84,6 +91,10 @@ struct StoreOpening {
         }
     }
 
+    /// The longest time to wait for the turn of a process. At least half of the time is left for SQLite's lock. If a
+    /// stopped process holds the turnstile, a long `busyTimeout` must not delay the others for longer.
+    static func turnLimit(busyTimeout: TimeInterval) -> Duration { min(duration(busyTimeout) / 2, .seconds(2)) }
+
     /// A time in seconds as a duration. Values that are not positive give zero; infinity gives about thirty years.
     private static func duration(_ seconds: TimeInterval) -> Duration {
         .seconds(seconds > 0 ? min(seconds, 1e9) : 0)
@@ -92,11 +103,14 @@ struct StoreOpening {
     /// Compares the tables with the models, creates the tables of a new store, and migrates an old store. Runs inside
     /// the database's writer.
     ///
-    /// - Parameter setUp: prepares the connection when the store is known to be one of these models.
+    /// - Parameters:
+    ///   - turnLimit: the longest time that a transaction waits for the turn of its process; nil for no turns.
+    ///   - setUp: prepares the connection when the store is known to be one of these models.
     func prepare(
         _ db: Database,
         _ database: any DatabaseWriter,
         isOwned: Bool,
+        turnLimit: Duration? = nil,
         _ setUp: (Connection) throws -> Void = { _ in }
     ) throws -> Opened {
         guard let pointer = db.sqliteConnection else {
@@ -129,7 +143,13 @@ struct StoreOpening {
         let writing = Connection(pointer, found.identity)
         // A connection has room for one trace. On a connection of the user, this is the user's trace.
         if isOwned { telemetry.trace(writing) }
-        let writer = StoreWriter(database, isOwned: isOwned, connection: Exclusive(writing))
+        let turn = turnLimit.flatMap { limit in writing.path.flatMap { WriteTurn(beside: $0, limit: limit) } }
+        let writer = StoreWriter(
+            database,
+            isOwned: isOwned,
+            connection: Exclusive(writing),
+            turn: turn.map { Exclusive($0) }
+        )
         return Opened(writer: writer, identity: found.identity, sequence: found.sequence)
     }
 

@@ -97,7 +97,7 @@ import Testing
     }
 
     private static func files(_ url: URL) -> [URL] {
-        ["", "-wal", "-shm"].map { URL(fileURLWithPath: url.path + $0) }
+        ["", "-wal", "-shm", "-turn"].map { URL(fileURLWithPath: url.path + $0) }
     }
 
     private static func copy(_ url: URL, to other: URL) throws -> URL {

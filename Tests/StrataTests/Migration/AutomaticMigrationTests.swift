@@ -101,7 +101,7 @@ import Testing
                 ]
             )
         }
-        #expect(try folder.image().keys.sorted() == ["counter.sqlite"])
+        #expect(try folder.image().keys.sorted() == ["counter.sqlite", "counter.sqlite-turn"])
         #expect(try await Migration().plan(for: .sqlite(url), models: [InPlaceNext.Counter.self]).isEmpty)
     }
 

@@ -5,6 +5,8 @@ import Testing
 
 @Suite("Backups before migrations") struct BackupTests {
     private static let name = "library-format-2.sqlite"
+    /// The files of a closed store.
+    private static let files = [name, name + "-turn"]
 
     @Test("A copy of the old state is beside the store, and opens with the old models", arguments: [1, 2])
     func beside(format: Int) async throws {
@@ -37,7 +39,7 @@ import Testing
         let names = try FileManager.default.contentsOfDirectory(atPath: place.path).sorted()
         #expect(names == [10, 11, 12].map { "\(Self.name).before-migration-\($0)" })
         #expect(try folder.rows(place.appendingPathComponent(names[0]), "SELECT min(views) FROM Article") == ["9"])
-        #expect(try folder.image().keys.sorted().filter { !$0.hasPrefix("backups") } == [Self.name])
+        #expect(try folder.image().keys.sorted().filter { !$0.hasPrefix("backups") } == Self.files)
     }
 
     @Test("Without a folder for the backup the migration is refused; with backups off none is made")
@@ -47,7 +49,7 @@ import Testing
         let nowhere = Library2.migration.backup(.folder(folder.file("nowhere"), keeping: 1))
         try await folder.expectRefusal(url, Library2.models, nowhere, .cannotOpen, "nowhere")
         try await folder.with(url, Library2.models, Library2.migration.backup(.none)) { _ in }
-        #expect(try folder.image().keys.sorted() == [Self.name])
+        #expect(try folder.image().keys.sorted() == Self.files)
     }
 
     @Test("The newest backups are kept, even if older ones have higher numbers")
@@ -63,9 +65,8 @@ import Testing
         let migration = Migration().step("a") { _ in }
         try await folder.with(url, Library1.models, migration) { _ in }
         #expect(
-            try folder.image().keys.sorted() == [
-                Self.name, "\(Self.name).before-migration-1", "\(Self.name).before-migration-5",
-            ]
+            try folder.image().keys.sorted()
+                == Self.files + ["\(Self.name).before-migration-1", "\(Self.name).before-migration-5"]
         )
         // The new backup stays, however old the store's clock makes it.
         try FileManager.default.setAttributes(
@@ -73,7 +74,7 @@ import Testing
             ofItemAtPath: folder.file("\(Self.name).before-migration-5").path
         )
         try await folder.with(url, Library1.models, migration.step("b") { _ in }.backup(.beside(keeping: 1))) { _ in }
-        #expect(try folder.image().keys.sorted() == [Self.name, "\(Self.name).before-migration-2"])
+        #expect(try folder.image().keys.sorted() == Self.files + ["\(Self.name).before-migration-2"])
     }
 
     @Test("A backup has the file permissions of the store")

@@ -33,7 +33,7 @@ struct SavingFixture: Sendable {
 
     func close() async throws {
         try await stack.close()
-        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
+        for suffix in ["", "-wal", "-shm", "-turn"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
     }
 
     /// Inserts and commits a cell.

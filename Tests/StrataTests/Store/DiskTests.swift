@@ -98,7 +98,7 @@ struct DiskTests {
             #expect(error?.code == .diskFull, "\(String(describing: error))")
             #expect(error?.message.contains("its backup cannot be written") == isBackup)
             #expect(try disk.folder.rows(url, "SELECT count(*) FROM Account") == ["3006"])
-            #expect(try disk.folder.image().keys.sorted() == ["bank.sqlite", "filler"])
+            #expect(try disk.folder.image().keys.sorted() == ["bank.sqlite", "bank.sqlite-turn", "filler"])
         }
         try disk.free()
         let count = try await disk.folder.with(url, NewBank.models, NewBank.migration.backup(.none)) {

@@ -82,7 +82,7 @@ import Testing
         let stack = try await openBank(try await folder.makeBank(name))
         try await expectBalancedBooks(stack, last: 3)
         try await stack.close()
-        #expect(Array(try folder.image().keys) == [name])
+        #expect(try folder.image().keys.sorted() == [name, name + "-turn"])
     }
 
     @Test("A link opens the file that it leads to")

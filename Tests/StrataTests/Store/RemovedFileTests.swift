@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A store file that is removed or replaced while its stack is open") struct RemovedFileTests {
     private func remove(_ url: URL) throws {
-        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
+        for suffix in ["", "-wal", "-shm", "-turn"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
     }
 
     @Test("After the file is removed, work continues or throws, close drains, and the file does not come back")
