@@ -1,24 +1,4 @@
 extension ObjectContext {
-    /// Commits this context's changes and, after them, an engine's writes, in one transaction. The engine's writes run
-    /// even if the context has no changes.
-    ///
-    /// - Parameters:
-    ///   - prepared: called when only the writing remains, before the transaction.
-    ///   - body: the engine's writes, in the transaction.
-    ///   - rolledBack: called if the writes are rolled back, before another commit of this process can get their number.
-    /// - Throws: as ``commit()``, and errors thrown by `body`; then nothing is committed.
-    package func commit(
-        author: String,
-        prepared: () -> Void,
-        alongside body: @escaping @Sendable (StoreTransaction) throws -> Void,
-        rolledBack: @escaping @Sendable () -> Void
-    ) throws {
-        let work = PendingCommit.EngineWork(author: author, body: body, rolledBack: rolledBack)
-        let pending = try beginCommit(alongside: work)
-        prepared()
-        try carryOut(pending)
-    }
-
     /// Inserts an object that accompanies another object inserted in this context, under the same id.
     package func insert<Object: Model, Owner: Model>(_ object: Object, with owner: Owner) {
         insert(object, number: owner.id.rawValue)

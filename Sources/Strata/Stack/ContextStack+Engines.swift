@@ -37,45 +37,35 @@ extension ContextStack {
     /// Runs a block in a new context directly over the store and commits the block's changes together with an engine's
     /// writes.
     ///
-    /// The block runs after the earlier blocks of a queue. The engine's writes come after the block's changes, in the
-    /// same transaction. If another commit has meanwhile changed a table that the block has read, the block runs again
-    /// on the newest state. The committed changes therefore always result from running the block on the current state
-    /// of the store.
+    /// The engine's writes come after the block's changes, in the same transaction. The committed changes always result
+    /// from running the block on the current state of the store. Either the block runs inside the transaction, or it
+    /// runs before, after the earlier blocks of a queue, and runs again if another commit has meanwhile changed a table
+    /// that it has read. See ``StackCore/runAndCommit(on:limit:pace:_:by:)``.
     ///
     /// - Parameters:
-    ///   - changes: the block.
-    ///   - prepared: called when only the writing remains, before the transaction.
+    ///   - pace: measures the blocks like this one, of which short ones run inside the transaction.
+    ///   - changes: the block. It must not wait for other commits.
+    ///   - prepared: called before the transaction, when only the writing remains or the block is about to run in it.
     ///   - body: the engine's writes, in the transaction.
     ///   - rolledBack: called if the writes are rolled back, before another commit of this process can get their
     ///     number.
-    ///   - ended: called after each run that has called `prepared`, before anything else runs on the queue. Its
-    ///     argument says whether the commit succeeded.
-    /// - Throws: errors thrown by the blocks and by the commit; then nothing is committed. `conflict` if other commits
-    ///   have changed the tables that the block reads during each of 100 runs.
+    ///   - ended: called after each run that has called `prepared`, on a queue of the stack. Its argument says whether
+    ///     the commit succeeded.
+    /// - Throws: errors thrown by the blocks and by the commit; then nothing is committed. `conflict` if `body` has
+    ///   thrown ``StaleReads`` in each of 100 runs.
     package nonisolated(nonsending) func commitOverStore(
         on queue: BlockQueue,
+        pace: BlockPace? = nil,
         author: String,
         _ changes: @escaping @Sendable (ObjectContext) throws -> Void,
         prepared: @escaping @Sendable () -> Void = {},
         alongside body: @escaping @Sendable (StoreTransaction) throws -> Void,
         rolledBack: @escaping @Sendable () -> Void = {},
-        ended: @escaping @Sendable (_ isCommitted: Bool) -> Void = { _ in }
+        ended: (@Sendable (_ isCommitted: Bool) -> Void)? = nil
     ) async throws {
-        try await core.runAndCommit(on: queue, limit: BlockQueue.runLimit, changes) { context in
-            var isPrepared = false
-            var isCommitted = false
-            defer { if isPrepared { ended(isCommitted) } }
-            try context.commit(
-                author: author,
-                prepared: {
-                    prepared()
-                    isPrepared = true
-                },
-                alongside: body,
-                rolledBack: rolledBack
-            )
-            isCommitted = true
-        }
+        let work = PendingCommit.EngineWork(author: author, body: body, rolledBack: rolledBack)
+        let commit = BlockCommit(work: work, prepared: prepared, ended: ended)
+        try await core.runAndCommit(on: queue, limit: BlockQueue.runLimit, pace: pace, changes, by: commit)
     }
 
     /// Registers a listener that is called at every commit, including commits of other processes.

@@ -1,11 +1,13 @@
 /// The reaction of ``ContextStack/write(ifChanged:_:)`` to commits that change data which its block has read.
 public enum ChangedReads: Sendable {
-    /// The block runs again from the start, on the newest state. After `limit` runs the call throws `conflict`.
+    /// The block runs again from the start, on the newest state. After `limit` runs the call throws `conflict`. The
+    /// fourth run is inside the transaction, where nothing can change, so a limit above three is never reached. In a
+    /// caller's own database, no run is inside the transaction.
     case runAgain(limit: Int)
     /// The block runs once. Its changes are merged with those of the other commit column by column, as in each commit.
     case merge(MergePolicy)
 
-    /// The block runs again, up to 100 times.
+    /// The block runs again until it is committed.
     public static var runAgain: ChangedReads { .runAgain(limit: BlockQueue.runLimit) }
 }
 
@@ -22,7 +24,7 @@ extension ContextStack {
     ///
     /// The context is new and lies directly over the store. It does not see unsaved changes of other contexts. The
     /// blocks of a stack run one after the other, in the order of the calls. A block that runs again does so after the
-    /// blocks that wait.
+    /// blocks that wait, or beside them.
     ///
     /// If another context or process commits after the block's first read, and changes a model that the block has read,
     /// the block runs again from the start. So the block always computes its changes from the newest committed state,
@@ -32,9 +34,11 @@ extension ContextStack {
     ///
     /// When the call returns, the changes are on disk. If the block or the commit throws, nothing is written.
     ///
+    /// If the block has run three times, it runs inside the transaction of its commit, and is committed then. All other
+    /// writers of the store wait meanwhile.
+    ///
     /// - Isolation: callable from anywhere. The block runs on a queue of the stack, and must not wait for another
-    ///   `write` of the same stack. It may run several times, so put other effects into
-    ///   ``ObjectContext/afterCommit(_:)``.
+    ///   commit. It may run several times, so put other effects into ``ObjectContext/afterCommit(_:)``.
     /// - Parameters:
     ///   - policy: what happens if another commit has changed what the block has read.
     ///   - body: reads and changes objects of its context. It must not save, commit or run batches: this throws
@@ -61,8 +65,6 @@ extension ContextStack {
             try Task.checkCancellation()
             if let mergePolicy { context.mergePolicy = mergePolicy }
             return try body(context)
-        } by: {
-            try $0.commitBlock()
         }
     }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import Logging
 import Synchronization
 
@@ -33,6 +34,10 @@ final class StackCore: Sendable {
     let writer = CommitWriter()
     /// The blocks of ``ContextStack/write(ifChanged:_:)``.
     let writes = BlockQueue(label: "strata.write")
+    /// The contexts of blocks that run inside a transaction. Nothing on this queue waits for the writer.
+    let transactionBlocks = ContextExecutor(label: "strata.transaction")
+    /// Tells engines how the transactions of their blocks have ended.
+    let transactionEnds = DispatchQueue(label: "strata.transaction.ends")
     /// The engines that work on this stack until it is closed, by name.
     let engines = Mutex(Engines())
 

@@ -4,11 +4,14 @@ extension Connection {
     /// A checked statement that a developer wrote completely or in part. The statement must read only, and must be one
     /// statement.
     func rawStatement(_ query: CompiledQuery) throws -> Statement {
-        let statement = try statement(query.sql) {
+        let make = {
             let statement = try Statement(query.sql, on: self, isRaw: true)
-            try check(statement, query.sql)
+            try self.check(statement, query.sql)
             return statement
         }
+        var statement = try statement(query.sql, make)
+        // The cache may contain a statement of Strata's own with the same text.
+        if !statement.isRaw { statement = try make() }
         try checkParameters(of: statement, query.bindings.count)
         return statement
     }

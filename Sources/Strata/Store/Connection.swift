@@ -217,8 +217,8 @@ final class Statement {
     /// reference is unchecked, since every row uses it.
     private unowned(unsafe) let connection: Connection
 
-    /// Whether a developer wrote the SQL. Then SQLite's message describes the developer's mistake.
-    private let isRaw: Bool
+    /// Whether a developer wrote the SQL. Then it was checked, and SQLite's message describes the developer's mistake.
+    let isRaw: Bool
 
     init(_ sql: String, on connection: Connection, isRaw: Bool = false) throws {
         var pointer: OpaquePointer?

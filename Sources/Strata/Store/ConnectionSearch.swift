@@ -62,6 +62,8 @@ final class PendingSearch {
     /// Forces the table to be created again when it is next needed.
     func forget() {
         (rows, isMade, version) = ([:], false, nil)
+        // The number of a commit that was rolled back is used again.
+        (hiddenAt, sizes) = (nil, (-1, [:]))
     }
 
     private func bring(
@@ -71,8 +73,9 @@ final class PendingSearch {
         on connection: Connection
     ) throws {
         if !isMade {
-            try connection.execute(SearchSQL.dropPending(info.index))
+            // The table may be there with old rows. While a cursor is open, it cannot be dropped.
             try connection.execute(SearchSQL.createPending(index.description, info.index))
+            try connection.execute(SearchSQL.clearPending(info.index))
             isMade = true
         }
         let pending = overlay.rows(of: info.index)

@@ -15,6 +15,7 @@ final class IDSource: Sendable {
         var isFetching = false
         var hasFetched = false
         var reserve: (@Sendable (Int64) throws -> Int64)?
+        var isInTransaction: @Sendable () -> Bool = { false }
     }
 
     /// Enough ids for the inserts of a program during a long write. A store can be opened 268 million times.
@@ -31,11 +32,17 @@ final class IDSource: Sendable {
 
     /// Allows ids to be taken, and begins to fetch the first range.
     ///
-    /// - Parameter reserve: reserves a number of ids and returns the first one. It waits for the writer if another
-    ///   thread holds it.
-    func start(_ reserve: @escaping @Sendable (Int64) throws -> Int64) {
+    /// - Parameters:
+    ///   - isInTransaction: whether the running thread is in a transaction of the writer.
+    ///   - reserve: reserves a number of ids and returns the first one. It waits for the writer if another thread holds
+    ///     it.
+    func start(
+        isInTransaction: @escaping @Sendable () -> Bool,
+        _ reserve: @escaping @Sendable (Int64) throws -> Int64
+    ) {
         state.withLock { state in
             state.reserve = reserve
+            state.isInTransaction = isInTransaction
             state.isFetching = true
         }
         fetchLater()
@@ -78,7 +85,7 @@ final class IDSource: Sendable {
 
     private func fetchNow() throws {
         // The queue may be waiting for the transaction of this thread.
-        if StoreWriter.isInside { return try fetch() }
+        if state.withLock({ $0.isInTransaction })() { return try fetch() }
         guard MainExecutor.isCurrent, state.withLock({ $0.hasFetched }) else {
             return try queue.sync { try fetchIfGone() }
         }

@@ -8,13 +8,15 @@ import Synchronization
 /// memory accesses. This is the proof of `@unchecked Sendable`.
 final class Reader: @unchecked Sendable {
     let connection: Connection
-    private let queue: DatabaseQueue
+    /// Nil if the connection is the writer's.
+    private let queue: DatabaseQueue?
     private(set) var isReading = false
     /// The size of the page cache outside of streaming; nil while the reader does not stream.
     private var usualCacheSize: Int64?
     /// The number of users: a pinned context, and the cursors that read the context's snapshot.
     private var userCount = 1
-    private let writer: StoreWriter
+    /// Nil if the connection is the writer's.
+    private let writer: StoreWriter?
     /// The number of the snapshot in ``OpenSnapshots``.
     private var snapshot: UInt64 = 0
     /// Whether a block with a place in the pool uses it.
@@ -33,7 +35,8 @@ final class Reader: @unchecked Sendable {
         // Readers of a caller's pool follow the pool's own configuration.
         if writer.isOwned { configuration.prepareDatabase { try $0.setCacheSize(cacheSize) } }
         configuration.allowsUnsafeTransactions = true
-        queue = try DatabaseQueue(path: writer.path, configuration: configuration)
+        let queue = try DatabaseQueue(path: writer.path, configuration: configuration)
+        self.queue = queue
         // The queue's connection lives as long as the queue, and nothing else uses this queue.
         let pointer = queue.unsafeReentrantRead { Exclusive($0.sqliteConnection) }
         guard let pointer = pointer.use({ $0 }) else {
@@ -50,8 +53,23 @@ final class Reader: @unchecked Sendable {
         telemetry.trace(connection)
     }
 
-    /// Takes a snapshot of the store and returns its sequence number.
+    /// Reads inside the transactions of the writer's connection, with their uncommitted changes.
+    ///
+    /// The reader is shared: each borrower is one user more, and the writer remains one.
+    init(inTransactionsOf connection: Connection, entities: [any AnyEntity]) throws {
+        self.connection = connection
+        (queue, writer) = (nil, nil)
+        try connection.overlay.register(entities, on: connection.pointer)
+        try connection.registerFunctions()
+    }
+
+    /// Takes a snapshot of the store and returns its sequence number. Inside a transaction, this is the state with the
+    /// transaction's changes so far.
     func begin() throws -> Int64 {
+        guard let writer else {
+            guard connection.isInTransaction else { throw StoreWriter.endedError(connection) }
+            return try connection.sequence()
+        }
         if isReading { try end() }
         snapshot = writer.snapshots.open()
         do {
@@ -89,7 +107,7 @@ final class Reader: @unchecked Sendable {
     /// Shrinks the page cache until the reader is given back: a caller that walks a whole table does not read its pages
     /// again.
     func beginStreaming() throws {
-        guard usualCacheSize == nil else { return }
+        guard usualCacheSize == nil, queue != nil else { return }
         usualCacheSize = try connection.integer("PRAGMA cache_size")
         try connection.execute("PRAGMA cache_size = -2000")
     }
@@ -105,7 +123,7 @@ final class Reader: @unchecked Sendable {
     func end() throws {
         guard isReading else { return }
         isReading = false
-        defer { writer.snapshotHasEnded(snapshot) }
+        defer { writer?.snapshotHasEnded(snapshot) }
         do {
             try connection.statement(.commit).runBound()
         } catch {
@@ -121,6 +139,6 @@ final class Reader: @unchecked Sendable {
     func close() {
         try? end()
         connection.finalize()
-        try? queue.close()
+        try? queue?.close()
     }
 }

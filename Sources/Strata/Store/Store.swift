@@ -49,9 +49,8 @@ final class Store: Sendable {
             case .file(let file): opened = try opening.open(file, configuration)
             case .userData: opened = try opening.open(try StoreFile.userDataURL(), configuration)
             case .inMemory:
-                // `synchronous` is OFF for this kind. The data does not outlive the process, so it need not reach a
-                // disk.
-                opened = try opening.open(folder!.url.appendingPathComponent("store.sqlite"), configuration, "OFF")
+                let file = folder!.url.appendingPathComponent("store.sqlite")
+                opened = try opening.open(file, configuration, isTemporary: true)
             }
             cancellation.finish()
             writer = opened.writer
@@ -75,7 +74,11 @@ final class Store: Sendable {
             }
             throw StrataError(grdb: error).whileOpening(path)
         }
-        ids.start { [writer] count in try writer.reserveIDs(count) }
+        ids.start { [writer] in
+            writer.isOnLeadingThread
+        } _: { [writer] count in
+            try writer.reserveIDs(count)
+        }
     }
 
     deinit { try? close() }
@@ -199,21 +202,51 @@ final class Store: Sendable {
 
     // MARK: Writing
 
-    /// Runs a write: see ``StoreWriter/write(for:sharing:_:ended:settle:)``. The layers learn of the commits that
-    /// `body` has announced before the next transaction begins.
+    /// Runs a write: see ``StoreWriter/run(_:)``. The layers learn of the commits that `body` has announced before the
+    /// next transaction begins.
     func write(
         for context: @escaping () -> String? = { nil },
         sharing: WaitingWrite.Sharing = .alone,
-        isAhead: Bool = false,
         _ body: @escaping (Connection) throws -> [String],
         ended: @escaping (_ isCommitted: Bool) -> Void = { _ in }
     ) throws {
         try checkOpen()
-        if !isAhead { writer.backpressure.waitWhileHeld() }
-        try writer.write(for: context, sharing: sharing, body, ended: ended) { isCommitted, connection in
-            guard isCommitted else { return layers.withdraw() }
-            if let error = layers.applyAnnounced(schema, connection) { following { _ in throw error } }
+        try writer.run(
+            WaitingWrite(for: context, sharing: sharing, body, ended: ended) { [self] in settle($0, $1) }
+        )
+    }
+
+    /// Runs a write that begins with a block of the application: see ``StoreWriter/run(block:before:)``.
+    ///
+    /// - Parameters:
+    ///   - body: receives a reader on the connection of the transaction, and returns the changed tables.
+    ///   - ended: as in ``write(for:sharing:_:ended:)``.
+    ///   - resuming: lets the caller continue by calling its argument, on any thread.
+    nonisolated(nonsending) func writeBlock(
+        for context: @escaping () -> String?,
+        _ body: @escaping (Reader) throws -> [String],
+        ended: @escaping (_ isCommitted: Bool) -> Void,
+        resuming: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+    ) async throws {
+        let write = WaitingWrite(for: context, sharing: .rows(1), isBlock: true) { [self] _ in
+            try body(try writer.transactionReader(of: schema.entities))
+        } ended: { isCommitted in
+            ended(isCommitted)
+        } settle: { [self] in
+            settle($0, $1)
         }
+        try await writer.run(block: write, resuming: resuming)
+    }
+
+    /// See ``StoreWriter/isOnLeadingThread``.
+    var isOnLeadingThread: Bool { writer.isOnLeadingThread }
+
+    /// Whether blocks can run inside transactions. In a caller's own database, the caller's code may wait for them.
+    var runsBlocksInTransactions: Bool { writer.isOwned }
+
+    private func settle(_ isCommitted: Bool, _ connection: Connection) {
+        guard isCommitted else { return layers.withdraw() }
+        if let error = layers.applyAnnounced(schema, connection) { following { _ in throw error } }
     }
 
     /// See ``StoreWriter/transactionCount``.
@@ -224,9 +257,6 @@ final class Store: Sendable {
     /// Changes the time after which no further write joins a transaction, for tests. With zero, every write gets a
     /// separate transaction.
     func setGroupTimeLimit(_ limit: Duration) { writer.timeLimit.withLock { $0 = limit } }
-
-    /// Blocks other writers of this process while it is held.
-    var backpressure: WriterBackpressure { writer.backpressure }
 
     // MARK: Closing
 

@@ -20,9 +20,11 @@ final class StoreWriter: Sendable {
     private let checkpoints: Exclusive<Checkpoints>?
     /// Runs checkpoints between commits.
     private let checkpointQueue = DispatchQueue(label: "strata.checkpoint", qos: .utility)
-    /// Whether the running thread is inside a transaction of a writer.
-    @TaskLocal static var isInside = false
     private let waiting = Mutex(WaitingWrites())
+    /// The writer's own thread. It leads for tasks, and runs their blocks.
+    private let ownThread = DispatchQueue(label: "strata.writer")
+    /// Reads inside the transactions; nil before the first block. Used inside the database's writer.
+    private let reader = Mutex<Reader?>(nil)
     /// The thread that runs writes; 0 if none does.
     private let leader = Atomic<UInt>(0)
     /// Whether the connection is closed. Set and read inside the database's writer.
@@ -33,18 +35,27 @@ final class StoreWriter: Sendable {
     let timeLimit = Mutex(WriteGroup.timeLimit)
     /// Ids that a failed transaction has reserved. Used inside the database's writer.
     private let owedIDs = Exclusive(OwedIDs())
+    /// Nil if no other process writes, or if processes write without turns. Used inside the database's writer.
+    private let turn: Exclusive<WriteTurn>?
     /// The snapshots of the readers of this store.
     let snapshots: OpenSnapshots
     let journal: Journal
-    let backpressure = WriterBackpressure()
 
     /// Creates the writer of a database.
     ///
-    /// - Parameter isOwned: whether the database is closed with the store.
-    init(_ database: any DatabaseWriter, isOwned: Bool, connection: Exclusive<Connection>) {
+    /// - Parameters:
+    ///   - isOwned: whether the database is closed with the store.
+    ///   - turn: makes this process take turns with other ones. Only for a database that is owned.
+    init(
+        _ database: any DatabaseWriter,
+        isOwned: Bool,
+        connection: Exclusive<Connection>,
+        turn: Exclusive<WriteTurn>?
+    ) {
         self.database = database
         self.isOwned = isOwned
         self.connection = connection
+        self.turn = turn
         let snapshots = OpenSnapshots()
         self.snapshots = snapshots
         checkpoints =
@@ -58,46 +69,69 @@ final class StoreWriter: Sendable {
 
     /// Runs a write. Writes run one after another, in the order of calls.
     ///
-    /// Isolation: blocks the thread until the transaction of the write has ended. `body` and `ended` may run on another
-    /// thread meanwhile.
-    ///
-    /// - Parameters:
-    ///   - context: the name of the context that writes, for the log.
-    ///   - sharing: whether the write may share a transaction.
-    ///   - body: writes, and returns the names of the changed tables.
-    ///   - ended: receives whether the write was committed. Called before the next transaction begins, after `settle`.
-    ///     If only this write has failed, it is called before the next write of the transaction.
-    ///   - settle: receives whether the transaction was committed. Called once for all writes of a transaction that has
-    ///     begun, before the next transaction of this process begins.
-    func write(
-        for context: @escaping () -> String?,
-        sharing: WaitingWrite.Sharing,
-        _ body: @escaping (Connection) throws -> [String],
-        ended: @escaping (_ isCommitted: Bool) -> Void,
-        settle: (_ isCommitted: Bool, Connection) -> Void
-    ) throws {
+    /// Isolation: blocks the thread until the transaction of the write has ended. The functions of the write may run on
+    /// another thread meanwhile. They are called as follows:
+    /// - The body writes, and returns the names of the changed tables.
+    /// - `settle` is called once for all writes of a transaction that has begun, before the next transaction of this
+    ///   process begins.
+    /// - `ended` is called after `settle` and before the next transaction. If only this write has failed, it is called
+    ///   before the next write of the transaction.
+    func run(_ write: WaitingWrite) throws {
         // Such a write would wait for itself.
-        guard leader.load(ordering: .relaxed) != Self.thread else { throw Self.nestedError }
-        let write = WaitingWrite(context, sharing, body, ended)
+        guard !isOnLeadingThread else { throw Self.nestedError }
+        let settle = write.settle
         if isOwned {
             if !waiting.withLock({ $0.add(write) }) { write.wait() }
             if !write.hasEnded { lead(settle) }
         } else {
             database.writeWithoutTransaction { db in
-                run(db, settle) { $0.isEmpty ? write : nil }
+                run(db, settle, WriteGroup(timeLimit: .zero, runsBlocks: false)) { $0.isEmpty ? write : nil }
             }
         }
         do { try write.result() } catch { throw StrataError(grdb: error) }
     }
 
-    /// Runs the first of the waiting writes, which is the caller's own, and others in the same transaction.
-    private func lead(_ settle: (_ isCommitted: Bool, Connection) -> Void) {
+    /// Runs a block's write on the writer's own thread, in its place among the other writes. Only for a file that
+    /// Strata owns.
+    ///
+    /// - Parameter resuming: lets the caller continue by calling its argument, on any thread. Called inside the
+    ///   database's writer.
+    nonisolated(nonsending) func run(
+        block write: WaitingWrite,
+        resuming: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+    ) async throws {
+        await withCheckedContinuation { continuation in
+            write.willResume { resuming { continuation.resume() } }
+            if waiting.withLock({ $0.add(write) }) { leadOnOwnThread(for: write) }
+        }
+        do { try write.result() } catch { throw StrataError(grdb: error) }
+    }
+
+    private func leadOnOwnThread(for write: WaitingWrite) {
+        ownThread.async {
+            // The function may hold the last reference to the store. It is released outside of the database's writer.
+            let settle = write.settle
+            withExtendedLifetime(settle) { self.lead(settle, runsBlocks: true) }
+        }
+    }
+
+    /// Runs the first of the waiting writes, and others in the same transaction.
+    ///
+    /// - Parameter runsBlocks: whether the running thread is the writer's own. Otherwise the first write is the
+    ///   caller's.
+    private func lead(_ settle: WaitingWrite.Settling?, runsBlocks: Bool = false) {
         database.writeWithoutTransaction { db in
-            run(db, settle) { group in waiting.withLock { $0.next(for: group) } }
+            run(db, settle, WriteGroup(timeLimit: timeLimit.withLock { $0 }, runsBlocks: runsBlocks)) { group in
+                waiting.withLock { $0.next(for: group) }
+            }
             checkpoints?.use { $0.afterCommit() }
         }
-        waiting.withLock { $0.nextLeader() }?.wake()
+        guard let next = waiting.withLock({ $0.nextLeader() }) else { return }
+        if next.isBlock { leadOnOwnThread(for: next) } else { next.wake() }
     }
+
+    /// Whether the running thread runs writes.
+    var isOnLeadingThread: Bool { leader.load(ordering: .relaxed) == Self.thread }
 
     /// A number that distinguishes the running thread from the others.
     private static var thread: UInt {
@@ -111,22 +145,25 @@ final class StoreWriter: Sendable {
     private static var nestedError: StrataError {
         StrataError(
             .invalidState,
-            "This thread is writing commits. Code that runs in a commit, such as a merge policy, must not save, commit or "
-                + "run a batch."
+            "This thread is writing commits. Code that runs in a commit, such as a merge policy or the block of a write, "
+                + "must not save, commit or run a batch."
         )
     }
 
     /// Runs the writes of one transaction, inside the database's writer.
     ///
-    /// - Parameter next: the next write of a group; nil if the group is complete. The first call returns one.
+    /// - Parameters:
+    ///   - group: a group without writes.
+    ///   - next: the next write of a group; nil if the group is complete. The first call returns one.
     private func run(
         _ db: Database,
-        _ settle: (_ isCommitted: Bool, Connection) -> Void,
+        _ settle: WaitingWrite.Settling?,
+        _ group: WriteGroup,
         _ next: (WriteGroup) -> WaitingWrite?
     ) {
         leader.store(Self.thread, ordering: .relaxed)
         defer { leader.store(0, ordering: .relaxed) }
-        var group = WriteGroup(timeLimit: timeLimit.withLock { $0 })
+        var group = group
         guard let first = next(group) else { return }
         group.add(first)
         connection.use { connection in
@@ -146,9 +183,9 @@ final class StoreWriter: Sendable {
                     if let trace = connection.trace, group.count > 1 { trace.context = nil }
                     return tables
                 } failed: {
-                    settle(false, connection)
+                    settle?(false, connection)
                 }
-                settle(true, connection)
+                settle?(true, connection)
                 group.end(.success(()))
             } catch {
                 group.end(.failure(error))
@@ -168,7 +205,7 @@ final class StoreWriter: Sendable {
         if !isFirst { try connection.statement(.savepoint).runBound() }
         let tables: [String]
         do {
-            tables = try Self.$isInside.withValue(true) { try write.run(connection) }
+            tables = try write.run(connection)
             // The body may have caught an error that has ended the transaction.
             guard connection.isInTransaction else { throw Self.endedError(connection) }
         } catch {
@@ -190,7 +227,7 @@ final class StoreWriter: Sendable {
     }
 
     /// The reason why SQLite has ended a transaction.
-    private static func endedError(_ connection: Connection) -> StrataError {
+    static func endedError(_ connection: Connection) -> StrataError {
         let code = connection.lastErrorCode
         guard code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE else { return connection.lastError(code) }
         return StrataError(.database, "SQLite has ended the transaction of this commit.")
@@ -212,7 +249,9 @@ final class StoreWriter: Sendable {
         failed: () -> Void = {}
     ) throws {
         do {
-            if isOwned {
+            if let turn {
+                try turn.use { try $0.begin { try connection.statement(.beginWriting).runBound() } }
+            } else if isOwned {
                 try connection.statement(.beginWriting).runBound()
             } else {
                 try db.beginTransaction(.immediate)
@@ -247,6 +286,16 @@ final class StoreWriter: Sendable {
     /// The number of writes that no transaction has taken yet, for tests.
     var waitingCount: Int { waiting.withLock { $0.count } }
 
+    /// Reads inside the running transaction, with its uncommitted changes. Called by a write of the transaction.
+    func transactionReader(of entities: [any AnyEntity]) throws -> Reader {
+        try reader.withLock { reader in
+            if let reader { return reader }
+            let made = try connection.use { try Reader(inTransactionsOf: $0, entities: entities) }
+            reader = made
+            return made
+        }
+    }
+
     // MARK: Checkpoints
 
     /// Notes that a snapshot is closed, and retries a checkpoint that it has made incomplete.
@@ -275,18 +324,15 @@ final class StoreWriter: Sendable {
     /// of it.
     func reserveIDs(_ count: Int64) throws -> Int64 {
         do {
+            // A block is on another queue than the database's, which would wait for the block.
+            if isOnLeadingThread { return try reserveInTransaction(count) }
             return try database.unsafeReentrantWrite { db in
                 var first: Int64 = 0
-                if connection.use({ $0.isInTransaction }) {
-                    first = try connection.use { try $0.reserveIDs(count) }
-                    owedIDs.use { $0.note(first + count) }
-                } else {
-                    try connection.use { connection in
-                        if let trace = connection.trace { trace.context = nil }
-                        try transact(db, connection) {
-                            first = try connection.reserveIDs(count)
-                            return []
-                        }
+                try connection.use { connection in
+                    if let trace = connection.trace { trace.context = nil }
+                    try transact(db, connection) {
+                        first = try connection.reserveIDs(count)
+                        return []
                     }
                 }
                 return first
@@ -296,12 +342,23 @@ final class StoreWriter: Sendable {
         }
     }
 
+    private func reserveInTransaction(_ count: Int64) throws -> Int64 {
+        let first = try connection.use { connection in
+            guard connection.isInTransaction else { throw Self.endedError(connection) }
+            return try connection.reserveIDs(count)
+        }
+        owedIDs.use { $0.note(first + count) }
+        return first
+    }
+
     /// Releases the statements, and closes the database if Strata owns it.
     func close() throws {
         do {
             database.writeWithoutTransaction { _ in
                 isClosed.store(true, ordering: .relaxed)
                 checkpoints?.use { $0.stop() }
+                reader.withLock { $0 = nil }
+                turn?.use { $0.stop() }
                 connection.use { $0.finalize() }
             }
             if isOwned { try database.close() }

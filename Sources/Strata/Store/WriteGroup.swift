@@ -1,10 +1,10 @@
 import DequeModule
 import Dispatch
 
-/// A write that waits for the writer. Its caller's thread is blocked until the write has ended.
+/// A write that waits for the writer. Its caller waits until the write has ended.
 ///
 /// Isolation: used by one thread at a time, first by the caller, then by the thread that runs the write. The lock of
-/// ``WaitingWrites`` and the semaphore order the accesses. This is the proof of `@unchecked Sendable`.
+/// ``WaitingWrites`` and the call that wakes the caller order the accesses. This is the proof of `@unchecked Sendable`.
 final class WaitingWrite: @unchecked Sendable {
     /// Whether a write may share a transaction.
     enum Sharing {
@@ -13,22 +13,41 @@ final class WaitingWrite: @unchecked Sendable {
         case rows(Int)
     }
 
+    /// A function that receives whether a transaction was committed.
+    typealias Settling = (_ isCommitted: Bool, Connection) -> Void
+
+    /// How the caller waits until the write has ended.
+    private enum Waiter {
+        /// The caller's thread leads.
+        case leader
+        case thread(DispatchSemaphore)
+        /// A task continues when the function is called.
+        case task(@Sendable () -> Void)
+    }
+
     let sharing: Sharing
+    /// Whether the write runs a block of the application. Only the writer's own thread runs such a write.
+    let isBlock: Bool
     // The functions are released before the caller continues, because they may not outlive the call.
     private var label: (() -> String?)?
     private var body: ((Connection) throws -> [String])?
     private var ended: ((_ isCommitted: Bool) -> Void)?
+    /// Nil when the write has ended.
+    private(set) var settle: Settling?
     private var outcome: Result<Void, any Error>?
-    /// The caller waits on this semaphore. Nil if the caller is the leader from the start.
-    fileprivate var semaphore: DispatchSemaphore?
+    private var waiter = Waiter.leader
 
     init(
-        _ context: @escaping () -> String?,
-        _ sharing: Sharing,
+        for context: @escaping () -> String?,
+        sharing: Sharing,
+        isBlock: Bool = false,
         _ body: @escaping (Connection) throws -> [String],
-        _ ended: @escaping (_ isCommitted: Bool) -> Void
+        ended: @escaping (_ isCommitted: Bool) -> Void,
+        settle: @escaping Settling
     ) {
         self.sharing = sharing
+        self.isBlock = isBlock
+        self.settle = settle
         label = context
         self.body = body
         self.ended = ended
@@ -43,7 +62,7 @@ final class WaitingWrite: @unchecked Sendable {
     /// Notes that the write was committed, or is not in the store.
     fileprivate func conclude(_ isCommitted: Bool) {
         ended?(isCommitted)
-        (label, body, ended) = (nil, nil, nil)
+        (label, body, ended, settle) = (nil, nil, nil, nil)
     }
 
     /// Lets the caller continue. The last use of this object by the thread that has run the write.
@@ -57,10 +76,22 @@ final class WaitingWrite: @unchecked Sendable {
     /// The outcome of a write that has ended.
     func result() throws { try outcome?.get() }
 
-    /// Waits until the write has ended, or its caller must lead.
-    func wait() { semaphore?.wait() }
+    /// Prepares the caller's thread for ``wait()``.
+    fileprivate func willWait() { waiter = .thread(DispatchSemaphore(value: 0)) }
 
-    func wake() { semaphore?.signal() }
+    /// Blocks the caller's thread until the write has ended, or the thread must lead.
+    func wait() { if case .thread(let semaphore) = waiter { semaphore.wait() } }
+
+    /// Lets a task continue when the write has ended.
+    func willResume(_ task: @escaping @Sendable () -> Void) { waiter = .task(task) }
+
+    func wake() {
+        switch waiter {
+        case .leader: break
+        case .thread(let semaphore): semaphore.signal()
+        case .task(let resume): resume()
+        }
+    }
 }
 
 /// The writes that wait for the writer, in the order of calls.
@@ -71,11 +102,12 @@ struct WaitingWrites {
 
     var count: Int { writes.count }
 
-    /// Adds a write. Returns whether its caller leads; otherwise the caller waits.
+    /// Adds a write. Returns whether no thread leads yet: then the caller leads, or makes the writer's own thread lead.
+    /// Otherwise the caller waits.
     mutating func add(_ write: WaitingWrite) -> Bool {
         writes.append(write)
         defer { isLed = true }
-        if isLed { write.semaphore = DispatchSemaphore(value: 0) }
+        if isLed, !write.isBlock { write.willWait() }
         return !isLed
     }
 
@@ -85,7 +117,7 @@ struct WaitingWrites {
         return writes.removeFirst()
     }
 
-    /// Ends the turn of a leader. Returns the write whose caller leads next; nil if no write waits.
+    /// Ends the turn of a leader. Returns the write whose turn it is; nil if no write waits.
     mutating func nextLeader() -> WaitingWrite? {
         isLed = !writes.isEmpty
         return writes.first
@@ -110,8 +142,13 @@ struct WriteGroup {
     /// When the transaction began.
     private var start: ContinuousClock.Instant?
     private let timeLimit: Duration
+    private let runsBlocks: Bool
 
-    init(timeLimit: Duration) { self.timeLimit = timeLimit }
+    /// - Parameter runsBlocks: whether the running thread is the writer's own.
+    init(timeLimit: Duration, runsBlocks: Bool) {
+        self.timeLimit = timeLimit
+        self.runsBlocks = runsBlocks
+    }
 
     var count: Int { writes.count + failed.count }
 
@@ -123,19 +160,21 @@ struct WriteGroup {
     /// Whether a write may be added.
     func hasRoom(for write: WaitingWrite) -> Bool {
         if isEmpty { return true }
-        guard rows < Self.rowLimit, case .rows(let more) = write.sharing, more <= Self.rowLimit / 10,
-            count < Self.countLimit, rows + more <= Self.rowLimit
+        guard let more = Self.share(of: write), rows + more <= Self.rowLimit, count < Self.countLimit,
+            runsBlocks || !write.isBlock
         else { return false }
         return start.map { $0.duration(to: .now) < timeLimit } ?? false
     }
 
     mutating func add(_ write: WaitingWrite) {
         writes.append(write)
-        if case .rows(let more) = write.sharing, more <= Self.rowLimit / 10 {
-            rows += more
-        } else {
-            rows = Self.rowLimit
-        }
+        // After a write that shares with no other one, the group is full.
+        rows = Self.share(of: write).map { rows + $0 } ?? Self.rowLimit + 1
+    }
+
+    /// The number of rows that a write adds to a group; nil if it gets a separate transaction.
+    private static func share(of write: WaitingWrite) -> Int? {
+        if case .rows(let count) = write.sharing, count <= rowLimit / 10 { count } else { nil }
     }
 
     /// Notes that the write that was added last has failed. Its caller continues when the transaction has ended:

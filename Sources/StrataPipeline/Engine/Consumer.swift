@@ -58,11 +58,13 @@ struct Consumer: Sendable {
     /// Whether the last look found nothing ready, and nothing has happened since.
     var isDry = false
     /// Whether the gate was closed at the last check. Then only exempt operations are claimed.
-    var isGateClosed = false
+    var isGateClosed: Bool
     /// As `isDry`, for the exempt operations.
     var isExemptDry = false
     /// The types of payloads that were reported as left to other processes.
     var reportedTypes: Set<UTF8Text> = []
+    /// Measures the blocks of `.done { … }` that the handlers return.
+    let blockPace = BlockPace()
     /// The interceptors that are asked at the start of an attempt.
     let interceptors = HandlerInterceptors()
 
@@ -84,6 +86,7 @@ struct Consumer: Sendable {
         claimedTypes = claimsAllTypes ? nil : handlers.map(\.type)
         self.events = events
         suspensions = options.isSuspended ? 1 : 0
+        isGateClosed = gate.map { !$0.constraint.isSatisfied } ?? false
     }
 
     /// Creates a handler that decodes its operations' payloads. An operation whose item no longer exists is skipped.

@@ -20,7 +20,7 @@ final class QueueEngine: StackEngine {
     let group: StackPipelines
     let state = Mutex(State())
     let executor = EngineExecutor()
-    /// The queue on which the changes of handlers are made and committed, one handler after the other.
+    /// The queue on which long blocks of handlers run and are committed, one after the other.
     let doneBlocks = BlockQueue(label: "strata.pipelines.done")
 
     init(_ stack: ContextStack, _ clock: any PipelineClock, _ group: StackPipelines) {

@@ -21,17 +21,18 @@ public struct Outcome: Sendable {
     /// neither.
     ///
     /// The block receives a separate context over the committed state. The engine commits this context when the block
-    /// returns. The block must not save or commit, and must not run a batch: these calls throw `invalidState`. Blocks
-    /// of one stack run one after the other.
+    /// returns. The block must not save or commit, and must not run a batch: these calls throw `invalidState`.
     ///
-    /// If another commit changes a table that the block has read before its own commit, the block runs again on the
-    /// newest state, in a new context. So the block's reads and writes are isolated from other commits. The block may
-    /// be called several times, and must do nothing but change objects.
+    /// The block's reads and writes are isolated from other commits. A short block runs inside the transaction of its
+    /// commit, while no other commit can come in between. A longer one runs before, and runs again on the newest state
+    /// if another commit has meanwhile changed a table that it has read. If this happens three times, the block runs
+    /// inside the transaction, too. So the block may be called several times, and must do nothing but change objects.
+    /// It must not wait for another commit, which may itself be waiting for the block.
     ///
     /// If the block or the commit throws, the attempt has failed. A busy or full store does not fail the attempt: the
     /// block is called again a second later. It is called again at most sixty times, unless the store is merely busy.
     /// The timeout does not count during this time. If another process has taken over the operation, nothing is
-    /// committed. If other commits invalidate the block's reads a hundred times, the attempt fails with `conflict`.
+    /// committed.
     public static func done(_ changes: @escaping @Sendable (ObjectContext) throws -> Void) -> Outcome {
         Outcome(kind: .doneCommitting(changes))
     }

@@ -17,6 +17,14 @@ import Testing
         var number: Int
     }
 
+    private final class Flag: Sendable {
+        private let value = Mutex(0)
+
+        var count: Int { value.withLock { $0 } }
+
+        func raise() { value.withLock { $0 += 1 } }
+    }
+
     private static func open(
         _ stack: ContextStack,
         _ handler: @escaping @Sendable (Attempt<Run>) async throws -> Outcome
@@ -67,6 +75,64 @@ import Testing
         #expect(try await stack.background { try $0.fetch(Tally.all).map(\.count) } == [200])
         #expect(try await Self.ends(stack) == [200, 200, 0])
         #expect(sent.load(ordering: .relaxed) == 200)
+        await pipeline.close()
+        try await stack.close()
+    }
+
+    @Test("Passes continue after a short block while other handlers block all threads")
+    func besideBlockedThreads() async throws {
+        let stack = try await Self.stack()
+        let threads = ProcessInfo.processInfo.activeProcessorCount
+        let (isInBlock, blocked) = (Flag(), Flag())
+        let release = DispatchSemaphore(value: 0)
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(maxConcurrent: nil, retry: .never, isSuspended: true)
+        ) { (attempt: Attempt<Run>) in
+            let number = attempt.payload.number
+            // The first one ends alone, and shows that blocks are short.
+            if number == 0 || number > threads + 1 { return .done { $0.insert(Tally(name: "\(number)")) } }
+            if number == 1 {
+                return .done { context in
+                    context.insert(Tally(name: "1"))
+                    isInBlock.raise()
+                    while blocked.count < threads { usleep(500) }
+                }
+            }
+            // The last one leaves a thread to number 1 until its block runs.
+            if number == threads + 1 {
+                while isInBlock.count == 0 { try await Task.sleep(for: .milliseconds(1)) }
+            }
+            blocked.raise()
+            release.wait()
+            return .done
+        }
+        try await Self.enqueue(1, stack)
+        pipeline.resume()
+        try await pipeline.waitUntilIdle()
+        try await stack.background { context in
+            for number in 1...(threads + 1) { context.enqueue(Run(number: number), in: .work) }
+            try context.commit()
+        }
+        let isActive = QueuedOperation.where { $0.status == .active }
+        let end = ContinuousClock.now + .seconds(60)
+        while try await stack.background({ try $0.count(FinishedOperation.all) }) < 2, ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        try await stack.background { context in
+            context.enqueue(Run(number: 1_000), in: .work)
+            try context.commit()
+        }
+        var active = 0
+        while active < threads + 1, ContinuousClock.now < end {
+            active = try await stack.background { try $0.count(isActive) }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(active == threads + 1)
+        for _ in 0..<threads { release.signal() }
+        try await pipeline.waitUntilIdle()
+        #expect(try await Self.ends(stack)[0] == threads + 3)
         await pipeline.close()
         try await stack.close()
     }

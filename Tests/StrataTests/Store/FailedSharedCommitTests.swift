@@ -188,7 +188,7 @@ struct FailedSharedCommitTests {
         var note: Int = 0
 
         static func validate(_ row: Row, _ failures: inout Validation<Watched>) {
-            if StoreWriter.isInside { Code.current.withLock { $0 }?() }
+            Code.current.withLock { $0 }?()
         }
 
         enum Code {
@@ -248,7 +248,9 @@ struct FailedSharedCommitTests {
                 }
             }
         }
-        Watched.Code.current.withLock { $0 = { refuse("validation") } }
+        // Rows are also validated before the transaction.
+        let engine = stack.core.engine
+        Watched.Code.current.withLock { $0 = { if engine.isOnLeadingThread { refuse("validation") } } }
         let outcomes = try await store.commitTogether(contexts)
         Watched.Code.current.withLock { $0 = nil }
         #expect(outcomes.haveSucceeded && outcomes.transactions == (isSharing ? 1 : 2), "\(outcomes.commits)")

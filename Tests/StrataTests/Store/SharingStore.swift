@@ -24,6 +24,8 @@ struct SharingStore: Sendable {
             stack: setUp,
             configuration: StoreConfiguration(synchronous: .normal, busyTimeout: 120)
         )
+        // Otherwise the reservation of the first ids could wait for a lock of the test's, and the first commit for it.
+        _ = try stack.core.engine.ids.take()
         // The tests decide which commits share a transaction, not the speed of the machine.
         stack.core.engine.setGroupTimeLimit(isSharing ? .seconds(600) : .zero)
     }

@@ -44,6 +44,8 @@ extension ObjectContext {
     func stream<Object: Model>(_ query: Query<Object>) throws -> RowStream {
         publish()
         _ = try currentSnapshot()
+        // No other connection sees the running transaction.
+        if reading.transaction != nil { return try pinnedStream(query) }
         let reader = try store.borrowReader(for: reference.label)
         guard try matchSnapshot(reader) else {
             store.giveBack(reader)
@@ -76,6 +78,10 @@ extension ObjectContext {
         try run(query, .ids) { ids.append(try $0.read(Int64.self, at: 0)) }
         let entity = store.schema.entities[try store.schema.index(of: Object.self)].info
         let rows = try PinnedRows(ids, of: entity, (try currentSnapshot(), path), store)
+        if reading.transaction != nil {
+            reading.cursorsInTransaction.removeAll { $0.rows == nil }
+            reading.cursorsInTransaction.append(WeakRows(rows: rows))
+        }
         return RowStream(rows, of: entity.index)
     }
 }

@@ -20,6 +20,10 @@ struct ContextReading {
     var ownRevision: Int?
     /// Whether the running block has a place among the readers.
     var hasPlace = false
+    /// The reader inside the running transaction, if the block runs inside one.
+    var transaction: Reader?
+    /// The cursors that read through this reader. They do not outlive the block.
+    var cursorsInTransaction: [WeakRows] = []
     /// The reads of the context, if its commit is valid only while they are current.
     var readRecord: ReadRecord?
 
@@ -30,4 +34,8 @@ struct ContextReading {
         if let sequence = snapshot?.sequence { return sequence }
         return cursor.sequence
     }
+}
+
+struct WeakRows {
+    weak var rows: PinnedRows?
 }

@@ -33,15 +33,28 @@ extension ObjectContext {
     func editLayer(_ body: (LayerReading) throws -> Bool?) throws {
         publish()
         if reading.isPinned { _ = try currentSnapshot() } else { try acquireSnapshot() }
-        guard try store.readingForLayers(for: reference.label, body) else { return }
+        guard try readingForLayers(body) else { return }
         if reading.isPinned { showOwnLayer() } else { try acquireSnapshot() }
+    }
+
+    private func readingForLayers<Result>(_ body: (LayerReading) throws -> Result?) throws -> Result {
+        guard let connection = reading.transaction?.connection else {
+            return try store.readingForLayers(for: reference.label, body)
+        }
+        let newest = LayerReading(
+            connection: connection,
+            sequence: try connection.sequence(),
+            isInTransaction: true
+        )
+        // Nothing can be newer than the running transaction.
+        return try body(newest)!
     }
 
     /// Rebases changes that were just published onto the store's state. Called if the events since the changes were
     /// made are no longer known.
     func rebaseOntoStore(_ parts: [Int: any AnyRowChanges]) {
         do {
-            try store.readingForLayers(for: reference.label) {
+            try readingForLayers {
                 try store.layers.rebaseOntoStore(parts, in: id, store.schema, $0)
             }
         } catch {

@@ -25,7 +25,12 @@ extension ObjectContext {
                 try reader.end()
                 store.copyJournalIfLarge()
             }
-            let matched = try store.layers.acquireSnapshot(for: reader, of: id, schema: store.schema)
+            let matched = try store.layers.acquireSnapshot(
+                for: reader,
+                of: id,
+                only: reading.transaction == nil ? nil : path,
+                schema: store.schema
+            )
             let snapshot = ReadSnapshot(reader: reader, sequence: matched.sequence, layers: matched.layers)
             reading.snapshot = snapshot
             if let readRecord = reading.readRecord {
@@ -46,6 +51,7 @@ extension ObjectContext {
 
     /// The reader of the current snapshot, or another reader if cursors still read the snapshot.
     private func readerForSnapshot() throws -> Reader {
+        if let reader = reading.transaction { return reading.snapshot == nil ? reader.share() : reader }
         guard let known = reading.snapshot?.reader else {
             return try store.borrowReader(for: reference.label, isOfPlace: reading.hasPlace)
         }
@@ -65,6 +71,16 @@ extension ObjectContext {
         reading.edition &+= 1
         reading.snapshot = nil
         store.giveBack(reader)
+    }
+
+    /// Stops reading inside the running transaction.
+    func leaveTransaction() {
+        for cursor in reading.cursorsInTransaction { cursor.rows?.close() }
+        releaseSnapshot()
+        guard let connection = reading.transaction.take()?.connection else { return }
+        connection.overlay.show([:])
+        // A rollback removes tables that were made in the block.
+        connection.search.forgetPending()
     }
 
     /// Makes the layers of this context visible to queries on its reader.

@@ -155,9 +155,6 @@ extension ObjectContext {
         try carryOut(try beginCommit(with: others))
     }
 
-    /// Commits the changes of a block that must not commit them itself.
-    func commitBlock() throws { try carryOut(try beginCommit()) }
-
     /// Refuses saves, commits and batches in a block whose changes are committed after it has returned.
     func checkCommits() throws {
         guard saving.isCommittedAfterBlock else { return }
@@ -221,8 +218,7 @@ extension ObjectContext {
             mergeTargets: mergeTargets.reduce(into: [:]) { $0.merge($1) { $0.replacing(by: $1) } },
             names: { reference.name(of: $0) },
             callbacks: store.callbacks.take(for: id, with: others.keys),
-            alongside: alongside,
-            isAhead: saving.isCommittedAfterBlock
+            alongside: alongside
         )
     }
 

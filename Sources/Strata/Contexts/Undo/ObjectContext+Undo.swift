@@ -83,7 +83,7 @@ extension ObjectContext {
         for (entity, part) in parts where store.schema.keepsBytes[entity] && part.kinds != .insert {
             let entity = store.schema.entities[entity]
             do {
-                if let connection = reading.snapshot?.reader.connection {
+                if let connection = (reading.snapshot?.reader ?? reading.transaction)?.connection {
                     try entity.keepBytes(of: part, connection)
                 } else {
                     try store.reading(for: reference.label) { connection, _ in

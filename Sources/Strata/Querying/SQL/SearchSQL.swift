@@ -168,10 +168,10 @@ enum SearchSQL {
     static func pendingTable(_ entity: Int) -> String { "strata_pending_search_\(entity)" }
 
     static func createPending(_ search: SearchDescription, _ entity: Int) -> String {
-        create("CREATE VIRTUAL TABLE temp.\"\(pendingTable(entity))\"", search.columns, options(search))
+        create("CREATE VIRTUAL TABLE IF NOT EXISTS temp.\"\(pendingTable(entity))\"", search.columns, options(search))
     }
 
-    static func dropPending(_ entity: Int) -> String { "DROP TABLE IF EXISTS temp.\"\(pendingTable(entity))\"" }
+    static func clearPending(_ entity: Int) -> String { "DELETE FROM temp.\"\(pendingTable(entity))\"" }
 
     static func insertPending(_ search: SearchDescription, _ entity: Int) -> String {
         let columns = search.columns.map { ", \($0.quotedIdentifier)" }.joined()

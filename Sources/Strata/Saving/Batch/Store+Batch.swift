@@ -14,17 +14,15 @@ extension Store {
         rolledBack: @escaping () -> Void = {},
         _ body: (BatchJob) throws -> Void
     ) throws -> ChangeSet {
-        try telemetry.measuring(.batch, of: context, journal: journal) {
-            do {
-                return try batch(author, context, runsHooks, $0, body, rolledBack)
-            } catch let error as StrataError {
-                // Rethrows a cancellation as itself, because it is not an error of the store.
-                throw error.passed
-            }
-        } outcome: { changes in
+        let watch = telemetry.startMeasuring()
+        // A cancellation is passed on as itself, because it is not an error of the store.
+        let result = Result { try batch(author, context, runsHooks, watch, body, rolledBack) }
+            .mapError { ($0 as? StrataError)?.passed ?? $0 }
+        telemetry.report(.batch, watch, of: context, journal: journal, result) { changes in
             changes.changes.isEmpty
                 ? nil : WriteOutcome(sequence: changes.token.sequence, rows: RowCounts(changes.changes))
         }
+        return try result.get()
     }
 
     private func batch(

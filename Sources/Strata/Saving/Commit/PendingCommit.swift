@@ -23,8 +23,6 @@ struct PendingCommit: Sendable {
     let callbacks: [CommitCallbacks.Callback]
     /// An engine's work in the same transaction, after the commit.
     let alongside: EngineWork?
-    /// Whether the commit goes ahead of other writers of this process, which wait for it.
-    let isAhead: Bool
 
     /// An engine's work after a commit in the same transaction.
     struct EngineWork: Sendable {
@@ -36,7 +34,7 @@ struct PendingCommit: Sendable {
     }
 
     /// The committer's name in logs.
-    private var label: String { ContextName.label(name, committer) }
+    var label: String { ContextName.label(name, committer) }
 
     /// Allows the added segments to be merged with others, after the outcome of the commit is known.
     func release() { store.layers.thaw(added) }
@@ -45,52 +43,36 @@ struct PendingCommit: Sendable {
     ///
     /// - Returns: nil if there were no changes to write.
     func write() throws -> CommitRecord? {
-        try store.telemetry.measuring(.commit, of: label, journal: store.journal) {
-            do { return try write($0) } catch let error as StrataError { throw error.passed }
-        } outcome: { record in
+        let watch = store.telemetry.startMeasuring()
+        let attempt = CommitAttempt(self)
+        let result = Result {
+            try store.write(for: { label }, sharing: .rows(store.layers.rowCount(of: self))) { connection in
+                watch?.hasBegun()
+                return try attempt.run(on: connection)
+            } ended: { isCommitted in
+                attempt.end(isCommitted)
+            }
+            return attempt.record
+        }
+        // A commit whose transaction never began has not run.
+        attempt.thaw()
+        return try store.report(result, watch, of: label)
+    }
+}
+
+extension Store {
+    /// Reports the result of a commit to the log and the metrics, and returns it.
+    ///
+    /// - Throws: the error of the result. Errors of the application are passed on unchanged.
+    func report(
+        _ result: Result<CommitRecord?, any Error>,
+        _ watch: WriteWatch?,
+        of context: @autoclosure () -> String
+    ) throws -> CommitRecord? {
+        let result = result.mapError { ($0 as? StrataError)?.passed ?? $0 }
+        telemetry.report(.commit, watch, of: context(), journal: journal, result) { record in
             record.map { WriteOutcome(sequence: $0.sequence, rows: RowCounts($0.rows.values)) }
         }
-    }
-
-    private func write(_ watch: WriteWatch?) throws -> CommitRecord? {
-        let layers = store.layers
-        defer { layers.thaw(Set(frozen.values.joined())) }
-        var record: CommitRecord?
-        var taken = TakenSegments()
-        var externals: ExternalWriter?
-        try store.write(for: { label }, sharing: .rows(layers.rowCount(of: self)), isAhead: isAhead) { connection in
-            watch?.hasBegun()
-            let base = try connection.sequence()
-            let snapshot: LayerSnapshot
-            (snapshot, taken) = try layers.prepareCommit(self, base: base, connection: connection)
-            let job = CommitJob(self, connection: connection, layers: snapshot, taken: taken, base: base)
-            externals = job.externals
-            record = try job.run()
-            let rows = record?.rows ?? [:]
-            var tables = rows.keys.map { store.schema.entities[$0].info.table }
-            var commits = record.map { [$0] } ?? []
-            if !store.schema.commitHooks.isEmpty || alongside != nil,
-                let (commit, others) = try store.runCommitHooks(
-                    record?.sequence ?? base,
-                    record?.changes?.changes ?? CommitChanges(),
-                    rows,
-                    alongside?.author ?? author,
-                    on: connection,
-                    alongside: alongside?.body
-                )
-            {
-                commits.append(CommitRecord(commit, store.schema))
-                tables += others
-            }
-            layers.announce(commits)
-            return tables
-        } ended: { isCommitted in
-            if !isCommitted {
-                externals?.abandon()
-                alongside?.rolledBack()
-            }
-            layers.release(taken)
-        }
-        return record
+        return try result.get()
     }
 }

@@ -3,6 +3,9 @@ struct LayerReading {
     let connection: Connection
     /// The number of the last commit that the connection sees.
     let sequence: Int64
+    /// Whether the connection is that of the running transaction. Then only the layer of a context that reads inside
+    /// this transaction is rebased.
+    var isInTransaction = false
 }
 
 extension LayerRegistry {
@@ -28,6 +31,8 @@ extension LayerRegistry {
         return try state.withLock { state in
             var hasAbsorbed = false
             defer { wakes = state.log.takeWakes(except: hasAbsorbed ? nil : context) }
+            // The transaction has begun with all commits known, and no other context reads this layer.
+            if reading.isInTransaction { return try body(&state) }
             if reading.sequence < state.sequence { return nil }
             if state.hasInFlight(reading.sequence) { return nil }
             if reading.sequence > state.sequence {

@@ -141,7 +141,7 @@ extension LayerRegistry.State {
     /// - Parameters:
     ///   - path: the path to a context, whose layers are needed.
     ///   - connection: the connection that has written the commits.
-    fileprivate func layers(
+    func layers(
         of path: [Int],
         _ schema: Schema,
         _ connection: Connection

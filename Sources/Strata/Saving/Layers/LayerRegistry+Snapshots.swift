@@ -17,7 +17,14 @@ extension LayerRegistry {
     /// have advanced in between.
     ///
     /// From then on, events are kept for the reader of the log with the given id: a context or ``LayerObserver``.
-    func acquireSnapshot(for reader: Reader, of context: Int?, schema: Schema) throws -> MatchedLayers {
+    ///
+    /// - Parameter path: the path to the context whose layers are needed; nil for all layers.
+    func acquireSnapshot(
+        for reader: Reader,
+        of context: Int?,
+        only path: [Int]? = nil,
+        schema: Schema
+    ) throws -> MatchedLayers {
         // The number that the store had reached before the snapshot was taken, if it matters.
         var reached: Int64 = 0
         while true {
@@ -31,7 +38,12 @@ extension LayerRegistry {
                 }
                 if state.hasInFlight(sequence) {
                     guard state.inFlight.last?.sequence == sequence else { return nil }
-                    let layers = try state.afterInFlight(state.layers, schema, reader.connection)
+                    let layers =
+                        if let path {
+                            try state.layers(of: path, schema, reader.connection)
+                        } else {
+                            try state.afterInFlight(state.layers, schema, reader.connection)
+                        }
                     if let context { state.log.startTracking(context) }
                     return MatchedLayers(
                         cursor: CommitLog.Cursor(event: state.log.end.event, sequence: sequence),
@@ -90,7 +102,7 @@ extension LayerRegistry {
             for event in news where event.isTaking(context) {
                 // The layer was committed between an edit and now. The edit lies above the rows that the commit wrote.
                 for (entity, part) in parts {
-                    if let commit = event.parts[entity] { parts[entity] = part.rebased(onOwn: commit) }
+                    if let commit = event.rows[entity] { parts[entity] = part.rebased(onOwn: commit) }
                 }
             }
             state.layers.push(parts, provenance: provenance, to: context, frozen: state.fixed)
@@ -98,7 +110,7 @@ extension LayerRegistry {
             let isMixed = state.layers[context].contains { $0.provenance != provenance }
             for event in news where event.isCommit {
                 for (entity, part) in parts {
-                    event.parts[entity]?.updateStoreOriginals(
+                    event.rows[entity]?.updateStoreOriginals(
                         part.ids,
                         entity: entity,
                         context: context,
@@ -107,7 +119,7 @@ extension LayerRegistry {
                 }
             }
             if isMixed || !news.isEmpty {
-                let commits = news.filter(\.isCommit).map(\.parts)
+                let commits = news.filter(\.isCommit).map(\.rows)
                 for (entity, part) in parts {
                     part.rebaseOnCommits(
                         commits.compactMap { $0[entity] },

@@ -5,8 +5,8 @@ package final class BlockQueue: Sendable {
     /// The maximum number of runs of a block, unless its caller says otherwise. A block runs again while other commits
     /// change what it reads.
     package static let runLimit = 100
-    /// The number of runs after which other writers of this process wait for the block.
-    static let runsWithoutBackpressure = 3
+    /// The number of runs outside of the transaction. Then the block runs inside.
+    static let runsOutside = 3
 
     package init(label: String) { executor = ContextExecutor(label: label) }
 }
@@ -14,45 +14,36 @@ package final class BlockQueue: Sendable {
 extension StackCore {
     /// Runs a block in a new context directly over the store, commits its changes, and returns its value.
     ///
-    /// The block runs after the earlier blocks of a queue. If another commit has meanwhile changed a table that the
-    /// block has read, the block runs again on the newest state.
+    /// The block runs on a queue, after the earlier blocks of this queue, and its commit follows. If another commit has
+    /// meanwhile changed a table that the block has read, the block runs again on the newest state. A block that is
+    /// short, or has run three times, runs inside the transaction instead. There nothing can change meanwhile. In a
+    /// caller's own database, all runs are before the transaction.
     ///
     /// - Parameters:
     ///   - limit: the maximum number of runs. If nil, the block runs once, and its reads are not checked.
+    ///   - pace: measures the blocks like this one. If nil, the block counts as long.
     ///   - body: the block.
-    ///   - commit: commits the changes of the block.
+    ///   - commit: the work of an engine that is committed with the block.
     /// - Throws: errors thrown by the block and by the commit; then nothing is committed. `conflict` if other commits
     ///   have changed what the block reads during each run.
     nonisolated(nonsending) func runAndCommit<T: Sendable>(
         on queue: BlockQueue,
         limit: Int?,
+        pace: BlockPace? = nil,
         _ body: @escaping @Sendable (ObjectContext) throws -> T,
-        by commit: @escaping @Sendable (ObjectContext) throws -> Void
+        by commit: BlockCommit = BlockCommit()
     ) async throws -> T {
-        let backpressure = engine.backpressure
-        var isHeld = false
-        defer { if isHeld { backpressure.release() } }
+        let body: @Sendable (ObjectContext) throws -> T = { context in
+            try pace?.measure { try body(context) } ?? body(context)
+        }
         for run in 1...(limit ?? 1) {
-            // Commits of other such blocks ignore the backpressure: this block may have to wait for one of its queue.
-            if run > BlockQueue.runsWithoutBackpressure, !isHeld {
-                backpressure.acquire()
-                isHeld = true
-            }
-            let handle = try make(.private, named: nil, parent: nil, on: queue.executor)
             do {
-                return try await handle.run(stack: [handle], dropping: true, isLimited: false) { context in
-                    context.saving.isCommittedAfterBlock = true
-                    if limit != nil { context.reading.readRecord = ReadRecord() }
-                    do {
-                        let value = try body(context)
-                        try commit(context)
-                        return value
-                    } catch {
-                        if let error = error as? StrataError, error.isAccessFailure { throw error }
-                        // The block has read two different states of the store.
-                        throw context.reading.readRecord?.isStale ?? false ? StaleReads() : error
-                    }
+                if limit != nil, engine.runsBlocksInTransactions,
+                    run > BlockQueue.runsOutside || pace?.isShort ?? false
+                {
+                    return try await runInTransaction(body, commit)
                 }
+                return try await runBeforeTransaction(on: queue, checksReads: limit != nil, body, commit)
             } catch is StaleReads {
                 // The block of an engine runs again even if the task was cancelled meanwhile, because the event that
                 // the block records has already happened.
@@ -63,5 +54,50 @@ extension StackCore {
             "Nothing was committed: in each run of the block (\(limit ?? 1)), another commit changed objects that the "
                 + "block had read. Make the block shorter."
         )
+    }
+
+    /// Runs a block on the queue, and commits its changes if its reads are still valid.
+    private nonisolated(nonsending) func runBeforeTransaction<T: Sendable>(
+        on queue: BlockQueue,
+        checksReads: Bool,
+        _ body: @escaping @Sendable (ObjectContext) throws -> T,
+        _ commit: BlockCommit
+    ) async throws -> T {
+        let handle = try make(.private, named: nil, parent: nil, on: queue.executor)
+        return try await handle.run(stack: [handle], dropping: true, isLimited: false) { context in
+            context.saving.isCommittedAfterBlock = true
+            if checksReads { context.reading.readRecord = ReadRecord() }
+            do {
+                let value = try body(context)
+                let pending = try commit.begin(in: context)
+                commit.prepared()
+                var isCommitted = false
+                defer { commit.ended?(isCommitted) }
+                try context.carryOut(pending)
+                isCommitted = true
+                return value
+            } catch {
+                if let error = error as? StrataError, error.isAccessFailure { throw error }
+                // The block has read two different states of the store.
+                throw context.reading.readRecord?.isStale ?? false ? StaleReads() : error
+            }
+        }
+    }
+
+    /// Runs a block inside a transaction, which commits its changes.
+    private nonisolated(nonsending) func runInTransaction<T: Sendable>(
+        _ body: @escaping @Sendable (ObjectContext) throws -> T,
+        _ commit: BlockCommit
+    ) async throws -> T {
+        let handle = try make(.private, named: nil, parent: nil, on: transactionBlocks)
+        let scope = try enter(handle, stack: [handle], dropping: true)
+        defer { callerGoesOn() }
+        let block = TransactionBlock(scope, on: transactionBlocks) { context in
+            context.saving.isCommittedAfterBlock = true
+            let value = try body(context)
+            return (value, try commit.begin(in: context))
+        }
+        commit.prepared()
+        return try await block.run(ended: commit.ended)
     }
 }

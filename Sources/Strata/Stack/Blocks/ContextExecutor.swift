@@ -21,6 +21,9 @@ final class ContextExecutor: SerialExecutor {
         }
     }
 
+    /// Runs a function on this executor and on the calling thread.
+    func sync<Value>(_ body: () throws -> Value) rethrows -> Value { try queue.sync(execute: body) }
+
     /// Whether the caller runs on this executor.
     var isCurrent: Bool {
         DispatchQueue.getSpecific(key: Self.key) == ObjectIdentifier(self)

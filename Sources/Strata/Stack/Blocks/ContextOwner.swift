@@ -101,6 +101,32 @@ actor ContextOwner {
         }
     }
 
+    /// Runs the only block of a new context, inside a transaction of the writer.
+    ///
+    /// - Parameters:
+    ///   - reader: reads inside the transaction.
+    ///   - body: the block. The context does not read any more after it.
+    func run<T: Sendable>(
+        _ scope: BlockScope,
+        in reader: Reader,
+        _ body: (ObjectContext) throws -> T
+    ) throws -> T {
+        // No other code knows the context yet.
+        _ = mutex.tryEnter(scope)
+        let context = try begin(scope, isAlone: true)
+        context.reading.transaction = reader
+        defer { context.leaveTransaction() }
+        do {
+            return try BlockScope.$current.withValue(scope) { try body(context) }
+        } catch {
+            scope.noteFailure()
+            throw error
+        }
+    }
+
+    /// Ends the context of ``run(_:in:_:)``, when the outcome of the transaction is known.
+    func endTransaction(_ scope: BlockScope) { end(scope, isAlone: true) }
+
     /// Commits a main context: begins and finishes on this executor, and writes on another queue in between.
     ///
     /// The mutex of blocks is free while the disk works. A commit takes the commit mutex while it holds the mutex of

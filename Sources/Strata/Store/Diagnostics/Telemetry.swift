@@ -28,41 +28,43 @@ struct Telemetry: Sendable {
         connection.startTracing(StatementTrace(logger, diagnostics))
     }
 
-    /// Runs a write, and reports the write if logging or metrics are on.
+    /// Begins to measure a write; nil if neither logging nor metrics are on.
+    func startMeasuring() -> WriteWatch? {
+        let isLogged = logger.map { $0.logLevel <= .debug } ?? false
+        return isMeasuring || isLogged ? WriteWatch() : nil
+    }
+
+    /// Reports the result of a write.
     ///
     /// - Parameters:
-    ///   - context: the name of the context that writes.
-    ///   - body: the write. Its parameter records the moment when the writer is free; nil if nothing is reported.
+    ///   - watch: nil if nothing is reported.
+    ///   - context: the name of the context that has written.
     ///   - outcome: the outcome of the write; nil if no rows were written.
-    func measuring<Result>(
+    func report<Value>(
         _ kind: WriteKind,
+        _ watch: WriteWatch?,
         of context: @autoclosure () -> String,
         journal: Journal,
-        _ body: (WriteWatch?) throws -> Result,
-        outcome: (Result) -> WriteOutcome?
-    ) throws -> Result {
-        let isLogged = logger.map { $0.logLevel <= .debug } ?? false
-        guard isMeasuring || isLogged else { return try body(nil) }
-        let watch = WriteWatch()
-        do {
-            let result = try body(watch)
-            if let outcome = outcome(result) {
-                let duration = watch.duration
-                metrics?.note(kind, outcome.rows, duration, waited: watch.waiting)
-                metrics?.noteSize(of: journal)
-                logger?.debug(
-                    kind == .commit ? "committed" : "ran a batch",
-                    metadata: [
-                        LogKey.context: "\(context())", LogKey.sequence: "\(outcome.sequence)",
-                        LogKey.rows: "\(outcome.rows.total)", LogKey.duration: "\(LogKey.text(duration))",
-                    ]
-                )
-            }
-            return result
-        } catch let error as StaleReads {
-            // Not reported as a failure, because the write is repeated.
-            throw error
-        } catch {
+        _ result: Result<Value, any Error>,
+        outcome: (Value) -> WriteOutcome?
+    ) {
+        guard let watch else { return }
+        switch result {
+        case .success(let value):
+            guard let outcome = outcome(value) else { return }
+            let duration = watch.duration
+            metrics?.note(kind, outcome.rows, duration, waited: watch.waiting)
+            metrics?.noteSize(of: journal)
+            logger?.debug(
+                kind == .commit ? "committed" : "ran a batch",
+                metadata: [
+                    LogKey.context: "\(context())", LogKey.sequence: "\(outcome.sequence)",
+                    LogKey.rows: "\(outcome.rows.total)", LogKey.duration: "\(LogKey.text(duration))",
+                ]
+            )
+        case .failure(let error):
+            // The write is repeated, so this is not reported as a failure.
+            if error is StaleReads { return }
             let code = (error as? StrataError)?.code.description ?? "\(type(of: error))"
             metrics?.noteFailure(of: kind, code)
             metrics?.noteConflicts(in: error)
@@ -70,7 +72,6 @@ struct Telemetry: Sendable {
                 kind == .commit ? "a commit has failed" : "a batch has failed",
                 metadata: [LogKey.context: "\(context())", LogKey.error: "\(code)"]
             )
-            throw error
         }
     }
 }

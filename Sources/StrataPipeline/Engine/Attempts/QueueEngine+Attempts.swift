@@ -169,7 +169,11 @@ extension QueueEngine {
         let id = stack.id(operation.claim.operation, of: QueuedOperation.self)
         let releasedKey = Mutex<String?>(nil)
         let pass = JointPass(self, attemptEnd)
-        try await stack.commitOverStore(on: doneBlocks, author: Self.author) { context in
+        try await stack.commitOverStore(
+            on: doneBlocks,
+            pace: attemptEnd.consumer.blockPace,
+            author: Self.author
+        ) { context in
             let completing = CompletingOperation.Value(id, operation)
             context.state[CompletingOperation.self] = completing
             do { try changes(context) } catch { throw BlockError(error: error) }

@@ -8,7 +8,7 @@ extension QueueEngine {
     /// If one of the engine's own passes runs, or a caller waits for a moment between two passes, this work is left to
     /// the engine's passes.
     ///
-    /// Isolation: used by one block, on this block's thread.
+    /// Isolation: used by one block, by one thread at a time.
     final class JointPass: Sendable {
         private enum Phase {
             /// The engine's own passes do the work.
@@ -41,7 +41,7 @@ extension QueueEngine {
         private var claim: Claim { attemptEnd.operation.claim }
 
         /// Takes the work of the next pass. This happens before the transaction, because it asks constraints, and these
-        /// may use the stack.
+        /// may use the stack. The handler's block may still fail.
         func begin() {
             guard !state.withLock({ $0.isRefused }), engine.state.withLock({ $0.isOpen(claim) }),
                 engine.executor.beginExclusive()
