@@ -96,10 +96,10 @@ final class TransactionBlock<Value: Sendable>: TaskExecutor, @unchecked Sendable
         do { commit = try outcome.get().commit } catch let error as StrataError { throw error } catch {
             throw PassedError(error)
         }
-        // Otherwise each statement of the commit would be a transaction.
-        guard reader.connection.isInTransaction else { throw StoreWriter.endedError(reader.connection) }
         let attempt = CommitAttempt(commit)
         self.attempt = attempt
+        // Otherwise each statement of the commit would be a transaction.
+        guard reader.connection.isInTransaction else { throw StoreWriter.endedError(reader.connection) }
         return try attempt.run(on: reader.connection)
     }
 
