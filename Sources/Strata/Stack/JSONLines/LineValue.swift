@@ -76,7 +76,7 @@ extension ColumnSchema {
         case .uuid: return try parse(line, key, "a UUID") { UUID(uuidString: $0)?.storedValue }
         case .bytes: return try parse(line, key, "Base64") { Data(base64Encoded: $0).map(StoredValue.blob) }
         case .date:
-            // Most dates are texts, and an attempt that fails costs more than ten that succeed.
+            // Most dates are texts, and an attempt that fails creates an error.
             do {
                 return try parse(line, key, "a valid ISO 8601 date") {
                     (LineDate.seconds($0) ?? Self.specialNumbers[$0]).map(StoredValue.real)
