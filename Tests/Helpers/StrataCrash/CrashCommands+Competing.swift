@@ -13,13 +13,7 @@ extension CrashCommands {
     /// Reports that the store is open, and finally the number of commits and the longest wait for a commit in
     /// milliseconds.
     static func compete(_ path: String, contexts: Int) async throws {
-        let stack = try await ContextStack.open(
-            .sqlite(path: path),
-            models: Bank.models,
-            stack: .rootOnly,
-            configuration: StoreConfiguration(busyTimeout: 60)
-        )
-        acknowledge("ready")
+        let stack = try await openAmongOthers(path)
         let sum = try await withThrowingTaskGroup(of: Commits.self) { group in
             for _ in 0..<max(1, contexts) {
                 let handle = try stack.create(.private)

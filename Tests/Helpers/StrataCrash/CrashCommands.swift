@@ -33,17 +33,22 @@ enum CrashCommands {
         acknowledge("done \(own) \(conflicts)")
     }
 
-    /// Adds 1 to the first account in `writers` tasks at once, with `times` blocks each. Reports that the store is
-    /// open, and finally the balances that the blocks have set.
-    static func count(_ path: String, writers: Int, times: Int) async throws {
+    /// Opens the bank with patience for other processes that write to it all the time, and reports that it is open.
+    static func openAmongOthers(_ path: String) async throws -> ContextStack {
         let stack = try await ContextStack.open(
             .sqlite(path: path),
             models: Bank.models,
             stack: .rootOnly,
-            // SQLite does not queue the processes that wait for each other.
             configuration: StoreConfiguration(busyTimeout: 60)
         )
         acknowledge("ready")
+        return stack
+    }
+
+    /// Adds 1 to the first account in `writers` tasks at once, with `times` blocks each. Reports that the store is
+    /// open, and finally the balances that the blocks have set.
+    static func count(_ path: String, writers: Int, times: Int) async throws {
+        let stack = try await openAmongOthers(path)
         let balances = try await Bank.count(writers: writers, times: times, stack)
         try await stack.close()
         acknowledge(balances.map(String.init).joined(separator: " "))

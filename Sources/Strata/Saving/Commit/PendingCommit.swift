@@ -34,7 +34,7 @@ struct PendingCommit: Sendable {
     }
 
     /// The committer's name in logs.
-    var label: String { ContextName.label(name, committer) }
+    private var label: String { ContextName.label(name, committer) }
 
     /// Allows the added segments to be merged with others, after the outcome of the commit is known.
     func release() { store.layers.thaw(added) }

@@ -38,8 +38,8 @@ extension Store {
     }
 
     /// Passes errors of engines on unchanged.
-    private func passing(_ body: () throws -> Void) throws {
-        do { try body() } catch let error as StrataError { throw error } catch { throw PassedError(error) }
+    func passing<Value>(_ body: () throws -> Value) throws -> Value {
+        do { return try body() } catch let error as StrataError { throw error } catch { throw PassedError(error) }
     }
 
     /// Runs an engine's transaction as a separate commit.

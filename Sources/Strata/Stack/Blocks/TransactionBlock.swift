@@ -92,10 +92,7 @@ final class TransactionBlock<Value: Sendable>: TaskExecutor, @unchecked Sendable
         runJob()
         self.reader = nil
         guard let outcome else { throw StrataError(.invalidState, "The block of a write has not run.") }
-        let commit: PendingCommit
-        do { commit = try outcome.get().commit } catch let error as StrataError { throw error } catch {
-            throw PassedError(error)
-        }
+        let commit = try scope.handle.core.engine.passing { try outcome.get().commit }
         let attempt = CommitAttempt(commit)
         self.attempt = attempt
         // Otherwise each statement of the commit would be a transaction.
