@@ -31,6 +31,11 @@ final class Connection {
     /// The number of statements that were requested. Each requested statement runs once.
     private(set) var statementCount = 0
 
+    /// The number of bytes in the texts and blobs that were bound to statements. The reset of a statement adds them.
+    ///
+    /// Unchecked exclusivity is safe: one thread at a time uses the connection, and no access calls other code.
+    @exclusivity(unchecked) fileprivate(set) var boundBytes = 0
+
     /// The maximum number of cached statements. At the limit, the cache releases all of them.
     static let statementLimit = 500
 
@@ -168,6 +173,10 @@ final class Connection {
 
     var changes: Int { Int(sqlite3_changes(pointer)) }
 
+    /// The number of rows that statements and their triggers have changed since the connection was opened, including
+    /// changes that were rolled back.
+    var totalChanges: Int64 { sqlite3_total_changes64(pointer) }
+
     /// The extended code that the last call left.
     var lastErrorCode: Int32 { sqlite3_extended_errcode(pointer) }
 
@@ -282,6 +291,6 @@ final class Statement {
 
     func reset() {
         sqlite3_reset(pointer)
-        buffer.reset()
+        connection.boundBytes &+= buffer.reset()
     }
 }

@@ -204,15 +204,17 @@ final class Store: Sendable {
 
     /// Runs a write: see ``StoreWriter/run(_:)``. The layers learn of the commits that `body` has announced before the
     /// next transaction begins.
+    ///
+    /// - Parameter mayShare: whether the write may share a transaction with others.
     func write(
         for context: @escaping () -> String? = { nil },
-        sharing: WaitingWrite.Sharing = .alone,
+        mayShare: Bool = false,
         _ body: @escaping (Connection) throws -> [String],
         ended: @escaping (_ isCommitted: Bool) -> Void = { _ in }
     ) throws {
         try checkOpen()
         try writer.run(
-            WaitingWrite(for: context, sharing: sharing, body, ended: ended) { [self] in settle($0, $1) }
+            WaitingWrite(for: context, mayShare: mayShare, body, ended: ended) { [self] in settle($0, $1) }
         )
     }
 
@@ -220,7 +222,7 @@ final class Store: Sendable {
     ///
     /// - Parameters:
     ///   - body: receives a reader on the connection of the transaction, and returns the changed tables.
-    ///   - ended: as in ``write(for:sharing:_:ended:)``.
+    ///   - ended: as in ``write(for:mayShare:_:ended:)``.
     ///   - resuming: lets the caller continue by calling its argument, on any thread.
     nonisolated(nonsending) func writeBlock(
         for context: @escaping () -> String?,
@@ -228,7 +230,7 @@ final class Store: Sendable {
         ended: @escaping (_ isCommitted: Bool) -> Void,
         resuming: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
     ) async throws {
-        let write = WaitingWrite(for: context, sharing: .rows(1), isBlock: true) { [self] _ in
+        let write = WaitingWrite(for: context, mayShare: true, isBlock: true) { [self] _ in
             try body(try writer.transactionReader(of: schema.entities))
         } ended: { isCommitted in
             ended(isCommitted)

@@ -172,7 +172,7 @@ final class StoreWriter: Sendable {
                 if let trace = connection.trace { trace.context = first.context() }
                 transactions.add(1, ordering: .relaxed)
                 try transact(db, connection) {
-                    group.begin()
+                    group.begin(on: connection)
                     var tables = try run(first, isFirst: true, &group, connection)
                     while let write = next(group) {
                         group.add(write)
@@ -202,6 +202,7 @@ final class StoreWriter: Sendable {
         _ group: inout WriteGroup,
         _ connection: Connection
     ) throws -> [String] {
+        defer { group.measure(on: connection) }
         if !isFirst { try connection.statement(.savepoint).runBound() }
         let tables: [String]
         do {

@@ -6,13 +6,6 @@ import Dispatch
 /// Isolation: used by one thread at a time, first by the caller, then by the thread that runs the write. The lock of
 /// ``WaitingWrites`` and the call that wakes the caller order the accesses. This is the proof of `@unchecked Sendable`.
 final class WaitingWrite: @unchecked Sendable {
-    /// Whether a write may share a transaction.
-    enum Sharing {
-        case alone
-        /// The write may share a transaction. The value is the approximate number of its changes.
-        case rows(Int)
-    }
-
     /// A function that receives whether a transaction was committed.
     typealias Settling = (_ isCommitted: Bool, Connection) -> Void
 
@@ -25,7 +18,8 @@ final class WaitingWrite: @unchecked Sendable {
         case task(@Sendable () -> Void)
     }
 
-    let sharing: Sharing
+    /// Whether the write may share a transaction. False for a write that is known to be large before it runs.
+    let mayShare: Bool
     /// Whether the write runs a block of the application. Only the writer's own thread runs such a write.
     let isBlock: Bool
     // The functions are released before the caller continues, because they may not outlive the call.
@@ -39,13 +33,13 @@ final class WaitingWrite: @unchecked Sendable {
 
     init(
         for context: @escaping () -> String?,
-        sharing: Sharing,
+        mayShare: Bool,
         isBlock: Bool = false,
         _ body: @escaping (Connection) throws -> [String],
         ended: @escaping (_ isCommitted: Bool) -> Void,
         settle: @escaping Settling
     ) {
-        self.sharing = sharing
+        self.mayShare = mayShare
         self.isBlock = isBlock
         self.settle = settle
         label = context
@@ -128,8 +122,15 @@ struct WaitingWrites {
 struct WriteGroup {
     /// The maximum number of writes.
     static let countLimit = 64
-    /// The maximum number of rows. A single write with more than a tenth of them gets a separate transaction.
+    /// The number of changed rows from which on no further write is added. SQLite counts the rows, also those that
+    /// blocks, engines and triggers change.
     static let rowLimit = 5_000
+    /// The maximum number of rows of a commit that shares a transaction. A larger commit would delay all others.
+    static let sharedRowLimit = rowLimit / 10
+    /// The number of bytes in bound texts and blobs from which on no further write is added. Checkpoints run between
+    /// groups. So the values of a group lengthen the journal by the last write, and by about a quarter of the size from
+    /// which a checkpoint runs (``Checkpoints/pages``).
+    static let byteLimit = 1 << 20
     /// The time from the first write after which no further one is added. So a slow write delays only the writes that
     /// were added before it.
     static let timeLimit = Duration.milliseconds(5)
@@ -138,9 +139,10 @@ struct WriteGroup {
     private var writes: [WaitingWrite] = []
     /// The writes that have failed by themselves.
     private var failed: [(write: WaitingWrite, error: any Error, endsTransaction: Bool)] = []
-    private var rows = 0
-    /// When the transaction began.
-    private var start: ContinuousClock.Instant?
+    /// When the transaction began, and the connection's counters at that time; nil before.
+    private var start: (time: ContinuousClock.Instant, changes: Int64, bytes: Int)?
+    /// Whether no further write is added, whatever the time is.
+    private var isClosed = false
     private let timeLimit: Duration
     private let runsBlocks: Bool
 
@@ -155,26 +157,32 @@ struct WriteGroup {
     var isEmpty: Bool { count == 0 }
 
     /// Notes that the transaction has begun.
-    mutating func begin() { start = .now }
+    mutating func begin(on connection: Connection) {
+        start = (time: ContinuousClock.now, changes: connection.totalChanges, bytes: connection.boundBytes)
+    }
 
     /// Whether a write may be added.
     func hasRoom(for write: WaitingWrite) -> Bool {
         if isEmpty { return true }
-        guard let more = Self.share(of: write), rows + more <= Self.rowLimit, count < Self.countLimit,
-            runsBlocks || !write.isBlock
-        else { return false }
-        return start.map { $0.duration(to: .now) < timeLimit } ?? false
+        guard !isClosed, write.mayShare, runsBlocks || !write.isBlock, let start else { return false }
+        return start.time.duration(to: .now) < timeLimit
     }
 
     mutating func add(_ write: WaitingWrite) {
         writes.append(write)
-        // After a write that shares with no other one, the group is full.
-        rows = Self.share(of: write).map { rows + $0 } ?? Self.rowLimit + 1
+        if !write.mayShare || count >= Self.countLimit { isClosed = true }
     }
 
-    /// The number of rows that a write adds to a group; nil if it gets a separate transaction.
-    private static func share(of write: WaitingWrite) -> Int? {
-        if case .rows(let count) = write.sharing, count <= rowLimit / 10 { count } else { nil }
+    /// Closes the group if its writes have done much. Called after each write.
+    ///
+    /// A write that has failed counts like the others, which have waited for it just as long.
+    ///
+    /// Complexity: O(1).
+    mutating func measure(on connection: Connection) {
+        guard let start else { return }
+        let changes = connection.totalChanges - start.changes
+        let bytes = connection.boundBytes &- start.bytes
+        if changes >= Self.rowLimit || bytes >= Self.byteLimit { isClosed = true }
     }
 
     /// Notes that the write that was added last has failed. Its caller continues when the transaction has ended:

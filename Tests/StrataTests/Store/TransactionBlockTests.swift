@@ -57,6 +57,22 @@ import Testing
         try await store.stack.close()
     }
 
+    @Test("A block that changes many rows is the last one of its transaction, and small blocks share one")
+    func manyRows() async throws {
+        let store = try await SharingStore()
+        let small: Block = { $0.insert(Cell(a: 0)) }
+        let large: Block = { context in for _ in 0..<WriteGroup.rowLimit { context.insert(Cell(a: 1)) } }
+        let same = try await Self.together(store, [small, small, small])
+        #expect(same.haveSucceeded && same.transactions == 1)
+        for blocks in [[large, small, small], [small, large, small]] {
+            let outcomes = try await Self.together(store, blocks)
+            #expect(outcomes.haveSucceeded && outcomes.transactions == 2)
+        }
+        let counts = try plainRows(store.url, "SELECT count(*), sum(a) FROM Cell")
+        #expect(counts == [[7 + 2 * WriteGroup.rowLimit, 2 * WriteGroup.rowLimit]])
+        try await store.stack.close()
+    }
+
     @Test("Commits of contexts and blocks come in the order of the calls, and a caller's thread runs no block")
     func mixed() async throws {
         let store = try await SharingStore()

@@ -116,6 +116,8 @@ final class BindBuffer {
     @exclusivity(unchecked) private var chunks: [UnsafeMutableRawBufferPointer]
     @exclusivity(unchecked) private var current = 0
     @exclusivity(unchecked) private var used = 0
+    /// The number of bytes that were copied into earlier chunks than the current one.
+    @exclusivity(unchecked) private var usedBefore = 0
     /// The store that the ids in rows must belong to; set if the rows may come from another store.
     @exclusivity(unchecked) var checkedIdentity: StoreIdentity?
 
@@ -125,8 +127,9 @@ final class BindBuffer {
         for chunk in chunks { chunk.deallocate() }
     }
 
-    /// Frees the copies. Copies from before this call must not be read afterwards.
-    func reset() {
+    /// Frees the copies, and returns the number of their bytes. The copies must not be read afterwards.
+    func reset() -> Int {
+        let count = usedBefore + used
         // The last chunk is the largest. Memory for a rare large blob is not kept.
         if current > 0, chunks[chunks.count - 1].count > Self.keptCount {
             for chunk in chunks.dropFirst() { chunk.deallocate() }
@@ -134,6 +137,8 @@ final class BindBuffer {
         }
         current = 0
         used = 0
+        usedBefore = 0
+        return count
     }
 
     /// The maximum size of a chunk that is kept from row to row, in bytes.
@@ -149,6 +154,7 @@ final class BindBuffer {
     }
 
     private func makeRoom(for count: Int) {
+        usedBefore += used
         used = 0
         while current + 1 < chunks.count {
             current += 1

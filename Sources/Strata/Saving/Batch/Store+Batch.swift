@@ -34,9 +34,9 @@ extension Store {
         _ rolledBack: @escaping () -> Void
     ) throws -> ChangeSet {
         var done: ChangeSet?
-        // Engines write few rows. A batch of the application may change any number.
+        // Engines usually write few rows. A batch of the application may change any number.
         try withoutActuallyEscaping(body) { body in
-            try write(for: { context }, sharing: runsHooks ? .alone : .rows(0)) { [self] connection in
+            try write(for: { context }, mayShare: !runsHooks) { [self] connection in
                 watch?.hasBegun()
                 let base = try connection.sequence()
                 try layers.absorbCommits(before: base, schema, connection)

@@ -46,7 +46,8 @@ struct PendingCommit: Sendable {
         let watch = store.telemetry.startMeasuring()
         let attempt = CommitAttempt(self)
         let result = Result {
-            try store.write(for: { label }, sharing: .rows(store.layers.rowCount(of: self))) { connection in
+            let isSmall = store.layers.rowCount(of: self) <= WriteGroup.sharedRowLimit
+            try store.write(for: { label }, mayShare: isSmall) { connection in
                 watch?.hasBegun()
                 return try attempt.run(on: connection)
             } ended: { isCommitted in
