@@ -54,7 +54,9 @@ where Stored == Never, OptionalStored == ObjectID<Self>? {
 extension Model {
     @inlinable public var id: ObjectID<Self> { _$row.id }
 
-    public static func validate(_ row: Row, _ failures: inout Validation<Self>) {}
+    // Inlinable, so that the check of a row does not copy the row for this call.
+    @inlinable
+    public static func validate(_ row: Row, _ failures: inout Validation<Self>) { failures.isDeclared = false }
 
     @inlinable
     public static func _$validate(_ row: UnsafePointer<Row>, _ failures: inout Validation<Self>) {

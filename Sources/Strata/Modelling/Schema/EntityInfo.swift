@@ -85,6 +85,13 @@ final class EntityInfo: Sendable {
         hooks = draft.hooks
         sql = EntitySQL(table: draft.table, columns: draft.columns)
     }
+
+    /// Whether ``RowCheck`` may refuse a value that SQLite has stored in one of these columns. SQLite never stores a
+    /// number of type `Double` or `Date` as NaN.
+    func hasRules(for columns: ColumnSet) -> Bool {
+        checked.contains { columns.contains($0) }
+            || numbers.contains { columns.contains($0) && self.columns[$0].accepts != nil }
+    }
 }
 
 /// An ``EntityInfo`` while the relationships of the models are being resolved.

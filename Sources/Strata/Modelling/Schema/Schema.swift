@@ -134,12 +134,20 @@ final class Entity<Row: StoredRow>: AnyEntity {
     let info: EntityInfo
     /// Checks a row against the declarations of the columns that were set (nil for all) and the model's own rules.
     let check: Check
+    /// Whether the model declares ``Model/validate(_:_:)``. The function finds this out by a call with any row, since
+    /// an extension may declare the method, which the macro does not see.
+    let declaresCheck: @Sendable (UnsafePointer<Row>) -> Bool
 
     typealias Check = @Sendable (UnsafePointer<Row>, _ edited: ColumnSet?) -> [StrataError.Detail]
 
-    init(info: EntityInfo, check: @escaping Check) {
+    init(
+        info: EntityInfo,
+        check: @escaping Check,
+        declaresCheck: @escaping @Sendable (UnsafePointer<Row>) -> Bool
+    ) {
         self.info = info
         self.check = check
+        self.declaresCheck = declaresCheck
     }
 }
 

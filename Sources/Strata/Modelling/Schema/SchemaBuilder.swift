@@ -345,7 +345,9 @@ struct SchemaBuilder {
 
     func makeEntities() -> [any AnyEntity] {
         infos.map { info in
-            if info.isJoin { return Entity<JoinRow>(info: EntityInfo(info)) { _, _ in [] } }
+            if info.isJoin {
+                return Entity<JoinRow>(info: EntityInfo(info), check: { _, _ in [] }, declaresCheck: { _ in false })
+            }
             var info = info
             let order = schemas[info.index].relationships.map(\.name)
             info.relationships.sort {
@@ -356,11 +358,19 @@ struct SchemaBuilder {
     }
 
     private static func makeEntity<Object: Model>(_ model: Object.Type, _ info: EntityInfo) -> any AnyEntity {
-        Entity<Object.Row>(info: info) { row, edited in
-            var validation = Validation<Object>(number: Object.Row._$id(row))
-            RowCheck.check(row, edited, info, &validation.details)
-            Object._$validate(row, &validation)
-            return validation.details
-        }
+        Entity<Object.Row>(
+            info: info,
+            check: { row, edited in
+                var validation = Validation<Object>(number: Object.Row._$id(row))
+                RowCheck.check(row, edited, info, &validation.details)
+                Object._$validate(row, &validation)
+                return validation.details
+            },
+            declaresCheck: { row in
+                var validation = Validation<Object>(number: Object.Row._$id(row))
+                Object._$validate(row, &validation)
+                return validation.isDeclared
+            }
+        )
     }
 }
