@@ -29,14 +29,39 @@ enum BatchSQL {
 
     private static func ids(_ entity: Int) -> String { "SELECT \"id\" FROM \(idTable(entity))" }
 
-    /// - Parameter firstParameter: the index of the parameter for the first id. The parameter for the last id follows
-    ///   it.
-    static func update(_ info: EntityInfo, _ assignments: [String], version: String, firstParameter: Int) -> String {
+    /// The gathered ids in ascending order, from a first to a last id.
+    static func selectIDs(_ entity: Int) -> String { "\(ids(entity)) WHERE \"id\" BETWEEN ? AND ? ORDER BY \"id\"" }
+
+    /// Updates the gathered rows with positive ids. Raw SQL may have inserted rows under other integers, which are not
+    /// ids.
+    ///
+    /// The statement returns no rows: SQLite would store them all before it returned the first one, which takes longer
+    /// than the update itself.
+    static func update(_ info: EntityInfo, _ assignments: [String], version: String) -> String {
         """
         UPDATE \(info.sql.table) SET \(assignments.joined(separator: ", ")), "_version" = \(version) \
-        WHERE "id" IN (\(ids(info.index)) WHERE "id" BETWEEN ?\(firstParameter) AND ?\(firstParameter + 1)) \
-        RETURNING \(info.sql.columnList)
+        WHERE "id" IN (\(ids(info.index))) AND "id" > 0
         """
+    }
+
+    /// The gathered rows from a first to a last id, with all columns.
+    static func selectRows(_ info: EntityInfo) -> String {
+        """
+        SELECT \(info.sql.columnList) FROM \(info.sql.table) WHERE "id" IN (\(ids(info.index)) WHERE "id" BETWEEN ? AND ?)
+        """
+    }
+
+    /// One gathered row in which one of these columns holds a value of another storage class than its type.
+    static func selectMistyped(_ info: EntityInfo, _ columns: ColumnSet) -> String {
+        let conditions = columns.map { column in
+            let type = "'\(info.columns[column].type.rawValue.lowercased())'"
+            let types = info.columns[column].isOptional ? "\(type), 'null'" : type
+            return "typeof(\(info.sql.columns[column])) NOT IN (\(types))"
+        }
+        return """
+            SELECT "id" FROM \(info.sql.table) WHERE "id" IN (\(ids(info.index))) \
+            AND (\(conditions.joined(separator: " OR "))) LIMIT 1
+            """
     }
 
     /// Up to 20 gathered rows with a floating-point number in an integer column.

@@ -10,6 +10,8 @@ extension BatchJob {
         guard !assignments.isEmpty else { return }
         let info = try gather(query)
         var columns = ColumnSet()
+        // Columns whose values SQLite calculates. All rows get the same value of another column.
+        var calculated = ColumnSet()
         var texts: [String] = []
         var writer = SQLWriter(sources: .tables(resolver: schema.resolver, identity: connection.identity))
         var scope = SQLScope(model: Object._$schema, alias: info.sql.table, from: info.sql.table)
@@ -18,6 +20,7 @@ extension BatchJob {
                 !columns.contains(column), assignment.value.isOfOneRow
             else { throw Self.assignmentError(assignment.column, info) }
             columns.insert(column)
+            if case .value = assignment.value {} else { calculated.insert(column) }
             texts.append("\(info.sql.columns[column]) = \(try writer.expression(assignment.value, in: &scope))")
         }
         if let updatedAt = info.updatedAt, !columns.contains(updatedAt) {
@@ -25,34 +28,68 @@ extension BatchJob {
             let now = writer.bind(.real(time.timeIntervalSinceReferenceDate))
             texts.append("\(info.sql.columns[updatedAt]) = \(now)")
         }
-        let sql = BatchSQL.update(
-            info,
-            texts,
-            version: writer.bind(.integer(sequence)),
-            firstParameter: writer.bindings.count + 1
-        )
-        if writer.isRaw { try connection.checkRawUpdate(sql, parameters: writer.bindings.count + 2) }
-        var updated = IDRanges()
-        func checkValues() throws {
-            for assignment in assignments {
-                try writer.isRaw ? checkType(of: assignment, info) : checkSize(of: assignment, info)
-            }
+        let sql = BatchSQL.update(info, texts, version: writer.bind(.integer(sequence)))
+        if writer.isRaw { try connection.checkRawUpdate(sql, parameters: writer.bindings.count) }
+        do { try connection.execute(sql, writer.bindings) } catch let error as StrataError {
+            throw Self.constraint(error, info)
         }
-        do {
-            try forEachPortion(of: info.index) { first, last in
-                let values = writer.bindings + [.integer(first), .integer(last)]
-                updated = updated.union(try run(sql, values, checking: entity, edited: columns))
+        let updated = try gatheredIDs(of: info.index)
+        guard let first = updated.ranges.first?.lowerBound else { return }
+        if try mustRead(from: first, entity, edited: columns, calculated: calculated) {
+            func checkValues() throws {
+                for assignment in assignments {
+                    try writer.isRaw ? checkType(of: assignment, info) : checkSize(of: assignment, info)
+                }
             }
-        } catch let error as StrataError where error.code == .undecodable {
-            // Either an assigned value makes the rows unreadable, or they were already unreadable.
+            do {
+                try forEachPortion(of: info.index) { first, last in
+                    try run(
+                        BatchSQL.selectRows(info),
+                        [.integer(first), .integer(last)],
+                        checking: entity,
+                        edited: columns
+                    )
+                }
+            } catch let error as StrataError where error.code == .undecodable {
+                // Either an assigned value makes the rows unreadable, or they were already unreadable.
+                try checkValues()
+                throw error
+            }
             try checkValues()
-            throw error
         }
-        try checkValues()
         try checkReferences(updated, columns, info)
-        guard !updated.isEmpty else { return }
         columns.formUnion(info.derived)
         note(TableChanges(updated: [columns.map { info.columns[$0].name }: updated]), info)
+    }
+
+    /// Whether an update must read the updated rows, to check them or to calculate their derived columns.
+    ///
+    /// Otherwise their new values are valid: no rule applies to them, and the calculated ones have the storage class of
+    /// their column. The others are equal in all rows, and one row could be read.
+    ///
+    /// - Parameters:
+    ///   - first: the id of one of the rows.
+    ///   - edited: the columns that the update has set.
+    ///   - calculated: the edited columns whose values differ between the rows.
+    /// - Complexity: O(rows) if there are calculated columns, without values in memory. Otherwise O(1).
+    private func mustRead<Row: StoredRow>(
+        from first: Int64,
+        _ entity: Entity<Row>,
+        edited: ColumnSet,
+        calculated: ColumnSet
+    ) throws -> Bool {
+        let info = entity.info
+        guard info.derived.isEmpty, !info.hasRules(for: edited),
+            calculated.allSatisfy({ info.columns[$0].accepts == nil })
+        else { return true }
+        var mustCheck = true
+        try connection.statement(.selectByID(info)).run([.integer(first)]) { reader in
+            // If this row cannot be read, reading all rows reports the error.
+            guard let row = try? Row(_$from: reader) else { return }
+            mustCheck = withUnsafePointer(to: row) { entity.declaresCheck($0) }
+        }
+        if mustCheck || calculated.isEmpty { return mustCheck }
+        return try connection.value(BatchSQL.selectMistyped(info, calculated)) != nil
     }
 
     /// Refuses integer results beyond 64 bits. SQLite stores them as floating-point numbers, which would be read as

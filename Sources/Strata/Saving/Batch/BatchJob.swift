@@ -3,8 +3,8 @@ import Foundation
 /// Changes many rows by SQL statements, inside one transaction. Used by one thread.
 ///
 /// The job first gathers the ids of the rows in temporary tables. No statement then changes the data that its own
-/// condition depends on. The job can also process the rows in portions, because SQLite holds all rows that a statement
-/// returns in memory.
+/// condition depends on. Updated rows that must be read are read in portions, because rows with derived columns are
+/// held in memory until these columns are written.
 final class BatchJob {
     let connection: Connection
     let schema: Schema
@@ -110,6 +110,18 @@ final class BatchJob {
         }
     }
 
+    /// The gathered ids of an entity. They do not contain integers that are not ids, under which raw SQL may have
+    /// inserted rows.
+    ///
+    /// Complexity: O(ids).
+    func gatheredIDs(of entity: Int) throws -> IDRanges {
+        let all = ObjectIDRawValues.all
+        let bounds: [StoredValue] = [.integer(all.lowerBound), .integer(all.upperBound - 1)]
+        var ids = IDRanges()
+        try connection.statement(BatchSQL.selectIDs(entity)).run(bounds) { ids.append(try $0.read(Int64.self, at: 0)) }
+        return ids
+    }
+
     /// Drops the temporary tables. After an error, the rollback of the transaction has already removed them.
     func cleanUp() {
         for entity in gathered { try? connection.execute(BatchSQL.dropIDs(entity)) }
@@ -117,9 +129,11 @@ final class BatchJob {
 
     // MARK: Checks
 
-    /// Runs a statement that returns the changed rows, and checks these rows. Returns their numbers.
+    /// Runs a statement that returns changed rows, checks these rows, and writes their derived columns. Returns their
+    /// numbers.
     ///
-    /// - Parameter edited: the columns that the statement sets.
+    /// - Parameter edited: the columns that were set.
+    @discardableResult
     func run<Row: StoredRow>(
         _ sql: String,
         _ values: [StoredValue],
