@@ -3,8 +3,8 @@ import Foundation
 extension Row {
     /// One statement over half of the rows.
     ///
-    /// Equal: the same rows get the same values. Strata also reads each row back and checks it, writes its version, and tells others
-    /// what has changed.
+    /// Equal: the same rows get the same values. Strata also finds the ids of the rows first, checks the types of the
+    /// new values, writes the version of each row, and tells others what has changed.
     static func batchUpdate(_ sizes: Sizes) -> Row {
         Row(
             work: .batchUpdate,
