@@ -38,6 +38,8 @@ func test(_ stack: ContextStack) async throws {
         try context.save()
         try await stack.on("network") { $0.use($0.anyObject()) }
     }
+    let length = try await stack.write { context in context.anyObject().title.count }
+    print(length)
     try await stack.save(.network)
     try await stack.save()
     try await stack.commit()

@@ -1,10 +1,13 @@
 /// The reaction of ``ContextStack/write(ifChanged:_:)`` to commits that change data which its block has read.
 public enum ChangedReads: Sendable {
-    /// The block runs again from the start, on the newest state. After `limit` runs the call throws `conflict`. The
-    /// fourth run is inside the transaction, where nothing can change, so a limit above three is never reached. In a
-    /// caller's own database, no run is inside the transaction.
+    /// The block runs again from the start, on the newest state. After `limit` runs the call throws `conflict`.
+    ///
+    /// A run inside the transaction of the commit is always the last one, because nothing can change there. The fourth
+    /// run of a `write` is inside, so a limit above three is never reached. In a caller's own database, no run is
+    /// inside.
     case runAgain(limit: Int)
-    /// The block runs once. Its changes are merged with those of the other commit column by column, as in each commit.
+    /// The block runs once, before its transaction. Its changes are merged with those of the other commit column by
+    /// column, as in each commit.
     case merge(MergePolicy)
 
     /// The block runs again until it is committed.
@@ -24,7 +27,7 @@ extension ContextStack {
     ///
     /// The context is new and lies directly over the store. It does not see unsaved changes of other contexts. The
     /// blocks of a stack run one after the other, in the order of the calls. A block that runs again does so after the
-    /// blocks that wait, or beside them.
+    /// blocks that wait.
     ///
     /// If another context or process commits after the block's first read, and changes a model that the block has read,
     /// the block runs again from the start. So the block always computes its changes from the newest committed state,
@@ -34,11 +37,15 @@ extension ContextStack {
     ///
     /// When the call returns, the changes are on disk. If the block or the commit throws, nothing is written.
     ///
-    /// If the block has run three times, it runs inside the transaction of its commit, and is committed then. All other
-    /// writers of the store wait meanwhile.
+    /// If the last block of the stack took less than a millisecond, the block runs inside the transaction of its
+    /// commit. There it shares the transaction, and the wait for the disk, with other commits that wait. A block that
+    /// has run three times runs there too. All other writers of the store, also in other processes, wait meanwhile. So
+    /// if some blocks of a stack are short and others take long, use ``background(parent:_:)-1t5p8`` and a commit for
+    /// the long ones. With `.merge`, and in a caller's own database, blocks run before their transactions.
     ///
-    /// - Isolation: callable from anywhere. The block runs on a queue of the stack, and must not wait for another
-    ///   commit. It may run several times, so put other effects into ``ObjectContext/afterCommit(_:)``.
+    /// - Isolation: callable from anywhere. The block runs on a queue of the stack or on the thread that writes. It
+    ///   must not wait for another commit: inside a transaction, it would wait for ever. It may run several times, so
+    ///   put other effects into ``ObjectContext/afterCommit(_:)``.
     /// - Parameters:
     ///   - policy: what happens if another commit has changed what the block has read.
     ///   - body: reads and changes objects of its context. It must not save, commit or run batches: this throws
@@ -46,8 +53,8 @@ extension ContextStack {
     /// - Throws: errors of the block; the errors of ``ObjectContext/commit()``; `conflict` after the last run;
     ///   `invalidState` for a limit below one; `closed`; `CancellationError` if the task is cancelled before the
     ///   block runs, or runs again; the call then returns when its turn comes.
-    /// - Complexity: that of the block and of its commit, for each run. Each block waits for the disk before the next
-    ///   one begins.
+    /// - Complexity: that of the block and of its commit, for each run. The next block begins after the commit of a
+    ///   block that runs before its transaction.
     @discardableResult
     public nonisolated(nonsending) func write<T: Sendable>(
         ifChanged policy: ChangedReads = .runAgain,
@@ -61,7 +68,8 @@ extension ContextStack {
             (limit, mergePolicy) = (runs, nil)
         case .merge(let policy): (limit, mergePolicy) = (nil, policy)
         }
-        return try await core.runAndCommit(on: core.writes, limit: limit) { context in
+        return try await core.runAndCommit(on: core.writes, limit: limit, pace: core.writePace, isOrdered: true) {
+            context in
             try Task.checkCancellation()
             if let mergePolicy { context.mergePolicy = mergePolicy }
             return try body(context)

@@ -34,6 +34,8 @@ final class StackCore: Sendable {
     let writer = CommitWriter()
     /// The blocks of ``ContextStack/write(ifChanged:_:)``.
     let writes = BlockQueue(label: "strata.write")
+    /// Measures the blocks of ``ContextStack/write(ifChanged:_:)``.
+    let writePace = BlockPace()
     /// The contexts of blocks that run inside a transaction. Nothing on this queue waits for the writer.
     let transactionBlocks = ContextExecutor(label: "strata.transaction")
     /// Tells engines how the transactions of their blocks have ended.

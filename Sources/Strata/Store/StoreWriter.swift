@@ -94,15 +94,18 @@ final class StoreWriter: Sendable {
     /// Runs a block's write on the writer's own thread, in its place among the other writes. Only for a file that
     /// Strata owns.
     ///
-    /// - Parameter resuming: lets the caller continue by calling its argument, on any thread. Called inside the
-    ///   database's writer.
+    /// - Parameters:
+    ///   - adding: calls its argument once, now or later and on any thread. This gives the write its place.
+    ///   - resuming: lets the caller continue by calling its argument, on any thread. Called inside the database's
+    ///     writer.
     nonisolated(nonsending) func run(
         block write: WaitingWrite,
+        adding: (_ add: @escaping @Sendable () -> Void) -> Void,
         resuming: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
     ) async throws {
         await withCheckedContinuation { continuation in
             write.willResume { resuming { continuation.resume() } }
-            if waiting.withLock({ $0.add(write) }) { leadOnOwnThread(for: write) }
+            adding { if self.waiting.withLock({ $0.add(write) }) { self.leadOnOwnThread(for: write) } }
         }
         do { try write.result() } catch { throw StrataError(grdb: error) }
     }

@@ -34,11 +34,15 @@ struct WriteTests {
         }
     }
 
-    @Test("A write returns the block's value, and other contexts and stacks then show the changes")
-    func committed() async throws {
+    @Test(
+        "A write returns the block's value, and other contexts and stacks then show the changes",
+        arguments: [false, true]
+    )
+    func committed(isInside: Bool) async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
         let stack = try await Self.open(at: location)
+        stack.runWrites(inside: isInside)
         let kept = try stack.create(.private, named: .network)
         try await kept.perform { context in
             context.state[Shown.self] = try Self.account(in: context)
@@ -173,9 +177,13 @@ struct WriteTests {
     }
 
     @MainActor
-    @Test("A block does not see unsaved changes, which stay unsaved, and a main context then shows the block's changes")
-    func unsaved() async throws {
+    @Test(
+        "A block does not see unsaved changes, which stay unsaved, and a main context then shows the block's changes",
+        arguments: [false, true]
+    )
+    func unsaved(isInside: Bool) async throws {
         let stack = try await Self.open(.standard)
+        stack.runWrites(inside: isInside)
         let shown = try Self.account(in: stack.main)
         shown.note = "draft"
         try stack.main.insert(Account(name: "of main", balance: 0, note: "-"))

@@ -2,6 +2,8 @@ import Synchronization
 
 /// Measures the blocks of one origin, such as one kind of handlers, to choose how the next one runs.
 ///
+/// The last block decides. If an origin has short and long blocks, a long one may therefore run inside a transaction.
+///
 /// A short block runs inside the transaction, where it needs no snapshot and shares the flush of the disk with other
 /// commits. A long block would hold up all other writers meanwhile.
 package final class BlockPace: Sendable {
@@ -9,17 +11,23 @@ package final class BlockPace: Sendable {
     static let limit = Duration.milliseconds(1)
 
     private let wasShort: Atomic<Bool>
+    /// See ``limit``. Tests set another one.
+    let timeLimit = Mutex(BlockPace.limit)
 
     /// - Parameter isShort: whether the first block counts as short.
     package init(isShort: Bool = false) { wasShort = Atomic(isShort) }
 
     /// Whether the last block was short.
-    var isShort: Bool { wasShort.load(ordering: .relaxed) }
+    var isShort: Bool {
+        get { wasShort.load(ordering: .relaxed) }
+        set { wasShort.store(newValue, ordering: .relaxed) }
+    }
 
     /// Runs and measures a block.
     func measure<Value>(_ block: () throws -> Value) rethrows -> Value {
+        let limit = timeLimit.withLock { $0 }
         let start = ContinuousClock.now
-        defer { wasShort.store(start.duration(to: .now) < Self.limit, ordering: .relaxed) }
+        defer { isShort = start.duration(to: .now) < limit }
         return try block()
     }
 }

@@ -1,6 +1,13 @@
+import Dispatch
+
 /// A serial queue of blocks, each of which runs in a new context and is then committed.
+///
+/// A block that runs before its transaction runs on the executor, which then waits for the commit. A block that runs
+/// inside its transaction may keep the order of the queue too: see ``addToWriter(_:)``.
 package final class BlockQueue: Sendable {
     let executor: ContextExecutor
+    /// The blocks of this queue that the writer has, and that have not ended.
+    private let inTransactions = DispatchGroup()
 
     /// The maximum number of runs of a block, unless its caller says otherwise. A block runs again while other commits
     /// change what it reads.
@@ -9,6 +16,24 @@ package final class BlockQueue: Sendable {
     static let runsOutside = 3
 
     package init(label: String) { executor = ContextExecutor(label: label) }
+
+    /// Adds a block to the writes that wait for the writer, when all earlier blocks of this queue have been committed
+    /// or added. The writer runs its writes in order, so the executor does not wait for the block.
+    ///
+    /// - Parameter add: adds the block. When its transaction has ended, ``transactionHasEnded()`` must be called.
+    func addToWriter(_ add: @escaping @Sendable () -> Void) {
+        executor.async { [inTransactions] in
+            inTransactions.enter()
+            add()
+        }
+    }
+
+    /// Notes that the transaction of an added block has ended.
+    func transactionHasEnded() { inTransactions.leave() }
+
+    /// Waits for the earlier blocks that run inside transactions. Called on the executor, by a block that runs before
+    /// its transaction.
+    func waitForTransactions() { inTransactions.wait() }
 }
 
 extension StackCore {
@@ -22,6 +47,8 @@ extension StackCore {
     /// - Parameters:
     ///   - limit: the maximum number of runs. If nil, the block runs once, and its reads are not checked.
     ///   - pace: measures the blocks like this one. If nil, the block counts as long.
+    ///   - isOrdered: whether a block inside a transaction also waits for the earlier blocks of the queue, and later
+    ///     blocks of the queue for it. Otherwise it waits for the writer only.
     ///   - body: the block.
     ///   - commit: the work of an engine that is committed with the block.
     /// - Throws: errors thrown by the block and by the commit; then nothing is committed. `conflict` if other commits
@@ -30,18 +57,19 @@ extension StackCore {
         on queue: BlockQueue,
         limit: Int?,
         pace: BlockPace? = nil,
+        isOrdered: Bool = false,
         _ body: @escaping @Sendable (ObjectContext) throws -> T,
         by commit: BlockCommit = BlockCommit()
     ) async throws -> T {
+        let mayRunInside = limit != nil && engine.runsBlocksInTransactions
+        let pace = mayRunInside ? pace : nil
         let body: @Sendable (ObjectContext) throws -> T = { context in
             try pace?.measure { try body(context) } ?? body(context)
         }
         for run in 1...(limit ?? 1) {
             do {
-                if limit != nil, engine.runsBlocksInTransactions,
-                    run > BlockQueue.runsOutside || pace?.isShort ?? false
-                {
-                    return try await runInTransaction(body, commit)
+                if mayRunInside, run > BlockQueue.runsOutside || pace?.isShort ?? false {
+                    return try await runInTransaction(after: isOrdered ? queue : nil, body, commit)
                 }
                 return try await runBeforeTransaction(on: queue, checksReads: limit != nil, body, commit)
             } catch is StaleReads {
@@ -65,6 +93,7 @@ extension StackCore {
     ) async throws -> T {
         let handle = try make(.private, named: nil, parent: nil, on: queue.executor)
         return try await handle.run(stack: [handle], dropping: true, isLimited: false) { context in
+            queue.waitForTransactions()
             context.saving.isCommittedAfterBlock = true
             if checksReads { context.reading.readRecord = ReadRecord() }
             do {
@@ -86,13 +115,14 @@ extension StackCore {
 
     /// Runs a block inside a transaction, which commits its changes.
     private nonisolated(nonsending) func runInTransaction<T: Sendable>(
+        after queue: BlockQueue?,
         _ body: @escaping @Sendable (ObjectContext) throws -> T,
         _ commit: BlockCommit
     ) async throws -> T {
         let handle = try make(.private, named: nil, parent: nil, on: transactionBlocks)
         let scope = try enter(handle, stack: [handle], dropping: true)
         defer { callerGoesOn() }
-        let block = TransactionBlock(scope, on: transactionBlocks) { context in
+        let block = TransactionBlock(scope, on: transactionBlocks, after: queue) { context in
             context.saving.isCommittedAfterBlock = true
             let value = try body(context)
             return (value, try commit.begin(in: context))

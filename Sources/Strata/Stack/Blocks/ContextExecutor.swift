@@ -21,6 +21,9 @@ final class ContextExecutor: SerialExecutor {
         }
     }
 
+    /// Runs a function on this executor, after the work that is already queued.
+    func async(_ body: @escaping @Sendable () -> Void) { queue.async { body() } }
+
     /// Runs a function on this executor and on the calling thread.
     func sync<Value>(_ body: () throws -> Value) rethrows -> Value { try queue.sync(execute: body) }
 

@@ -10,6 +10,8 @@ final class TransactionBlock<Value: Sendable>: TaskExecutor, @unchecked Sendable
 
     private let scope: BlockScope
     private let executor: ContextExecutor
+    /// The queue whose earlier blocks run first, and whose later ones wait; nil if the block waits for the writer only.
+    private let queue: BlockQueue?
     private let body: Body
     private let watch: WriteWatch?
     /// The only job of the block's task, until it has run.
@@ -24,9 +26,10 @@ final class TransactionBlock<Value: Sendable>: TaskExecutor, @unchecked Sendable
     /// - Parameters:
     ///   - scope: the scope of a block in a new context. The block ends it.
     ///   - executor: the executor of the context.
+    ///   - queue: the queue whose order the block keeps; nil if it waits for the writer only.
     ///   - body: the block, and the preparation of its commit.
-    init(_ scope: BlockScope, on executor: ContextExecutor, _ body: @escaping Body) {
-        (self.scope, self.executor, self.body) = (scope, executor, body)
+    init(_ scope: BlockScope, on executor: ContextExecutor, after queue: BlockQueue?, _ body: @escaping Body) {
+        (self.scope, self.executor, self.queue, self.body) = (scope, executor, queue, body)
         watch = scope.handle.core.engine.telemetry.startMeasuring()
     }
 
@@ -49,7 +52,11 @@ final class TransactionBlock<Value: Sendable>: TaskExecutor, @unchecked Sendable
                 try await store.writeBlock(
                     for: { label },
                     { try self.write($0) },
-                    ended: { self.end($0) },
+                    ended: { isCommitted in
+                        self.end(isCommitted)
+                        self.queue?.transactionHasEnded()
+                    },
+                    adding: { add in if let queue = self.queue { queue.addToWriter(add) } else { add() } },
                     resuming: { self.tell(ended, then: $0) }
                 )
             } onCancel: {
