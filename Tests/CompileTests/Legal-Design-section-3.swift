@@ -39,7 +39,7 @@ func test(_ stack: ContextStack) async throws {
         try await stack.on("network") { $0.use($0.anyObject()) }
     }
     let length = try await stack.write { context in context.anyObject().title.count }
-    print(length)
+    try await stack.on(.network, committing: .runAgain) { context in context.anyObject().title += "\(length)" }
     try await stack.save(.network)
     try await stack.save()
     try await stack.commit()

@@ -40,7 +40,7 @@ extension ContextStack {
     /// The engine's writes come after the block's changes, in the same transaction. The committed changes always result
     /// from running the block on the current state of the store. Either the block runs inside the transaction, or it
     /// runs before, after the earlier blocks of a queue, and runs again if another commit has meanwhile changed a table
-    /// that it has read. See ``StackCore/runAndCommit(on:limit:pace:isOrdered:_:by:)``.
+    /// that it has read. See ``StackCore/runAndCommit(on:over:limit:pace:isOrdered:_:by:)``.
     ///
     /// - Parameters:
     ///   - pace: measures the blocks like this one, of which short ones run inside the transaction.

@@ -58,4 +58,50 @@ extension ContextStack {
         try core.check(handle)
         return try await handle.perform(body)
     }
+
+    /// Runs a block over the context with this name, commits the block's changes, and returns its value.
+    ///
+    /// ```swift
+    /// let number = try await stack.on("orders", committing: .runAgain) { context in
+    ///     let number = try context.count(Order.all) + 1
+    ///     context.insert(Order(number: number))
+    ///     return number
+    /// }
+    /// ```
+    ///
+    /// The block's context is a new child of the named context. It sees the unsaved changes of the named context and of
+    /// the parents that this one sees. These changes stay unsaved. Only the block's own changes are committed, together
+    /// with the inserted objects of parents that they refer to or edit. The child does not have the objects and the
+    /// ``ObjectContext/state`` of the named context. No other block enters the named context until the call returns.
+    /// Afterwards the objects of the named context show the changes.
+    ///
+    /// The block runs in order with those of ``write(ifChanged:_:)``. With `.runAgain`, it runs again in a new child if
+    /// a model that it has read was changed meanwhile: by another commit, or by an unsaved change in a context that the
+    /// block sees. The block never runs inside its transaction. If each run up to the limit is disturbed, the call
+    /// throws `conflict`.
+    ///
+    /// If a context that the block sees has changed a value without saving, another commit may have changed the same
+    /// value in the store. If the block then changes this value too, running again cannot help. The commit has a
+    /// conflict, which the merge policy of the stack resolves.
+    ///
+    /// - Isolation: callable from anywhere. The block runs on a queue of the stack. It must not wait for another commit
+    ///   or for the named context. It may run several times, so put other effects into
+    ///   ``ObjectContext/afterCommit(_:)``.
+    /// - Parameters:
+    ///   - name: the name of the context below the block's context.
+    ///   - policy: what happens if another commit has changed what the block has read.
+    ///   - body: reads and changes objects of its context. It must not save, commit or run batches: this throws
+    ///     `invalidState`.
+    /// - Throws: the errors of ``write(ifChanged:_:)``; `unknownName`, `contextInvalidated`, `deadlock`. Then neither
+    ///   the store nor the named context has changed.
+    @discardableResult
+    public nonisolated(nonsending) func on<T: Sendable>(
+        _ name: ContextName,
+        committing policy: ChangedReads,
+        _ body: @escaping @Sendable (ObjectContext) throws -> T
+    ) async throws -> T {
+        let core = core
+        let handle = try core.handle(named: name)
+        return try await handle.perform { _ in try await core.write(over: handle, ifChanged: policy, body) }
+    }
 }

@@ -1,10 +1,11 @@
-/// The reaction of ``ContextStack/write(ifChanged:_:)`` to commits that change data which its block has read.
+/// The reaction of ``ContextStack/write(ifChanged:_:)`` and ``ContextStack/on(_:committing:_:)`` to commits that change
+/// data which their block has read.
 public enum ChangedReads: Sendable {
     /// The block runs again from the start, on the newest state. After `limit` runs the call throws `conflict`.
     ///
     /// A run inside the transaction of the commit is always the last one, because nothing can change there. The fourth
-    /// run of a `write` is inside, so a limit above three is never reached. In a caller's own database, no run is
-    /// inside.
+    /// run of a `write` is inside, so a limit above three is never reached. In a caller's own database, and with `on`,
+    /// no run is inside.
     case runAgain(limit: Int)
     /// The block runs once, before its transaction. Its changes are merged with those of the other commit column by
     /// column, as in each commit.
@@ -60,6 +61,20 @@ extension ContextStack {
         ifChanged policy: ChangedReads = .runAgain,
         _ body: @escaping @Sendable (ObjectContext) throws -> T
     ) async throws -> T {
+        try await core.write(over: nil, ifChanged: policy, body)
+    }
+}
+
+extension StackCore {
+    /// Runs a block in a new context and commits its changes, in the order of the stack's blocks.
+    ///
+    /// - Parameter parent: the parent of the context; nil for the store.
+    /// - Throws: as ``ContextStack/write(ifChanged:_:)``.
+    nonisolated(nonsending) func write<T: Sendable>(
+        over parent: ContextHandle?,
+        ifChanged policy: ChangedReads,
+        _ body: @escaping @Sendable (ObjectContext) throws -> T
+    ) async throws -> T {
         let limit: Int?
         let mergePolicy: MergePolicy?
         switch policy {
@@ -68,7 +83,7 @@ extension ContextStack {
             (limit, mergePolicy) = (runs, nil)
         case .merge(let policy): (limit, mergePolicy) = (nil, policy)
         }
-        return try await core.runAndCommit(on: core.writes, limit: limit, pace: core.writePace, isOrdered: true) {
+        return try await runAndCommit(on: writes, over: parent, limit: limit, pace: writePace, isOrdered: true) {
             context in
             try Task.checkCancellation()
             if let mergePolicy { context.mergePolicy = mergePolicy }

@@ -32,7 +32,7 @@ final class StackCore: Sendable {
     let isMainInUse = Atomic(false)
     let failures = FailureHub()
     let writer = CommitWriter()
-    /// The blocks of ``ContextStack/write(ifChanged:_:)``.
+    /// The blocks of ``ContextStack/write(ifChanged:_:)`` and ``ContextStack/on(_:committing:_:)``.
     let writes = BlockQueue(label: "strata.write")
     /// Measures the blocks of ``ContextStack/write(ifChanged:_:)``.
     let writePace = BlockPace()

@@ -6,6 +6,10 @@ final class ReadRecord {
     /// The number of the last commit that the reads have seen; nil before the first read.
     private var since: Int64?
     private(set) var isStale = false
+    /// The contexts below the reading one, whose unsaved changes it sees.
+    private let parents: [Int]
+
+    init(parents: some Sequence<Int>) { self.parents = Array(parents) }
 
     func note(_ statement: Statement) { if !statement.entities.isEmpty { entities.formUnion(statement.entities) } }
 
@@ -14,10 +18,17 @@ final class ReadRecord {
     ///
     /// - Parameter event: the last event of the log before the snapshot that the context has read until now.
     func begin(_ matched: LayerRegistry.MatchedLayers, after event: Int, _ layers: LayerRegistry) {
-        defer { since = matched.sequence }
-        guard let reads = reads(event), matched.sequence != reads.cursor.sequence else { return }
-        // A commit in flight has not produced an event yet.
-        isStale = isStale || !matched.inFlight.isEmpty || layers.state.withLock { $0.log.areStale(reads) }
+        if let reads = reads(event) {
+            let hasNewCommits = matched.sequence != reads.cursor.sequence
+            // A commit in flight has not produced an event yet.
+            if hasNewCommits, !matched.inFlight.isEmpty { isStale = true }
+            if hasNewCommits || !parents.isEmpty, layers.state.withLock({ $0.log.areStale(reads) }) { isStale = true }
+        }
+        since = matched.sequence
+        // A row that a parent has changed is read from the parent's layer, without a statement.
+        for parent in parents {
+            for segment in matched.layers[parent] { entities.formUnion(segment.parts.keys) }
+        }
     }
 
     /// The reads so far; nil if the context has read nothing.
@@ -26,7 +37,7 @@ final class ReadRecord {
     func reads(_ event: Int) -> ContextReadSet? {
         since.map { sequence in
             let cursor = CommitLog.Cursor(event: event, sequence: sequence)
-            return ContextReadSet(entities: entities, cursor: cursor, isStale: isStale)
+            return ContextReadSet(entities: entities, parents: parents, cursor: cursor, isStale: isStale)
         }
     }
 }
@@ -34,6 +45,8 @@ final class ReadRecord {
 /// The tables that a context has read. Each table counts as a whole.
 struct ContextReadSet: Sendable {
     let entities: Set<Int>
+    /// The contexts whose unsaved changes are among the reads.
+    let parents: [Int]
     /// The last event that the context has seen, and the last commit that its reads have seen.
     let cursor: CommitLog.Cursor
     /// Whether some of the data had already changed at that time.
@@ -41,16 +54,22 @@ struct ContextReadSet: Sendable {
 }
 
 extension CommitLog {
-    /// Whether commits have changed any table that a context has read, since it read that table.
+    /// Whether commits, or changes of its parents' layers, have changed any table that a context has read, since it
+    /// read that table.
     ///
-    /// Complexity: O(commits since).
+    /// Complexity: O(events since).
     func areStale(_ reads: ContextReadSet) -> Bool {
         if reads.isStale { return true }
-        guard end.sequence != reads.cursor.sequence, !reads.entities.isEmpty else { return false }
+        guard end.sequence != reads.cursor.sequence || !reads.parents.isEmpty, !reads.entities.isEmpty else {
+            return false
+        }
         guard let events = events(after: reads.cursor.event) else { return true }
         return events.contains { event in
-            guard case .commit(let number, _, _) = event.cause else { return false }
-            return number > reads.cursor.sequence && event.concerns(reads.entities)
+            switch event.cause {
+            case .commit(let number, _, _): number > reads.cursor.sequence && event.concerns(reads.entities)
+            case .edits(let context), .layer(let context):
+                reads.parents.contains(context) && event.concerns(reads.entities)
+            }
         }
     }
 }

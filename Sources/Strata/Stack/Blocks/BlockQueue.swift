@@ -37,14 +37,15 @@ package final class BlockQueue: Sendable {
 }
 
 extension StackCore {
-    /// Runs a block in a new context directly over the store, commits its changes, and returns its value.
+    /// Runs a block in a new context, commits its changes, and returns its value.
     ///
     /// The block runs on a queue, after the earlier blocks of this queue, and its commit follows. If another commit has
     /// meanwhile changed a table that the block has read, the block runs again on the newest state. A block that is
     /// short, or has run three times, runs inside the transaction instead. There nothing can change meanwhile. In a
-    /// caller's own database, all runs are before the transaction.
+    /// caller's own database, and over a parent, all runs are before the transaction.
     ///
     /// - Parameters:
+    ///   - parent: the parent of the new context. If nil, the context is directly over the store.
     ///   - limit: the maximum number of runs. If nil, the block runs once, and its reads are not checked.
     ///   - pace: measures the blocks like this one. If nil, the block counts as long.
     ///   - isOrdered: whether a block inside a transaction also waits for the earlier blocks of the queue, and later
@@ -55,13 +56,14 @@ extension StackCore {
     ///   have changed what the block reads during each run.
     nonisolated(nonsending) func runAndCommit<T: Sendable>(
         on queue: BlockQueue,
+        over parent: ContextHandle? = nil,
         limit: Int?,
         pace: BlockPace? = nil,
         isOrdered: Bool = false,
         _ body: @escaping @Sendable (ObjectContext) throws -> T,
         by commit: BlockCommit = BlockCommit()
     ) async throws -> T {
-        let mayRunInside = limit != nil && engine.runsBlocksInTransactions
+        let mayRunInside = limit != nil && parent == nil && engine.runsBlocksInTransactions
         let pace = mayRunInside ? pace : nil
         let body: @Sendable (ObjectContext) throws -> T = { context in
             try pace?.measure { try body(context) } ?? body(context)
@@ -71,7 +73,7 @@ extension StackCore {
                 if mayRunInside, run > BlockQueue.runsOutside || pace?.isShort ?? false {
                     return try await runInTransaction(after: isOrdered ? queue : nil, body, commit)
                 }
-                return try await runBeforeTransaction(on: queue, checksReads: limit != nil, body, commit)
+                return try await runBeforeTransaction(on: queue, over: parent, checksReads: limit != nil, body, commit)
             } catch is StaleReads {
                 // The block of an engine runs again even if the task was cancelled meanwhile, because the event that
                 // the block records has already happened.
@@ -79,23 +81,24 @@ extension StackCore {
         }
         throw StrataError(
             .conflict,
-            "Nothing was committed: in each run of the block (\(limit ?? 1)), another commit changed objects that the "
-                + "block had read. Make the block shorter."
+            "Nothing was committed: in each run of the block (\(limit ?? 1)), another context or process changed "
+                + "objects that the block had read. Make the block shorter."
         )
     }
 
     /// Runs a block on the queue, and commits its changes if its reads are still valid.
     private nonisolated(nonsending) func runBeforeTransaction<T: Sendable>(
         on queue: BlockQueue,
+        over parent: ContextHandle?,
         checksReads: Bool,
         _ body: @escaping @Sendable (ObjectContext) throws -> T,
         _ commit: BlockCommit
     ) async throws -> T {
-        let handle = try make(.private, named: nil, parent: nil, on: queue.executor)
+        let handle = try make(.private, named: nil, parent: parent, on: queue.executor)
         return try await handle.run(stack: [handle], dropping: true, isLimited: false) { context in
             queue.waitForTransactions()
             context.saving.isCommittedAfterBlock = true
-            if checksReads { context.reading.readRecord = ReadRecord() }
+            if checksReads { context.reading.readRecord = ReadRecord(parents: context.path.dropLast()) }
             do {
                 let value = try body(context)
                 let pending = try commit.begin(in: context)
