@@ -34,6 +34,36 @@ extension ContextStack {
         return try await handle.run(stack: [handle], dropping: true, isLimited: false, body)
     }
 
+    /// Runs a block that only reads, in a new context directly over the store. The context ends with the block.
+    ///
+    /// The block runs on the calling thread: changing threads takes longer than reading a few objects. Use
+    /// ``overStore(_:)`` for blocks that read many rows.
+    ///
+    /// - Isolation: callable from anywhere. Blocks the thread while the disk is busy.
+    package nonisolated func readOverStore<T: Sendable>(_ body: (ObjectContext) throws -> T) throws -> T {
+        let handle = try core.make(.private, named: nil, parent: nil)
+        let scope = try core.enter(handle, stack: [handle], dropping: true)
+        defer { core.callerGoesOn() }
+        return try handle.owner.runOnCallingThread(scope, body)
+    }
+
+    /// Runs a block in a new context directly over the store, and commits the block's changes. Short blocks share
+    /// transactions with other commits.
+    ///
+    /// The committed changes result from running the block on the current state of the store, as those of
+    /// ``commitOverStore(on:pace:author:_:prepared:alongside:rolledBack:ended:)``. The block must not wait for other
+    /// commits.
+    ///
+    /// - Throws: errors thrown by the block and by the commit; then nothing is committed.
+    @discardableResult
+    package nonisolated(nonsending) func writeOverStore<T: Sendable>(
+        on queue: BlockQueue,
+        pace: BlockPace,
+        _ body: @escaping @Sendable (ObjectContext) throws -> T
+    ) async throws -> T {
+        try await core.runAndCommit(on: queue, limit: BlockQueue.runLimit, pace: pace, body)
+    }
+
     /// Runs a block in a new context directly over the store and commits the block's changes together with an engine's
     /// writes.
     ///

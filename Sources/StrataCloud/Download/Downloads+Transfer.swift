@@ -26,9 +26,9 @@ extension Downloads {
         var seal: KnownSeal?
     }
 
-    func source(of place: SectionID) async throws -> Source {
+    func source(of place: SectionID) throws -> Source {
         let info = info
-        return try await stack.overStore { context in
+        return try stack.readOverStore { context in
             let cloud = CloudContext(context, info)
             guard let remote = try cloud.remote(place.node), remote.isCertain, remote.has(place.section) else {
                 let node = try context.find(cloud.nodeID(place.node))
@@ -104,7 +104,7 @@ extension Downloads {
     /// often its connection breaks.
     func persistently<Value: Sendable>(_ place: SectionID, _ body: (Source) async throws -> Value) async throws -> Value
     {
-        var source = try await source(of: place)
+        var source = try source(of: place)
         let gains = Mutex(0)
         var (attempt, known) = (1, 0)
         while true {

@@ -145,7 +145,7 @@ public final class Downloads: Sendable {
         let cache = try await cache()
         let key = CacheKey(account: info.account, node: place.node, sections: place.section)
         if options.cache {
-            let source = try await source(of: place)
+            let source = try source(of: place)
             if source.isCacheTrusted, let known = source.eTag, let file = try await cache.file(key, eTag: known) {
                 return file
             }

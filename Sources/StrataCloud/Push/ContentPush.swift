@@ -32,7 +32,7 @@ struct ContentPush: Push {
 
     func run() async throws -> Outcome {
         var work = attempt.payload
-        let target = try await session.target()
+        let target = try session.target()
         // A later operation deletes at the remote a node that was deleted here.
         guard let node = target.node, let path = target.path, node.trunk != .detached else { return .skip }
         guard let key = try await session.key(of: target) else { return session.createAtCurrentPlace() }

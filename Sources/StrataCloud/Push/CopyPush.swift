@@ -11,7 +11,7 @@ struct CopyPush: Push {
     func run() async throws -> Outcome {
         var work = attempt.payload
         let info = info
-        let target = try await session.target()
+        let target = try session.target()
         // The node may have become a folder since the copy was queued.
         let isFolder = target.remote?.isFolder ?? target.node?.isFolder ?? work.isFolder
         work.place?.isFolder = isFolder

@@ -10,7 +10,7 @@ struct FolderPush: Push {
         // Earlier versions have stored operations of this kind for files too, to send records of them. Such a file must
         // not become a folder.
         guard work.isFolder else { return .skip }
-        let target = try await session.target()
+        let target = try session.target()
         guard let key = try await session.key(of: target) else { return session.createAtCurrentPlace() }
         if target.isTaken { return try await session.renameAwayFromConflict(key) }
         if target.remote.map({ !$0.isFolder }) ?? false,

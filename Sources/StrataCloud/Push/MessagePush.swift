@@ -17,7 +17,7 @@ struct MessagePush: Push {
         if let pause = session.pusher.inboxes.begin(place) { return .snooze(for: pause) }
         let ending = Mutex(InboxBreakers.Ending.unknown)
         defer { session.pusher.inboxes.end(place, ending.withLock { $0 }) }
-        let target = try await session.target()
+        let target = try session.target()
         if let key = target.key, target.isThere {
             return try await session.whileThere {
                 let place = Sidecar.key(of: key, section: .data, isFolder: target.remote?.isFolder ?? false)

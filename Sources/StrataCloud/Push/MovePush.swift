@@ -8,7 +8,7 @@ struct MovePush: Push {
 
     func run() async throws -> Outcome {
         let (work, info) = (attempt.payload, info)
-        let target = try await session.target()
+        let target = try session.target()
         // A node that never arrived at the remote is not moved: its upload goes to its new place.
         guard let source = target.key, target.remote != nil else { return .done }
         let place = try await destination(of: work)

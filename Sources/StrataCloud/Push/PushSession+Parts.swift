@@ -54,7 +54,7 @@ extension PushSession {
         _ partSize: Int64,
         if condition: RemoteCondition
     ) async throws -> Written {
-        var begun = try await known(place)
+        var begun = try known(place)
         if let known = begun, known.contentPrint != place.hash || !known.path.hasSameBytes(as: place.key.path) {
             try await pusher.reconciler.abort(known)
             try await forget(place)
@@ -135,9 +135,8 @@ extension PushSession {
                     continue
                 }
                 let receipts = parts.receipts
-                try await stack.overStore { context in
+                try await stack.writeOverStore(on: pusher.intents, pace: pusher.intentPace) { context in
                     try context.first(.upload(place))?.parts = receipts
-                    try context.commit()
                 }
                 try await attempt.progress(Double(parts.bytesArrived) / Double(body.size))
             }
@@ -146,21 +145,20 @@ extension PushSession {
         }
     }
 
-    private func known(_ place: MultipartTarget) async throws -> PartialUpload.Row? {
-        try await stack.overStore { context in try context.first(.upload(place))?.snapshot }
+    private func known(_ place: MultipartTarget) throws -> PartialUpload.Row? {
+        try stack.readOverStore { context in try context.first(.upload(place))?.snapshot }
     }
 
     /// Aborts a multipart upload whose object already exists.
     private func abort(_ place: MultipartTarget) async throws -> String? {
-        guard let known = try await known(place), known.path.hasSameBytes(as: place.key.path) else { return nil }
+        guard let known = try known(place), known.path.hasSameBytes(as: place.key.path) else { return nil }
         try await pusher.reconciler.abort(known)
         return known.upload
     }
 
     private func forget(_ place: MultipartTarget) async throws {
-        try await stack.overStore { context in
+        try await stack.writeOverStore(on: pusher.intents, pace: pusher.intentPace) { context in
             if let row = try context.first(.upload(place)) { context.delete(row) }
-            try context.commit()
         }
     }
 }

@@ -69,25 +69,11 @@ struct PushSession: Sendable {
     )
         async throws
     {
-        let info = info
-        for attempt in 1... {
-            do {
-                return try await stack.overStore { context in
-                    let cloud = CloudContext(context, info)
-                    try change(cloud.remoteForSending(work), cloud)
-                    try context.commit()
-                }
-            } catch let error as StrataError
-                where [.conflict, .notUnique, .missingReference].contains(error.code) && attempt < Self.writeLimit
-            {
-                // A pull has changed the row or its folder since this block read it.
-                continue
-            }
+        try await stack.writeOverStore(on: pusher.intents, pace: pusher.intentPace) { [info] context in
+            let cloud = CloudContext(context, info)
+            try change(cloud.remoteForSending(work), cloud)
         }
     }
-
-    /// How often the block runs if other commits change the row.
-    private static let writeLimit = 5
 }
 
 /// An operation of one kind, as it is carried out at the remote.

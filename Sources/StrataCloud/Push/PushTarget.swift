@@ -38,9 +38,9 @@ struct PushTarget: Sendable {
 
 extension PushSession {
     /// Reads the known state of the operation's node.
-    func target() async throws -> PushTarget {
+    func target() throws -> PushTarget {
         let (work, info) = (work, info)
-        return try await stack.overStore { context in
+        return try stack.readOverStore { context in
             let cloud = CloudContext(context, info)
             let remote = try cloud.remote(work.node)
             var key = try remote?.key

@@ -25,6 +25,9 @@ final class Pusher: Sendable {
     let failures: PushFailures
     /// The circuit breakers of other accounts' inboxes.
     let inboxes: InboxBreakers
+    /// The blocks that record what is about to be sent. They are short, so most of them share transactions.
+    let intents = BlockQueue(label: "strata.cloud.intents")
+    let intentPace = BlockPace()
     private let trunks = Mutex<Set<UTF8Text>>([])
 
     init(

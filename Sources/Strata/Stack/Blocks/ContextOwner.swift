@@ -124,6 +124,31 @@ actor ContextOwner {
         }
     }
 
+    /// Runs the only block of a new private context, on the calling thread.
+    ///
+    /// The caller has counted the block as active in `StackCore.enter`; this function ends the count.
+    nonisolated func runOnCallingThread<T: Sendable>(
+        _ scope: BlockScope,
+        _ body: (ObjectContext) throws -> T
+    ) throws -> T {
+        defer { scope.handle.core.leave() }
+        guard let executor else { preconditionFailure("A main context has no executor of its own.") }
+        return try executor.sync { try assumeIsolated { try $0.runAlone(scope, body) } }
+    }
+
+    private func runAlone<T>(_ scope: BlockScope, _ body: (ObjectContext) throws -> T) throws -> T {
+        // No other code knows the context yet.
+        _ = mutex.tryEnter(scope)
+        defer { end(scope, isAlone: true) }
+        let context = try begin(scope, isAlone: true)
+        do {
+            return try BlockScope.$current.withValue(scope) { try body(context) }
+        } catch {
+            scope.noteFailure()
+            throw error
+        }
+    }
+
     /// Ends the context of ``run(_:in:_:)``, when the outcome of the transaction is known.
     func endTransaction(_ scope: BlockScope) { end(scope, isAlone: true) }
 
