@@ -33,6 +33,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 
+from peers_report import BenchError, machine, positive, print_table
+
 try:
     import huey
     import litequeue
@@ -45,10 +47,6 @@ CACHE_SIZE = -64_000
 
 BUSY_SECONDS = 60.0
 """How long a connection waits for another one, so that workers wait their turn instead of failing."""
-
-
-class BenchError(Exception):
-    """Unequal work, or a library that did not do it."""
 
 
 class Level(IntEnum):
@@ -622,14 +620,6 @@ def table(
     return result
 
 
-def print_table(cells: Sequence[Sequence[str]]) -> None:
-    """In columns, of which the first is on the left."""
-    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
-    for row in cells:
-        rest = (text.rjust(width) for text, width in zip(row[1:], widths[1:], strict=True))
-        print("  ".join([row[0].ljust(widths[0]), *rest]).rstrip())
-
-
 def print_notes() -> None:
     """What the table cannot say."""
     print()
@@ -639,38 +629,16 @@ def print_notes() -> None:
     print("Threads of one Python process share its interpreter, whose time is part of the figures.")
 
 
-def file_system(folder: Path) -> str:
-    """The type of the file system that a folder lies on, where the system tells."""
-    try:
-        mounts = [line.split()[1:3] for line in Path("/proc/self/mounts").read_text().splitlines()]
-    except OSError:
-        return "an unknown file system"
-    path = folder.resolve()
-    kinds = {point: kind for point, kind in mounts if path.is_relative_to(point)}
-    return kinds[max(kinds, key=len)] if kinds else "an unknown file system"
-
-
 def print_environment(folder: Path, rounds: int) -> None:
     """What the figures were measured on."""
     libraries = ", ".join(f"{peer.name} {version(peer.name)}" for peer in PEERS)
     print(f"{libraries}; Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}")
-    print(
-        f"{platform.system()} {platform.release()} {platform.machine()}, {os.cpu_count()} cores, "
-        f"files on {file_system(folder)}, load {os.getloadavg()[0]:.2f}"
-    )
+    print(machine(folder))
     print(f"WAL, cache_size {CACHE_SIZE}, synchronous NORMAL unless the row says FULL; medians of {rounds} rounds")
     print(flush=True)
 
 
 # The command
-
-
-def positive(text: str) -> int:
-    """A number of rounds."""
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
 
 
 def options() -> argparse.Namespace:
