@@ -18,9 +18,9 @@ fail() {
     exit 1
 }
 
-# Forgets the plan of the last build in the folder of the tests. SwiftPM would take it for the plan of another package
-# that is built in the same folder.
-forget_plan() { rm -f "$root/.build/debug.yaml"; }
+# Forgets the plans of the last builds in the folders that the package shares with others: that of the tests, and that of
+# the benchmarks. SwiftPM would take them for plans of another package that is built in the same folder.
+forget_plan() { rm -f "$root/.build/debug.yaml" "$root/Benchmarks/.build/release.yaml"; }
 
 # Installs packages of the system, where it has apt-get.
 install_packages() {
