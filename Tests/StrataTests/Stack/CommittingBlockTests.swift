@@ -129,12 +129,6 @@ struct CommittingBlockTests {
             }
         }
         await expect(.invalidState) {
-            try await stack.on(.network, committing: .runAgain) { context in
-                try WriteTests.account(in: context).balance += 1
-                try context.save()
-            }
-        }
-        await expect(.invalidState) {
             try await stack.on(.network, committing: .runAgain(limit: 0)) { context in
                 try WriteTests.account(in: context).balance += 1
             }
@@ -146,6 +140,25 @@ struct CommittingBlockTests {
         }
         #expect(try await WriteTests.stored(stack) == ["own 5 -"])
         #expect(try await Self.shown(in: network) == "5 draft true")
+        try await stack.close()
+    }
+
+    @Test(
+        "The block cannot save, commit or run batches itself",
+        arguments: [ChangedReads.runAgain, .merge(.error), .merge(.mine)]
+    )
+    func refused(_ policy: ChangedReads) async throws {
+        let (stack, network, _) = try await Self.open()
+        for commit in WriteTests.commits {
+            await expect(.invalidState) {
+                try await stack.on(.network, committing: policy) { context in
+                    try WriteTests.account(in: context).balance += 1
+                    try commit(context)
+                }
+            }
+            #expect(try await WriteTests.stored(stack) == ["own 5 -"])
+            #expect(try await Self.shown(in: network) == "5 draft true")
+        }
         try await stack.close()
     }
 

@@ -109,7 +109,7 @@ struct WriteTests {
     }
 
     /// Calls that a block must not make.
-    private static let commits: [@Sendable (ObjectContext) throws -> Void] = [
+    static let commits: [@Sendable (ObjectContext) throws -> Void] = [
         { try $0.save() },
         { try $0.commit() },
         { context in try context.savepoint { try context.save() } },

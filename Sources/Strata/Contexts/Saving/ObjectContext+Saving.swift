@@ -14,6 +14,8 @@ extension ObjectContext {
     ///   destination of a changed relationship.
     public func save() throws {
         guard hasParent else { return try commit() }
+        // A commit checks this too.
+        try checkCommits()
         guard undoing.savepoints.isEmpty else { return try postponeSave() }
         try whileSaving {
             try saveToParent()
