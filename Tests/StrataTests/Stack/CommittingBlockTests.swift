@@ -94,6 +94,32 @@ struct CommittingBlockTests {
         try await stack.close()
     }
 
+    @Test("If a commit of the same transaction removes an unsaved object from a parent, the block runs again")
+    func cancelledInsert() async throws {
+        let store = try await SharingStore()
+        let (stack, journal) = (store.stack, Journal())
+        let writer = try store.contexts(1)[0]
+        try await writer.perform { context in
+            context.insert(Cell(a: 1))
+            try context.save()
+        }
+        try await writer.perform { context in try context.fetch(Cell.all).forEach(context.delete) }
+        let outcomes = try await store.runTogether([
+            { try await writer.commit() },
+            {
+                try await stack.on(.root, committing: .runAgain) { context in
+                    let count = try context.count(Cell.all)
+                    journal.add("\(count)")
+                    context.insert(Author(name: "\(count)"))
+                }
+            },
+        ])
+        #expect(outcomes.haveSucceeded)
+        #expect(journal.all == ["1", "0"])
+        #expect(try await stack.background { try $0.column(Author.all, \.name) } == ["0"])
+        try await stack.close()
+    }
+
     @Test("The block never runs inside its transaction, and throws a conflict if each run is disturbed")
     func limit() async throws {
         let (stack, network, _) = try await Self.open()

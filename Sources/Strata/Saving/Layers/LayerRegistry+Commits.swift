@@ -129,11 +129,17 @@ extension LayerRegistry {
 }
 
 extension LayerRegistry.State {
-    /// Whether commits have changed any table that a context has read, since it read that table. This includes the
-    /// commits of the running transaction.
+    /// Whether commits, or changes of its parents' layers, have changed any table that a context has read, since it
+    /// read that table. This includes the commits of the running transaction.
     fileprivate func areStale(_ reads: ContextReadSet) -> Bool {
-        log.areStale(reads)
-            || inFlight.contains { $0.sequence > reads.cursor.sequence && $0.concerns(reads.entities) }
+        if log.areStale(reads) { return true }
+        return inFlight.contains { commit in
+            guard commit.sequence > reads.cursor.sequence else { return false }
+            if commit.concerns(reads.entities) { return true }
+            // A commit can also remove rows from the parents' layers, or redirect references there, without writing a
+            // row of the same entity. The log does not contain these changes of the layers yet.
+            return !reads.parents.isEmpty && commit.results.contains { reads.entities.contains($0.entity) }
+        }
     }
 
     /// The layers of some contexts after the commits of the running transaction.
