@@ -373,6 +373,17 @@ import Testing
         #expect(pace.isShort)
         pace.measure { Thread.sleep(forTimeInterval: 0.01) }
         #expect(!pace.isShort)
+        // A block that throws may have ended early, so only a long one counts.
+        #expect(throws: Refusal.self) { try pace.measure { () throws -> Void in throw Refusal() } }
+        #expect(!pace.isShort)
+        pace.isShort = true
+        #expect(throws: Refusal.self) {
+            try pace.measure { () throws -> Void in
+                Thread.sleep(forTimeInterval: 0.01)
+                throw Refusal()
+            }
+        }
+        #expect(!pace.isShort)
     }
 
     @Test("In a caller's own database, whose code may wait for a block, blocks run before the transaction")

@@ -24,10 +24,19 @@ package final class BlockPace: Sendable {
     }
 
     /// Runs and measures a block.
+    ///
+    /// A block that throws does not count as short. It may have ended early, for example because its task was
+    /// cancelled.
     func measure<Value>(_ block: () throws -> Value) rethrows -> Value {
         let limit = timeLimit.withLock { $0 }
         let start = ContinuousClock.now
-        defer { isShort = start.duration(to: .now) < limit }
-        return try block()
+        var hasReturned = false
+        defer {
+            let isBelowLimit = start.duration(to: .now) < limit
+            if hasReturned || !isBelowLimit { isShort = isBelowLimit }
+        }
+        let value = try block()
+        hasReturned = true
+        return value
     }
 }
