@@ -79,12 +79,17 @@ public struct RemoteBody: Sendable {
     /// All bytes in memory.
     ///
     /// - Throws: ``RemoteError`` with `unreadableBody` if there are fewer or more bytes than ``size``; the errors of
-    ///   the source.
+    ///   the source; `CancellationError` if the task is cancelled while the source is read.
     public func data() async throws -> Data {
         if let bytes { return bytes }
         var data = Data()
         data.reserveCapacity(Int(size))
-        for try await chunk in try await chunks() { data.append(chunk) }
+        for try await chunk in try await chunks() {
+            data.append(chunk)
+            guard data.count <= size else { break }
+        }
+        // If the task is cancelled, the chunks just end.
+        try Task.checkCancellation()
         guard data.count == size else { throw RemoteError.wrongSize(Int64(data.count), size) }
         return data
     }
