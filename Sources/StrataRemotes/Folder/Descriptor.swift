@@ -47,8 +47,10 @@ final class Descriptor: Sendable {
 
     /// Opens a folder in this folder, and creates it if it does not exist.
     func madeFolder(_ name: String) throws -> Descriptor {
-        if mkdirat(raw, name, 0o777) != 0, errno != EEXIST { throw SystemError(code: errno, call: "mkdir") }
-        return try folder(name)
+        do { return try folder(name) } catch let error as SystemError where error.code == ENOENT {
+            if mkdirat(raw, name, 0o777) != 0, errno != EEXIST { throw SystemError(code: errno, call: "mkdir") }
+            return try folder(name)
+        }
     }
 
     /// The status of an entry, without following a symbolic link; nil if it does not exist.

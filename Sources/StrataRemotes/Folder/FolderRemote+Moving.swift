@@ -36,7 +36,7 @@ extension FolderRemote {
             } catch let error as RemoteError where error.code == .parentMissing {
                 throw RemoteError(.notFound, error.message, key: source, underlying: error)
             }
-            try tree.locked {
+            try FolderWork(tree).locked {
                 guard let status = try oldFolder.status(oldFile), status.kind == (isFolder ? .folder : .file) else {
                     throw RemoteError(
                         .notFound,

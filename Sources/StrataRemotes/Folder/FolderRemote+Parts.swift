@@ -24,15 +24,18 @@ extension FolderRemote {
         guard (1...1_000_000).contains(number) else {
             throw RemoteError(.refused, "\(number) is not a valid part number.", key: key)
         }
-        _ = try await run(key) { try Self.upload(upload, $0, key) }
-        let new = try await written(body, key)
-        return try await run(key) { [isDurable] tree in
-            try new.finish(isDurable: isDurable)
-            let folder = try Self.upload(upload, tree, key)
-            try new.move(to: folder, String(number), replaces: true)
-            if isDurable { try folder.sync() }
-            return try new.file.status().eTag.value
-        }
+        return try await write(
+            body,
+            key,
+            before: { tree in _ = try Self.upload(upload, tree, key) },
+            after: { [isDurable] new, work in
+                try new.finish(isDurable: isDurable)
+                let folder = try Self.upload(upload, work.tree, key)
+                try new.move(to: folder, String(number), replaces: true)
+                if isDurable { try folder.sync() }
+                return try new.file.status().eTag.value
+            }
+        )
     }
 
     /// Writes all parts into one file, which then gets its final name.

@@ -9,29 +9,31 @@ extension FolderRemote {
 
     /// The content of a file.
     ///
-    /// If another file replaces it meanwhile, the stream still returns the content of its version. If a program changes
-    /// the file in place meanwhile, the stream ends with `damagedContent`.
+    /// The request reads the first 256 KiB. If another file replaces the file meanwhile, the stream still returns the
+    /// content of its version. If a program changes the file in place while it is read, the request or the stream
+    /// throws `damagedContent`.
     public func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws
         -> RemoteDownload
     {
         if condition == .isAbsent {
             throw RemoteError(.unsupported, "A read cannot require that '\(key)' is absent.", key: key)
         }
-        let name = name
-        let (file, status) = try await run(key) { tree in
+        let (content, first) = try await run(key) { [name] tree in
             let (file, status) = try tree.file(key)
             try condition.check(status.object(key), key: key, remote: name)
-            return (file, status)
+            let start = range?.lowerBound ?? 0
+            guard (0...status.size).contains(start) else {
+                throw RemoteError(.rangeNotSatisfiable, "The file has \(status.size) bytes.", key: key)
+            }
+            let wanted = start..<max(start, min(range?.upperBound ?? status.size, status.size))
+            let content = FileContent(file: file, status: status, range: wanted, key: key)
+            return (content, try content.firstBlock())
         }
-        let start = range?.lowerBound ?? 0
-        guard (0...status.size).contains(start) else {
-            throw RemoteError(.rangeNotSatisfiable, "The file has \(status.size) bytes.", key: key)
-        }
-        let wanted = start..<max(start, min(range?.upperBound ?? status.size, status.size))
-        let reader = FileReader(file, status, wanted, key: key, remote: self)
+        let status = content.status
+        let reader = FileReader(content, first: first, remote: self)
         return RemoteDownload(
             object: RemoteObject(key: key, eTag: status.eTag, size: status.size, modifiedAt: status.modifiedAt),
-            range: wanted,
+            range: content.range,
             chunks: AsyncThrowingStream(unfolding: { try await reader.next() })
         )
     }
@@ -82,33 +84,51 @@ extension FolderRemote {
     }
 }
 
-/// Reads a range of a file chunk by chunk.
-private actor FileReader {
-    private static let chunkSize: Int64 = 256 * 1024
+/// The bytes of an open file that are left to read.
+private struct FileContent: Sendable {
+    let file: Descriptor
+    let status: FileStatus
+    var range: Range<Int64>
+    let key: RemoteKey
 
-    private let file: Descriptor
-    private let status: FileStatus
-    private var range: Range<Int64>
-    private let key: RemoteKey
+    /// Reads the first block of the range. Called on a separate thread.
+    ///
+    /// - Throws: `damagedContent` if the file has become shorter, or if this is the last block and the file has another
+    ///   version.
+    func firstBlock() throws -> Data {
+        guard !range.isEmpty else { return Data() }
+        let count = min(range.count, FolderRemote.blockSize)
+        let data = try file.read(at: range.lowerBound, count: count)
+        let isLast = count == range.count
+        guard data.count == count, try !isLast || file.status().eTag == status.eTag else {
+            throw RemoteError(.damagedContent, "The file was changed while it was read.", key: key)
+        }
+        return data
+    }
+}
+
+/// Reads a range of a file block by block.
+private actor FileReader {
+    private var rest: FileContent
+    /// The first block of ``rest``, if it has been read already.
+    private var first: Data?
     private let remote: FolderRemote
 
-    init(_ file: Descriptor, _ status: FileStatus, _ range: Range<Int64>, key: RemoteKey, remote: FolderRemote) {
-        (self.file, self.status, self.range, self.key, self.remote) = (file, status, range, key, remote)
+    init(_ content: FileContent, first: Data, remote: FolderRemote) {
+        self.first = first
+        (rest, self.remote) = (content, remote)
     }
 
     func next() async throws -> Data? {
-        guard !range.isEmpty else { return nil }
-        let (file, status, start) = (file, status, range.lowerBound)
-        let count = Int(min(range.upperBound - start, Self.chunkSize))
-        let isLast = count == range.count
-        let data = try await remote.run(key) { [key] _ in
-            let data = try file.read(at: start, count: count)
-            guard data.count == count, try !isLast || file.status().eTag == status.eTag else {
-                throw RemoteError(.damagedContent, "The file was changed while it was read.", key: key)
-            }
-            return data
+        guard !rest.range.isEmpty else { return nil }
+        let data: Data
+        if let first {
+            data = first
+            self.first = nil
+        } else {
+            data = try await remote.perform(rest.key) { [rest] in try rest.firstBlock() }
         }
-        range = start + Int64(data.count)..<range.upperBound
+        rest.range = rest.range.lowerBound + Int64(data.count)..<rest.range.upperBound
         return data
     }
 }

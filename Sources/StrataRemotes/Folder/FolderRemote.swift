@@ -22,7 +22,8 @@ public import Foundation
 /// Isolation: any. File system calls run on separate threads and do not block callers.
 public final class FolderRemote: Remote {
     public let name: String
-    let root: URL
+    /// The path of the folder.
+    let path: String
     /// Whether files and folders are flushed to the disk before a write is acknowledged.
     let isDurable: Bool
 
@@ -32,6 +33,8 @@ public final class FolderRemote: Remote {
     static let workName = ".%strata"
     /// The time, in seconds, that an abandoned upload in parts is kept: 30 days.
     static let uploadLifetime: TimeInterval = 30 * 86400
+    /// The number of bytes that are read, or written from a stream, in one visit to another thread: 256 KiB.
+    static let blockSize = 256 << 10
 
     private static let queue = DispatchQueue(label: "strata.folder", attributes: .concurrent)
 
@@ -46,7 +49,7 @@ public final class FolderRemote: Remote {
     /// - Throws: ``RemoteError`` with `misconfigured` if a file is in place of the folder, `forbidden` and other codes
     ///   of the file system.
     public init(_ root: URL, isDurable: Bool = true) throws {
-        self.root = root
+        path = root.path
         self.isDurable = isDurable
         // The name is the same whether the folder exists or not.
         name =
@@ -54,7 +57,7 @@ public final class FolderRemote: Remote {
             .absoluteString
         do {
             try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
-            try FolderWork(FolderTree(root, name: name)).sweep(
+            try FolderWork(FolderTree(path: path, name: name)).sweep(
                 uploadsBefore: Date(timeIntervalSinceNow: -Self.uploadLifetime)
             )
         } catch let error as SystemError {
@@ -71,17 +74,27 @@ public final class FolderRemote: Remote {
         RemoteCapabilities(listsRecursively: true, minimumPartSize: 1, isLocal: true)
     }
 
-    /// Runs file system calls on a separate thread, so that they do not block callers.
+    /// Runs file system calls below the root on a separate thread, so that they do not block callers.
+    ///
+    /// The body runs to its end once it has begun, even if the task is cancelled meanwhile.
     func run<T: Sendable>(_ key: RemoteKey, _ body: @escaping @Sendable (FolderTree) throws -> T) async throws -> T {
+        let (path, name) = (path, name)
+        return try await perform(key) {
+            try key.requireNames()
+            return try body(FolderTree(path: path, name: name))
+        }
+    }
+
+    /// Runs file system calls on a separate thread, for open files, which do not need the root.
+    func perform<T: Sendable>(_ key: RemoteKey, _ body: @escaping @Sendable () throws -> T) async throws -> T {
         try Task.checkCancellation()
-        let (root, name) = (root, name)
+        let name = name
         return try await withCheckedThrowingContinuation { continuation in
             Self.queue.async {
                 continuation.resume(
                     with: Result {
                         do {
-                            try key.requireNames()
-                            return try body(FolderTree(root, name: name))
+                            return try body()
                         } catch let error as SystemError {
                             throw RemoteError(error, key: key, remote: name)
                         }

@@ -8,10 +8,10 @@ struct FolderTree {
     let name: String
 
     /// - Throws: `unreachable` if the root does not exist.
-    init(_ root: URL, name: String) throws {
+    init(path: String, name: String) throws {
         self.name = name
         do {
-            self.root = try Descriptor.folder(root.path)
+            root = try Descriptor.folder(path)
         } catch let error as SystemError where error.code == ENOENT || error.code == ENOTDIR {
             throw RemoteError(.unreachable, "The folder \(name) does not exist.", underlying: error)
         }
@@ -74,13 +74,6 @@ struct FolderTree {
             // Without the parent folder, the file does not exist.
         }
         throw RemoteError(.notFound, "The file '\(key)' does not exist in \(name).", key: key)
-    }
-
-    /// Runs `body` under the remote's lock, which excludes all other writers in this and other processes.
-    func locked<T>(_ body: () throws -> T) throws -> T {
-        let lock = try root.madeFolder(FolderRemote.workName).open("lock", O_RDWR | O_CREAT)
-        try lock.lock()
-        return try withExtendedLifetime(lock) { try body() }
     }
 
     static func saysMissing(_ error: SystemError) -> Bool { [ENOENT, ENOTDIR, ELOOP].contains(error.code) }

@@ -1,6 +1,7 @@
 import Foundation
+import Synchronization
 
-/// The hidden folder that contains files until they get their final name.
+/// The hidden folder that contains files until they get their final name, and the remote's lock.
 struct FolderWork {
     /// A file that is being written. The file is locked, so that sweeps of other processes do not remove it as
     /// abandoned.
@@ -8,12 +9,21 @@ struct FolderWork {
         let file: Descriptor
         let name: String
         private let folder: Descriptor
+        /// Whether the file has its final name.
+        private let isMoved = Atomic(false)
+
+        /// The beginning of the names of this process's files. A new UUID for each file would open, read and close the
+        /// source of random numbers each time.
+        private static let process = UUID().uuidString
+        /// The number of the last file of this process.
+        private static let count = Atomic(0)
 
         fileprivate init(in folder: Descriptor) throws {
             self.folder = folder
             // Between its creation and its lock another process may sweep the file. Then the loop tries again.
             for _ in 0..<100 {
-                let name = UUID().uuidString
+                let number = Self.count.wrappingAdd(1, ordering: .relaxed).newValue
+                let name = "\(Self.process)-\(number)"
                 let file = try folder.open(name, O_RDWR | O_CREAT | O_EXCL)
                 guard try file.lock(waits: false), try file.status().links > 0 else { continue }
                 (self.file, self.name) = (file, name)
@@ -22,12 +32,13 @@ struct FolderWork {
             throw SystemError(code: EBUSY, call: "open")
         }
 
-        /// A file with its final name does not exist here any more, so errors are ignored.
-        deinit { try? folder.remove(name) }
+        /// Removes a file that did not get its final name. A sweep removes it if this fails.
+        deinit { if !isMoved.load(ordering: .relaxed) { try? folder.remove(name) } }
 
         /// Gives the file its final name. The caller must hold the remote's lock.
         func move(to target: Descriptor, _ newName: String, replaces: Bool) throws {
             try folder.rename(name, to: target, newName, replaces: replaces)
+            isMoved.store(true, ordering: .relaxed)
         }
 
         /// Sets the modification time to now, in nanoseconds, and flushes the file to the disk if `isDurable` is true.
@@ -40,11 +51,22 @@ struct FolderWork {
         }
     }
 
+    let tree: FolderTree
     private let folder: Descriptor
 
-    init(_ tree: FolderTree) throws { folder = try tree.root.madeFolder(FolderRemote.workName) }
+    init(_ tree: FolderTree) throws {
+        self.tree = tree
+        folder = try tree.root.madeFolder(FolderRemote.workName)
+    }
 
     func newFile() throws -> NewFile { try NewFile(in: try folder.madeFolder("new")) }
+
+    /// Runs `body` under the remote's lock, which excludes all other writers in this and other processes.
+    func locked<T>(_ body: () throws -> T) throws -> T {
+        let lock = try folder.open("lock", O_RDWR | O_CREAT)
+        try lock.lock()
+        return try withExtendedLifetime(lock) { try body() }
+    }
 
     /// The folder of uploads in parts. Each upload has a separate folder.
     func uploads() throws -> Descriptor { try folder.madeFolder("uploads") }

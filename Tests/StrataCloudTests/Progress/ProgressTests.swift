@@ -90,6 +90,28 @@ import Testing
         await fixture.account.close()
     }
 
+    @Test("Bytes count as they pass to a folder, also those of a small file", arguments: [10, 300_000])
+    func bytesToFolder(
+        size: Int
+    ) async throws {
+        let place = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: place) }
+        let remote = try FolderRemote(place, isDurable: false)
+        let tracker = TransferTracker(VirtualClock())
+        let key = TransferTracker.Key(direction: .upload, number: 1, section: .data)
+        let transfer = tracker.begin(key, of: 1, size: Int64(size))
+        let body = RemoteBody(Data(count: size)).tracked(by: transfer)
+        #expect(try await remote.put(body, at: RemoteKey(["a"]), if: .isAbsent).size == Int64(size))
+        #expect(tracker.moment(.upload, for: .once(.account)).entries[key]?.done == Int64(size))
+        // The bytes of an attempt that fails count once, when they are sent again.
+        await #expect(throws: RemoteError.self) {
+            try await remote.put(body, at: RemoteKey(["a"]), if: .isAbsent)
+        }
+        _ = try await remote.put(body, at: RemoteKey(["b"]), if: .isAbsent)
+        #expect(tracker.moment(.upload, for: .once(.account)).entries[key]?.done == Int64(size))
+        transfer.end()
+    }
+
     @Test("Bytes of an interrupted transfer do not count, and count when they are sent again")
     func interruptedTransfer() async throws {
         let faults = Mutex(1)

@@ -104,19 +104,21 @@ import Testing
         try Data("left".utf8).write(to: new.appending(path: "left"))
         let (begun, beginning) = AsyncStream.makeStream(of: Void.self)
         let (going, going2) = AsyncThrowingStream.makeStream(of: Data.self)
-        let body = RemoteBody(size: 2) { _ in
+        // A small body would be read before its file is created.
+        let content = bytes(300_000)
+        let body = RemoteBody(size: Int64(content.count)) { _ in
             beginning.finish()
             return going
         }
         let task = Task { try await remote.put(body, at: RemoteKey(["slow"]), if: .none) }
-        going2.yield(Data("a".utf8))
+        going2.yield(content.prefix(270_000))
         for await _ in begun {}
         _ = try FolderRemote(root)
         #expect(try FileManager.default.contentsOfDirectory(atPath: new.path).count == 1)
-        going2.yield(Data("b".utf8))
+        going2.yield(content.dropFirst(270_000))
         going2.finish()
         _ = try await task.value
-        #expect(try await remote.text(RemoteKey(["slow"])) == "ab")
+        #expect(try await remote.data(RemoteKey(["slow"])) == content)
         #expect(try FileManager.default.contentsOfDirectory(atPath: new.path).isEmpty)
     }
 
