@@ -43,10 +43,8 @@ struct CacheFolder: Sendable {
     func size(of name: String) -> Int64? { Self.size(file(name)) }
 
     static func size(_ file: URL) -> Int64? {
-        guard let values = try? FileManager.default.attributesOfItem(atPath: file.path),
-            values[.type] as? FileAttributeType == .typeRegular
-        else { return nil }
-        return (values[.size] as? NSNumber)?.int64Value
+        guard let status = FileStatus(at: file.path), status.kind == .file else { return nil }
+        return status.size
     }
 
     // MARK: Changing

@@ -88,17 +88,16 @@ final class PartialFile {
         var resting: [(file: URL, size: Int64, date: Date)] = []
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where !name.hasSameBytes(as: own) {
             let file = folder.appending(path: name)
-            guard let values = try? FileManager.default.attributesOfItem(atPath: file.path),
-                let date = values[.modificationDate] as? Date
-            else { continue }
+            guard let status = FileStatus(at: file.path) else { continue }
             if name.hasBytePrefix(prefix) {
                 removeUnused(file)
             } else if name.hasByteSuffix(finished) {
-                if date < Date(timeIntervalSinceNow: -day) { try? FileManager.default.removeItem(at: file) }
-            } else if date < Date(timeIntervalSinceNow: -lifetime) {
+                guard status.modifiedAt < Date(timeIntervalSinceNow: -day) else { continue }
+                try? FileManager.default.removeItem(at: file)
+            } else if status.modifiedAt < Date(timeIntervalSinceNow: -lifetime) {
                 removeUnused(file)
             } else {
-                resting.append((file, (values[.size] as? NSNumber)?.int64Value ?? 0, date))
+                resting.append((file, status.size, status.modifiedAt))
             }
         }
         var size = resting.reduce(0) { $0 + $1.size }

@@ -1,18 +1,28 @@
 import Foundation
 
 /// The metadata that the system has of a file or a folder.
-struct FileStatus: Sendable {
-    enum Kind: Sendable {
+package struct FileStatus: Sendable {
+    package enum Kind: Sendable {
         case file, folder
         /// A symbolic link, a pipe or a device. A remote does not show these.
         case other
     }
 
-    let kind: Kind
-    let size: Int64
+    package let kind: Kind
+    /// The size in bytes.
+    package let size: Int64
     let links: Int
     let modified: timespec
     private let inode: UInt64
+
+    /// The metadata of what is at a path, without following a symbolic link; nil if nothing can be found there.
+    ///
+    /// `FileManager` also looks up the names of the owner and the group, which takes several times as long.
+    package init?(at path: String) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
 
     init(_ status: stat) {
         kind =
@@ -45,7 +55,7 @@ struct FileStatus: Sendable {
         return ETag((parts + [UInt64(bitPattern: size)]).map { String($0, radix: 36) }.joined(separator: "-"))
     }
 
-    var modifiedAt: Date {
+    package var modifiedAt: Date {
         Date(timeIntervalSince1970: Double(modified.tv_sec) + Double(modified.tv_nsec) / 1e9)
     }
 
