@@ -20,32 +20,23 @@ enum CloudWork: OperationPayload, Hashable {
     static let operationType = "strata.cloud"
 
     /// The place of a node in the tree.
-    struct Place: Codable, Hashable, Sendable {
+    struct Place: Hashable, Sendable {
         /// The number of the folder's id.
         var parent: Int64
         var name: String
         /// Whether the node is a folder.
         var isFolder: Bool
-
-        private enum CodingKeys: String, CodingKey { case parent, name, isFolder }
     }
 
-    struct Upload: Codable, Hashable, Sendable {
+    struct Upload: Hashable, Sendable {
         var sections: ContentSections
         /// Whether a later upload of the same sections replaces this one.
         var coalescesUploads = true
         /// The number of bytes to upload, if the application has given it. Only progress uses it.
         var size: Int64?
-
-        /// The keys in stored payloads, which must not change.
-        private enum CodingKeys: String, CodingKey {
-            case sections
-            case coalescesUploads = "isLatestEnough"
-            case size
-        }
     }
 
-    struct Copy: Codable, Hashable, Sendable {
+    struct Copy: Hashable, Sendable {
         /// The number of the source's id.
         var source: Int64
         /// The sections to upload from this machine if the source never arrives at the remote.
@@ -55,11 +46,9 @@ enum CloudWork: OperationPayload, Hashable {
         /// Whether the source had content that was not uploaded when the copy was queued; nil for false. If the source
         /// is deleted before that upload, this machine sends the copy.
         var isSourceUnsent: Bool?
-
-        private enum CodingKeys: String, CodingKey { case source, sections, sourceLink, isSourceUnsent }
     }
 
-    struct Message: Codable, Hashable, Sendable {
+    struct Message: Hashable, Sendable {
         /// The id of the recipient's account.
         var recipient: String
         /// The name in the inbox.
@@ -73,25 +62,6 @@ extension CloudWork.Place {
     /// The current place of a node.
     init(of node: CloudNode, in parent: CloudNode) {
         self.init(parent: parent.id.rawValue, name: node.name, isFolder: node.isFolder)
-    }
-
-    /// Earlier versions have stored uploads without `isFolder`.
-    init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        parent = try values.decode(Int64.self, forKey: .parent)
-        name = try values.decode(String.self, forKey: .name)
-        isFolder = try values.decodeIfPresent(Bool.self, forKey: .isFolder) ?? false
-    }
-}
-
-extension CloudWork.Copy {
-    /// Earlier versions have stored copies without `sections`.
-    init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        source = try values.decode(Int64.self, forKey: .source)
-        sections = try values.decodeIfPresent(ContentSections.self, forKey: .sections) ?? .data
-        sourceLink = try values.decodeIfPresent(String.self, forKey: .sourceLink)
-        isSourceUnsent = try values.decodeIfPresent(Bool.self, forKey: .isSourceUnsent)
     }
 }
 
@@ -176,20 +146,30 @@ extension CloudWork {
     }
 }
 
-/// The values of all structures are stored side by side in one JSON object.
+/// The values of all structures are stored side by side in one JSON object. One container reads and writes them all,
+/// because a decoder builds a dictionary of the whole object for each container.
 extension CloudWork {
-    private enum CodingKeys: String, CodingKey { case kind, node }
+    /// The keys in stored payloads, which must not change.
+    fileprivate enum CodingKeys: String, CodingKey {
+        case kind, node
+        case parent, name, isFolder
+        case sections
+        case coalescesUploads = "isLatestEnough"
+        case size
+        case source, sourceLink, isSourceUnsent
+        case recipient
+    }
 
     init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         let (kind, node) = try (values.decode(Kind.self, forKey: .kind), values.decode(Int64.self, forKey: .node))
         switch kind {
-        case .createFolder: self = try .createFolder(node, Place(from: decoder))
-        case .content: self = try .content(node, Place(from: decoder), Upload(from: decoder))
-        case .move: self = try .move(node, Place(from: decoder))
-        case .copy: self = try .copy(node, Place(from: decoder), Copy(from: decoder))
+        case .createFolder: self = try .createFolder(node, Place(values))
+        case .content: self = try .content(node, Place(values), Upload(values))
+        case .move: self = try .move(node, Place(values))
+        case .copy: self = try .copy(node, Place(values), Copy(values))
         case .delete: self = .delete(node)
-        case .message: self = try .message(node, Message(from: decoder))
+        case .message: self = try .message(node, Message(values))
         }
     }
 
@@ -197,12 +177,72 @@ extension CloudWork {
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(kind, forKey: .kind)
         try values.encode(node, forKey: .node)
-        try place?.encode(to: encoder)
+        try place?.encode(into: &values)
         switch self {
-        case .content(_, _, let upload): try upload.encode(to: encoder)
-        case .copy(_, _, let copy): try copy.encode(to: encoder)
-        case .message(_, let message): try message.encode(to: encoder)
+        case .content(_, _, let upload): try upload.encode(into: &values)
+        case .copy(_, _, let copy): try copy.encode(into: &values)
+        case .message(_, let message): try message.encode(into: &values)
         case .createFolder, .move, .delete: break
         }
+    }
+}
+
+extension CloudWork.Place {
+    /// Earlier versions have stored uploads without `isFolder`.
+    fileprivate init(_ values: KeyedDecodingContainer<CloudWork.CodingKeys>) throws {
+        parent = try values.decode(Int64.self, forKey: .parent)
+        name = try values.decode(String.self, forKey: .name)
+        isFolder = try values.decodeIfPresent(Bool.self, forKey: .isFolder) ?? false
+    }
+
+    fileprivate func encode(into values: inout KeyedEncodingContainer<CloudWork.CodingKeys>) throws {
+        try values.encode(parent, forKey: .parent)
+        try values.encode(name, forKey: .name)
+        try values.encode(isFolder, forKey: .isFolder)
+    }
+}
+
+extension CloudWork.Upload {
+    fileprivate init(_ values: KeyedDecodingContainer<CloudWork.CodingKeys>) throws {
+        sections = try values.decode(ContentSections.self, forKey: .sections)
+        coalescesUploads = try values.decode(Bool.self, forKey: .coalescesUploads)
+        size = try values.decodeIfPresent(Int64.self, forKey: .size)
+    }
+
+    fileprivate func encode(into values: inout KeyedEncodingContainer<CloudWork.CodingKeys>) throws {
+        try values.encode(sections, forKey: .sections)
+        try values.encode(coalescesUploads, forKey: .coalescesUploads)
+        try values.encodeIfPresent(size, forKey: .size)
+    }
+}
+
+extension CloudWork.Copy {
+    /// Earlier versions have stored copies without `sections`.
+    fileprivate init(_ values: KeyedDecodingContainer<CloudWork.CodingKeys>) throws {
+        source = try values.decode(Int64.self, forKey: .source)
+        sections = try values.decodeIfPresent(ContentSections.self, forKey: .sections) ?? .data
+        sourceLink = try values.decodeIfPresent(String.self, forKey: .sourceLink)
+        isSourceUnsent = try values.decodeIfPresent(Bool.self, forKey: .isSourceUnsent)
+    }
+
+    fileprivate func encode(into values: inout KeyedEncodingContainer<CloudWork.CodingKeys>) throws {
+        try values.encode(source, forKey: .source)
+        try values.encode(sections, forKey: .sections)
+        try values.encodeIfPresent(sourceLink, forKey: .sourceLink)
+        try values.encodeIfPresent(isSourceUnsent, forKey: .isSourceUnsent)
+    }
+}
+
+extension CloudWork.Message {
+    fileprivate init(_ values: KeyedDecodingContainer<CloudWork.CodingKeys>) throws {
+        recipient = try values.decode(String.self, forKey: .recipient)
+        name = try values.decode(String.self, forKey: .name)
+        sourceLink = try values.decodeIfPresent(String.self, forKey: .sourceLink)
+    }
+
+    fileprivate func encode(into values: inout KeyedEncodingContainer<CloudWork.CodingKeys>) throws {
+        try values.encode(recipient, forKey: .recipient)
+        try values.encode(name, forKey: .name)
+        try values.encodeIfPresent(sourceLink, forKey: .sourceLink)
     }
 }

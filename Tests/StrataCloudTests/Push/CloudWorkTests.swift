@@ -73,6 +73,23 @@ import Testing
         )
     }
 
+    @Test("Unknown values are ignored, and a payload with a missing or wrong value is not read")
+    func otherForms() throws {
+        let delete = #"{"later":[{"node":8}],"kind":"delete","name":null,"node":7}"#
+        #expect(try CloudWork.decoded(Data(delete.utf8), version: 1) == .delete(7))
+        for json in [
+            #"{"kind":"content","node":7,"name":"report","parent":3,"sections":8}"#,
+            #"{"kind":"content","node":7,"name":"report","parent":3,"isLatestEnough":true}"#,
+            #"{"kind":"move","node":7,"name":"report"}"#,
+            #"{"kind":"copy","node":7,"name":"report","parent":3}"#,
+            #"{"kind":"message","node":7,"name":"report"}"#,
+            #"{"kind":"move","node":"7","name":"report","parent":3}"#,
+            #"{"kind":"rename","node":7,"name":"report","parent":3}"#,
+        ] {
+            #expect(throws: DecodingError.self, "\(json)") { try CloudWork.decoded(Data(json.utf8), version: 1) }
+        }
+    }
+
     @Test("A new place changes only the place")
     func newPlace() {
         for (_, work) in Self.works {
