@@ -91,8 +91,9 @@ extension CloudAccount {
         let info = info
         let nodes = try await uploads.stack.overStore { context in
             let pipeline = info.pipeline
-            let operations = try context.fetch(QueuedOperation.where { $0.pipeline == pipeline }.limit(1_000))
-            return try operations.map { try $0.payload(as: CloudWork.self).node }
+            let operations = QueuedOperation.where { $0.pipeline == pipeline }.limit(1_000)
+            // The lane of an operation is the number of its node.
+            return try context.column(operations, \.lane).compactMap { Int64($0) }
         }
         if nodes.isEmpty { return nil }
         var remaining = RemainingWork()

@@ -81,9 +81,10 @@ extension CloudContext {
         coveredBy work: CloudWork
     ) throws -> [(id: ObjectID<QueuedOperation>, sections: ContentSections)] {
         guard case .content(_, _, let upload) = work else { return [] }
-        return try operations(for: node).compactMap { operation in
-            guard case .content(_, _, let other) = try operation.payload(as: CloudWork.self), other.coalescesUploads,
-                operation.status != .active
+        // The running operation itself is not read again.
+        let waiting = queued(for: node.id.rawValue).where { $0.status != .active }
+        return try context.fetch(waiting).compactMap { operation in
+            guard case .content(_, _, let other) = try operation.payload(as: CloudWork.self), other.coalescesUploads
             else { return nil }
             // An encrypted file is always uploaded as a whole.
             guard info.isEncrypted || other.sections.isSubset(of: upload.sections) else { return nil }

@@ -25,6 +25,35 @@ import Testing
         #expect(harness.handler.state.withLock { $0.uploaded } == ["data of /n"])
     }
 
+    /// Makes the stored payload of an operation unreadable before its handler runs.
+    private struct PayloadDamage: HandlerInterceptor {
+        let stack: ContextStack
+        var isSpent: Bool { false }
+
+        func replacement(for operation: Int64) -> HandlerReplacement? {
+            { [stack] handler in
+                try stack.transact(author: "test") { transaction in
+                    try transaction.run(
+                        "UPDATE \"QueuedOperation\" SET \"payload\" = x'00' WHERE \"id\" = ?",
+                        [.integer(operation)]
+                    )
+                }
+                return try await handler()
+            }
+        }
+    }
+
+    @Test("A running upload does not read its own payload again")
+    func ownPayload() async throws {
+        let harness = try await CloudHarness()
+        harness.account.uploads.intercept(PayloadDamage(stack: harness.stack))
+        try await harness.commit { _ = try $0.createNode(at: "/n") }
+        try await harness.drain()
+        #expect(harness.remote.tree["home/n"] == "content of /n")
+        #expect(try await harness.queued() == [])
+        await harness.account.close()
+    }
+
     @Test("An operation of an earlier version that would send the record of a file leaves the file a file")
     func recordOfFile() async throws {
         let harness = try await CloudHarness()

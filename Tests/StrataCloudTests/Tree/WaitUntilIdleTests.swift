@@ -124,8 +124,9 @@ import Testing
             let (harness, scratch) = try await harness { request, _ in
                 request.verb == "PUT" ? .before(RemoteError(code, "No.")) : nil
             }
-            try await harness.commit { _ = try $0.createNode(at: "/a") }
-            #expect(try await stalled(harness).message.contains(word))
+            let node = try await harness.commit { try $0.createNode(at: "/a").id }
+            let error = try await stalled(harness)
+            #expect(error.message.contains(word) && error.nodes == [node.rawValue])
             await harness.account.close()
             _ = scratch
         }
