@@ -12,24 +12,15 @@ extension ProgressBacklog {
         _ nodes: inout ProgressNodes,
         _ policy: DownloadPolicy
     ) throws -> Self {
-        var readings: [Int64: Reading] = [:]
-        var newest: [Int64: Int64] = [:]
-        try cloud.context.forEachRow(scope.operations(cloud)) { row in
-            guard let node = Int64(row.lane), try nodes.contains(node) else { return }
-            try readings[node, default: Reading()].add(row, &newest[node, default: 0])
-        }
-        for mark in try cloud.context.fetch(scope.marks(cloud)) {
-            guard let node = mark.node, try nodes.contains(node.id.rawValue) else { continue }
-            readings[node.id.rawValue, default: Reading()].add(mark, node, cloud, policy)
-        }
+        let found = try readings(scope.operations(cloud), scope.marks(cloud), cloud, &nodes, policy)
         var backlog = Self()
-        for (node, reading) in readings { backlog.set(reading, of: node) }
+        for (node, reading) in found { backlog.set(reading, of: node) }
         return backlog
     }
 
     /// Reads the remaining work of the nodes that may have changed.
     ///
-    /// - Complexity: O(nodes, operations and marks in doubt).
+    /// - Complexity: O(nodes, operations and marks in doubt). One statement reads the operations of all these nodes.
     static func read(
         _ doubt: Doubt,
         _ cloud: CloudContext,
@@ -47,32 +38,50 @@ extension ProgressBacklog {
         for mark in try context.fetch(DownloadMark.where { $0.id.in(marks) }) {
             if let node = mark.node, node.account == info.account { numbers.insert(node.id.rawValue) }
         }
+        let wanted = try numbers.filter { try nodes.contains($0) }
+        let (pipeline, lanes) = (info.pipeline, wanted.map { String($0) })
+        let ids = wanted.map { cloud.nodeID($0) }
+        let found = try readings(
+            QueuedOperation.where { $0.pipeline == pipeline && $0.lane.in(lanes) },
+            DownloadMark.where { $0.node.id.in(ids) },
+            cloud,
+            &nodes,
+            policy
+        )
+        // A node without rows, or one that has left the scope, has no remaining work in it.
+        return found.merging(numbers.map { ($0, Reading()) }) { reading, _ in reading }
+    }
+
+    /// Reads the remaining work of the nodes in the scope from their operations and marks.
+    private static func readings(
+        _ operations: Query<QueuedOperation>,
+        _ marks: Query<DownloadMark>,
+        _ cloud: CloudContext,
+        _ nodes: inout ProgressNodes,
+        _ policy: DownloadPolicy
+    ) throws -> [Int64: Reading] {
         var readings: [Int64: Reading] = [:]
-        for number in numbers {
-            // A node that has left the scope has no remaining work in it.
-            readings[number] = try nodes.contains(number) ? Reading(of: number, cloud, policy) : Reading()
+        var newest: [Int64: Int64] = [:]
+        try cloud.context.forEachRow(operations) { row in
+            guard let node = Int64(row.lane), try nodes.contains(node) else { return }
+            try readings[node, default: Reading()].add(row, &newest[node, default: 0])
+        }
+        for mark in try cloud.context.fetch(marks) {
+            guard let node = mark.node, try nodes.contains(node.id.rawValue) else { continue }
+            readings[node.id.rawValue, default: Reading()].add(mark, node, cloud, policy)
         }
         return readings
     }
 }
 
 extension ProgressBacklog.Reading {
-    fileprivate init(of number: Int64, _ cloud: CloudContext, _ policy: DownloadPolicy) throws {
-        var newest: Int64 = 0
-        for row in try cloud.context.rows(cloud.queued(for: number)) { try add(row, &newest) }
-        let node = cloud.nodeID(number)
-        for mark in try cloud.context.fetch(DownloadMark.where { $0.node == node }) {
-            if let node = mark.node { add(mark, node, cloud, policy) }
-        }
-    }
-
     /// - Parameter newest: the newest operation so far that uploads content.
     fileprivate mutating func add(_ row: QueuedOperation.Row, _ newest: inout Int64) throws {
         operations.append(row.id.rawValue)
         share.operations += 1
         if row.status == .failed { share.failed += 1 }
-        guard case .content(_, _, let upload) = try CloudWork.decoded(row.payload, version: row.payloadVersion),
-            row.id.rawValue >= newest
+        guard row.id.rawValue >= newest,
+            case .content(_, _, let upload) = try CloudWork.decoded(row.payload, version: row.payloadVersion)
         else { return }
         newest = row.id.rawValue
         (share.isQueued, share.queuedSize) = (true, upload.size)
