@@ -18,7 +18,7 @@ public struct CloudProgressChanges: AsyncSequence, Sendable {
         private let clock: any PipelineClock
         private var reading: ProgressReading
         private let interval: Duration
-        private let continuation: AsyncStream<Void>.Continuation
+        private let bell: ProgressBell
         private var rings: AsyncStream<Void>.Iterator
         private var last: CloudProgress?
         /// The earliest time of the next value.
@@ -26,9 +26,9 @@ public struct CloudProgressChanges: AsyncSequence, Sendable {
 
         init(_ source: ProgressSource, _ scope: ProgressScope, _ interval: Duration) {
             (clock, self.interval) = (source.tracker.clock, interval)
-            let (stream, continuation, watcher) = source.tracker.rings(scope)
-            (rings, self.continuation) = (stream.makeAsyncIterator(), continuation)
-            reading = ProgressReading(source, scope, watcher: watcher) { continuation.yield() }
+            let (stream, bell, watcher) = source.tracker.rings(scope)
+            (rings, self.bell) = (stream.makeAsyncIterator(), bell)
+            reading = ProgressReading(source, scope, watcher: watcher) { bell.ring() }
         }
 
         /// The newest value; nil when the account is closed or the task is cancelled.
@@ -40,6 +40,7 @@ public struct CloudProgressChanges: AsyncSequence, Sendable {
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> CloudProgress? {
             while true {
                 if last != nil, await !waitForChange(actor) { return nil }
+                bell.reset()
                 let progress = try await reading.read()
                 due = clock.now.addingTimeInterval(interval / .seconds(1))
                 // After a value that reports no work left, completed transfers count from zero.
@@ -51,6 +52,9 @@ public struct CloudProgressChanges: AsyncSequence, Sendable {
         }
 
         /// Waits until the progress may have changed and the interval has passed.
+        ///
+        /// The first change wakes the task, which then sets an alarm for the end of the interval. Further changes do
+        /// not wake the task. So the alarms for a value do not grow with the number of changes.
         ///
         /// - Returns: false at the end of the sequence.
         private mutating func waitForChange(_ actor: isolated (any Actor)?) async -> Bool {
@@ -66,7 +70,7 @@ public struct CloudProgressChanges: AsyncSequence, Sendable {
                 alarm?.cancel()
                 let moment = hasRung ? due : pulse
                 if moment < .distantFuture {
-                    alarm = clock.alarm(at: moment) { [continuation] in continuation.yield() }
+                    alarm = clock.alarm(at: moment) { [bell] in bell.wake() }
                 }
                 guard await rings.next(isolation: actor) != nil else { return false }
                 hasRung = true

@@ -63,7 +63,7 @@ final class TransferTracker: Sendable {
 
     fileprivate struct Watcher {
         let scope: ProgressScope
-        let continuation: AsyncStream<Void>.Continuation
+        let bell: ProgressBell
         /// The completed transfers since the watcher's last reading.
         var done: [TransferWindow.Source: Done] = [:]
     }
@@ -211,19 +211,17 @@ final class TransferTracker: Sendable {
 
     // MARK: Watching
 
-    /// Registers a watcher whose stream yields after each change and ends with the account. Unread elements are merged
-    /// to one.
+    /// Registers a watcher whose stream yields after changes and ends with the account.
     ///
-    /// - Returns: the stream, its continuation, and the number of the watcher; the number is nil if the account is
-    ///   closed.
-    func rings(
-        _ scope: ProgressScope
-    ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation, watcher: Int?) {
+    /// - Returns: the stream, its bell, and the number of the watcher; the number is nil if the account is closed. The
+    ///   watcher is removed when the stream is released.
+    func rings(_ scope: ProgressScope) -> (stream: AsyncStream<Void>, bell: ProgressBell, watcher: Int?) {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let bell = ProgressBell(continuation)
         let number: Int? = state.withLock { state in
             guard !state.isClosed else { return nil }
             state.lastWatcher += 1
-            state.watchers[state.lastWatcher] = Watcher(scope: scope, continuation: continuation)
+            state.watchers[state.lastWatcher] = Watcher(scope: scope, bell: bell)
             return state.lastWatcher
         }
         if let number {
@@ -233,27 +231,27 @@ final class TransferTracker: Sendable {
         } else {
             continuation.finish()
         }
-        return (stream, continuation, number)
+        return (stream, bell, number)
     }
 
     /// Notifies all watchers.
     func ring() { change { _ in } }
 
     private func change(_ body: (inout State) -> Void) {
-        let watchers = state.withLock { state in
+        let bells = state.withLock { state in
             body(&state)
-            return state.watchers.values.map(\.continuation)
+            return state.watchers.values.map(\.bell)
         }
-        for watcher in watchers { watcher.yield() }
+        for bell in bells { bell.ring() }
     }
 
     func close() {
-        let watchers = state.withLock { state in
+        let bells = state.withLock { state in
             state.isClosed = true
             defer { state.watchers = [:] }
-            return state.watchers.values.map(\.continuation)
+            return state.watchers.values.map(\.bell)
         }
-        for watcher in watchers { watcher.finish() }
+        for bell in bells { bell.finish() }
     }
 }
 

@@ -228,6 +228,45 @@ import Testing
         await harness.account.close()
     }
 
+    @Test("Changes before a reading wake the reader once, and a change after its start wakes the reader again")
+    func ringsOnce() async {
+        let tracker = TransferTracker(VirtualClock())
+        let (stream, bell, _) = tracker.rings(.account)
+        var rings = stream.makeAsyncIterator()
+        tracker.ring()
+        let isWoken = await rings.next() != nil
+        tracker.ring()
+        bell.reset()
+        tracker.ring()
+        let isWokenAgain = await rings.next() != nil
+        tracker.ring()
+        tracker.close()
+        let isWokenInVain = await rings.next() != nil
+        #expect(isWoken && isWokenAgain && !isWokenInVain)
+    }
+
+    @Test("Many changes within an interval need no more alarms than one change")
+    func alarmsOfAnInterval() async throws {
+        let clock = CountingClock()
+        let harness = try await CloudHarness(options: CloudOptions(clock: clock))
+        let (told, teller) = AsyncStream.makeStream(of: Int.self)
+        let changes = harness.account.progressChanges(every: .seconds(2))
+        let task = Task { for try await progress in changes { teller.yield(progress.uploads.filesLeft) } }
+        var values = told.makeAsyncIterator()
+        #expect(await values.next() == 0)
+        let due = clock.now.addingTimeInterval(2)
+        for index in 0..<30 {
+            try await harness.commit { cloud in _ = try cloud.createNode(at: TreePath(["\(index)"])) }
+        }
+        await clock.base.waitForAlarm(after: .seconds(2))
+        clock.base.advance(by: .seconds(2))
+        #expect(await values.next() == 30)
+        // A change that comes while the loop begins may wake it a second time.
+        #expect(clock.count(of: due) <= 2)
+        task.cancel()
+        await harness.account.close()
+    }
+
     @Test("A cancelled task ends its loop")
     func cancelledLoop() async throws {
         let harness = try await CloudHarness()
@@ -255,6 +294,39 @@ import Testing
         try await harness.commit { _ = try $0.createNode(at: "/b", size: 7) }
         #expect(try await changes.next()?.uploads.description == "0 of 2 files, 0 of 12 bytes")
         await #expect(throws: (any Error).self) { try await harness.account.progress(of: node) }
+        await harness.account.close()
+    }
+
+    private static func path(_ index: Int) -> TreePath {
+        TreePath([index.isMultiple(of: 2) ? "in" : "out", "\(index)"])
+    }
+
+    @Test("A new value contains the changes of many nodes, for the account and for a folder")
+    func manyChangedNodes() async throws {
+        let harness = try await CloudHarness(options: CloudOptions(download: .byApplication))
+        let folder = try await harness.commit { cloud in
+            for index in 0..<40 { try cloud.createNode(at: Self.path(index), size: 1) }
+            return try cloud.node(at: "/in").id
+        }
+        var whole = harness.account.progressChanges(every: .zero).makeAsyncIterator()
+        var part = harness.account.progressChanges(below: folder, every: .zero).makeAsyncIterator()
+        #expect(try await whole.next()?.uploads.description == "0 of 40 files, 0 of 40 bytes")
+        #expect(try await part.next()?.uploads.description == "0 of 20 files, 0 of 20 bytes")
+        try await harness.commit { cloud in
+            for index in 0..<40 { try cloud.upload(cloud.node(at: Self.path(index)), size: 3) }
+        }
+        #expect(try await whole.next()?.uploads.description == "0 of 40 files, 0 of 120 bytes")
+        #expect(try await part.next()?.uploads.description == "0 of 20 files, 0 of 60 bytes")
+        try await harness.commit { cloud in
+            for index in stride(from: 1, to: 40, by: 2) {
+                for operation in try cloud.operations(for: cloud.node(at: Self.path(index))) { operation.skip() }
+            }
+            for index in 0..<30 { try cloud.markNeedsDownload(cloud.node(at: Self.path(index)), .data) }
+        }
+        try await whole.wait {
+            $0.uploads.description == "0 of 20 files, 0 of 60 bytes" && $0.downloads.filesLeft == 30
+        }
+        try await part.wait { $0.uploads.filesLeft == 20 && $0.downloads.filesLeft == 15 }
         await harness.account.close()
     }
 
@@ -293,6 +365,21 @@ import Testing
         #expect(last[20_000 - Int64(TransferLog.length) + 1] == TransferTracker.Done(files: 1, bytes: 3))
         #expect(log.done(.download, .account) == [:])
     }
+}
+
+/// A virtual clock that records the dates of all alarms, including those that were cancelled.
+private final class CountingClock: PipelineClock {
+    let base = VirtualClock()
+    private let dates = Mutex<[Date]>([])
+
+    var now: Date { base.now }
+
+    func alarm(at date: Date, _ body: @escaping @Sendable () -> Void) -> any PipelineAlarm {
+        dates.withLock { $0.append(date) }
+        return base.alarm(at: date, body)
+    }
+
+    func count(of date: Date) -> Int { dates.withLock { dates in dates.count { $0 == date } } }
 }
 
 extension CloudProgressChanges.Iterator {
