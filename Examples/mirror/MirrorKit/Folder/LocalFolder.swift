@@ -9,11 +9,14 @@ struct LocalFolder: Sendable {
     let root: URL
     /// The destination of deleted and overwritten files. Nil deletes them.
     let trash: Trash?
+    /// The number of bytes in the path of the root.
+    private let rootLength: Int
     private let clock: FolderClock
     private let sightings = Sightings()
 
     init(root: URL, trash: Trash? = nil, clock: FolderClock = FolderClock()) {
         (self.root, self.trash, self.clock) = (root, trash, clock)
+        rootLength = root.path.utf8.count
     }
 
     /// The prefix of the names of files that are being written and are not part of the mirror yet.
@@ -29,7 +32,10 @@ struct LocalFolder: Sendable {
     static let longestPath = Int(PATH_MAX) - 1
 
     /// Whether the path of a file is too long for programs.
-    func isTooLong(_ path: LocalPath) -> Bool { root.path.utf8.count + 1 + path.text.utf8.count > Self.longestPath }
+    func isTooLong(_ path: LocalPath) -> Bool { length(of: path) > Self.longestPath }
+
+    /// The number of bytes in the whole path of a file.
+    private func length(of path: LocalPath) -> Int { rootLength + 1 + path.text.utf8.count }
 
     /// Whether a local file can have the path of a node in the tree. Names of the tree may contain any character.
     func isPossible(_ names: some Collection<String>) -> Bool {
@@ -149,8 +155,7 @@ struct LocalFolder: Sendable {
     private func examine(_ path: LocalPath, _ name: String, _ open: OpenFolder, _ scan: inout FolderScan) -> FolderItem?
     {
         guard !isTooLong(path) else {
-            let count = root.path.utf8.count + 1 + path.text.utf8.count
-            scan.skipped[path] = "its path has \(count) bytes, and the system takes \(Self.longestPath)"
+            scan.skipped[path] = "its path has \(length(of: path)) bytes, and the system takes \(Self.longestPath)"
             return nil
         }
         do throws(SystemCode) {
@@ -237,5 +242,14 @@ struct FolderError: Error, CustomStringConvertible {
 
 extension Digest {
     /// The digest in hexadecimal.
-    var text: String { map { String(format: "%02x", $0) }.joined() }
+    var text: String {
+        func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10 }
+        var digits: [UInt8] = []
+        digits.reserveCapacity(2 * Self.byteCount)
+        for byte in self {
+            digits.append(digit(byte >> 4))
+            digits.append(digit(byte & 15))
+        }
+        return String(decoding: digits, as: UTF8.self)
+    }
 }

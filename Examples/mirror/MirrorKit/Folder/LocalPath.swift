@@ -50,7 +50,7 @@ struct LocalPath: Hashable, Comparable, Sendable {
         LocalPath(new.text + String(decoding: text.utf8.dropFirst(old.text.utf8.count), as: UTF8.self))
     }
 
-    static func == (left: LocalPath, right: LocalPath) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+    static func == (left: LocalPath, right: LocalPath) -> Bool { UTF8Text(left.text) == UTF8Text(right.text) }
 
     static func < (left: LocalPath, right: LocalPath) -> Bool {
         left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
@@ -60,7 +60,10 @@ struct LocalPath: Hashable, Comparable, Sendable {
 
     /// The path with its letters composed. Two spellings of one name are two files in a folder, but one name in the
     /// tree.
-    var composed: LocalPath { LocalPath(text.precomposedStringWithCanonicalMapping) }
+    var composed: LocalPath {
+        // ASCII has no compositions, and most names are ASCII.
+        text.utf8.allSatisfy { $0 < 0x80 } ? self : LocalPath(text.precomposedStringWithCanonicalMapping)
+    }
 }
 
 extension LocalPath: CustomStringConvertible, ExpressibleByStringLiteral {
