@@ -8,6 +8,8 @@ final class TreeChanges {
     private let cloud: CloudContext
     private let conflictName: ConflictName
     private let pendingRenames: PendingRenames
+    /// Whether an operation has failed permanently.
+    private let hasFailures: Bool
     private var entries: [LocalPath: MirrorEntry] = [:]
     /// Whether the tree contains an obstacle or a change that the placement, the opposite direction, must handle.
     private(set) var hasMet = false
@@ -18,6 +20,7 @@ final class TreeChanges {
 
     init(_ cloud: CloudContext, _ conflictName: ConflictName, _ pendingRenames: PendingRenames) throws {
         (self.cloud, self.conflictName, self.pendingRenames) = (cloud, conflictName, pendingRenames)
+        hasFailures = try !cloud.failedOperations().isEmpty
         for entry in try cloud.context.fetch(MirrorEntry.all) { entries[LocalPath(entry.path)] = entry }
     }
 
@@ -113,8 +116,10 @@ final class TreeChanges {
         guard let print else { return }
         let isSame = print.digest == entry.digest || print.digest == entry.incoming
         record(entry, item, print)
+        // Most files that were just placed are read again, and are the same.
+        if isSame, !hasFailures { return }
         let node = try entry.node(in: cloud)
-        if let node {
+        if hasFailures, let node {
             // A retry is needed even if the upload failed because its file was unreadable and the file is readable
             // again. Otherwise, operations that depend on the failed upload would wait forever.
             for operation in try cloud.operations(for: node) where operation.status == .failed { operation.retry() }

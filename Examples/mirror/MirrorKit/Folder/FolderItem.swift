@@ -29,7 +29,7 @@ extension FolderItem {
 }
 
 /// The result of a scan of the folder.
-struct FolderScan: Sendable {
+struct FolderScan: Equatable, Sendable {
     /// A folder precedes its contents.
     var items: [FolderItem] = []
     /// The paths that are left out, with the reasons. The scan knows nothing about these paths and everything below

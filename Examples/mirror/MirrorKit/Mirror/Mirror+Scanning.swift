@@ -7,6 +7,10 @@ extension Mirror {
     /// - Returns: the number of changes in the folder since the last scan.
     func scan() async throws -> Int {
         let scan = try folder.scan()
+        // Taken before the entries are read, so a commit in between counts as later.
+        let token = stack.historyToken
+        if let settled, settled.token == token, settled.scan == scan { return 0 }
+        settled = nil
         let known = try await stack.background { context in
             try context.rows(MirrorEntry.all).map {
                 FolderChanges.Known(
@@ -25,13 +29,17 @@ extension Mirror {
             guard let digest = known.digest else { return false }
             return try print(item.path, &prints)?.digest == digest
         }
-        if scan.items.isEmpty, known.count > 1, !changes.deleted.isEmpty {
+        // Files that were announced, and not placed before the last process was killed, were not here.
+        if scan.items.isEmpty, known.count(where: { $0.stamp != .none }) > 1, !changes.deleted.isEmpty {
             throw MirrorError(
                 "\(folder.root.path) is empty, and had files before. Is its disk mounted? Nothing is deleted at the "
                     + "remote. To delete the files there, create a file in the folder and start again."
             )
         }
-        guard !changes.isEmpty else { return 0 }
+        guard !changes.isEmpty else {
+            settled = (scan, token)
+            return 0
+        }
         for item in changes.new + changes.touched.map(\.item) where !item.isFolder {
             try Task.checkCancellation()
             _ = try print(item.path, &prints)

@@ -12,8 +12,8 @@ extension Mirror {
     /// The reason why the mirror waits, in words. Nil if an operation is running, or if no reason is known.
     private func waitReason() async throws -> String? {
         // While an operation runs, the progress line shows the state.
-        guard try await operations(limit: 1, where: { $0.status == .active }).isEmpty else { return nil }
-        let operations = try await operations(limit: Self.mostLines + 1) { _ in true }
+        guard try await operations(.active, limit: 1).isEmpty else { return nil }
+        let operations = try await operations(limit: Self.mostLines + 1)
         var lines = isOffline ? ["the remote cannot be reached"] : []
         lines += operations.map { "\($0.path): \($0.reason)" }
         for (path, reason) in postponed.sorted(by: { $0.key < $1.key }) { lines.append("\(path): \(reason)") }
@@ -49,10 +49,11 @@ extension Mirror {
     }
 
     /// The queued operations in their order, and the reason why each does not run.
-    func operations(
-        limit: Int = .max,
-        where isMeant: @escaping @Sendable (QueuedOperation) -> Bool
-    ) async throws -> [WaitingOperation] {
+    ///
+    /// - Parameters:
+    ///   - status: the status of the operations; nil for any.
+    ///   - limit: the maximum number of operations; nil for all.
+    func operations(_ status: OperationStatus? = nil, limit: Int? = nil) async throws -> [WaitingOperation] {
         let (account, pipeline) = (account, account.uploads.name)
         return try await stack.background { context in
             let cloud = context.cloud(account)
@@ -60,8 +61,10 @@ extension Mirror {
                 // The root node is the mirrored folder itself.
                 try cloud.node(for: operation)?.path.names.joined(separator: "/") ?? "a file or folder deleted here"
             }
-            let all = try context.fetch(QueuedOperation.where { $0.pipeline == pipeline }).filter(isMeant)
-            return try all.sorted { $0.id < $1.id }.prefix(limit).map { operation in
+            var query = QueuedOperation.where { $0.pipeline == pipeline }.sorted { $0.id.ascending }
+            if let status { query = query.where { $0.status == status } }
+            if let limit { query = query.limit(limit) }
+            return try context.fetch(query).map { operation in
                 var words = try operation.waitReasons().compactMap { waitReason -> String? in
                     switch waitReason {
                     case .failed(let message): message.isEmpty ? "no reason is known" : message

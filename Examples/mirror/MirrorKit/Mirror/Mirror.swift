@@ -65,6 +65,9 @@ public actor Mirror: Service {
     /// Whether the remote is unreachable, which keeps the mirror from finishing.
     var isOffline = false
     var skipped: Set<LocalPath> = []
+    /// The last scan that has found no differences from the entries, and the newest commit before it. Nil after other
+    /// scans.
+    var settled: (scan: FolderScan, token: HistoryToken)?
     /// The paths that the last placement has deferred, with the reasons.
     var postponed: [LocalPath: String] = [:]
     var waits: WaitWatch
@@ -308,7 +311,7 @@ public actor Mirror: Service {
             return isFollowed
         }
         guard progress.operationsFailed > 0, progress.operationsFailed == progress.operationsLeft else { return false }
-        let failed = try await operations { $0.status == .failed }.map { "\($0.path): \($0.reason)" }
+        let failed = try await operations(.failed).map { "\($0.path): \($0.reason)" }
         let heading = failed.count == 1 ? "an operation has failed" : "\(failed.count) operations have failed"
         throw MirrorError("\(heading):\n" + failed.joined(separator: "\n"))
     }

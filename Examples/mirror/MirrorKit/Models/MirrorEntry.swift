@@ -43,10 +43,10 @@ extension MirrorEntry {
         link: ObjectID<MirrorEntry>?,
         in context: ObjectContext
     ) throws -> MirrorEntry? {
+        // Most nodes are files, whose entries are found by their ids.
+        if let entry = try link.flatMap({ try context.find($0) }), !entry.isFolder { return entry }
         let text: String? = "\(node)"
-        if let entry = try context.first(MirrorEntry.where { $0.contentOf == text }) { return entry }
-        guard let entry = try link.flatMap({ try context.find($0) }), !entry.isFolder else { return nil }
-        return entry
+        return try context.first(MirrorEntry.where { $0.contentOf == text })
     }
 
     /// The node that has this file as its content, or that is linked to this entry.
