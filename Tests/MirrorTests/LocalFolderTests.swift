@@ -118,6 +118,18 @@ import Testing
         #expect(try scratch.names == ["a"])
     }
 
+    @Test("The digest of a file is the SHA-256 of its content, in hexadecimal")
+    func digest() throws {
+        let scratch = try Scratch()
+        try scratch.write("a", "abc")
+        let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        #expect(try scratch.folder.print("a")?.digest == digest)
+        let staged = try scratch.folder.stage(scratch.folder.url("a"), for: "b")
+        #expect(staged.digest == digest)
+        #expect(try scratch.folder.item(LocalPath(staged.name))?.stamp == staged.stamp)
+        staged.discard()
+    }
+
     @Test("A file that is being written is not uploaded")
     func writtenWhileSent() async throws {
         let scratch = try Scratch()

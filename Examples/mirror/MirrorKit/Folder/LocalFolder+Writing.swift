@@ -9,7 +9,8 @@ extension LocalFolder {
         let folder: OpenFolder
         let name: String
         let digest: String
-        let inode: UInt64
+        /// The stamp of the complete copy, before it was moved to its path.
+        let stamp: FileStamp
         /// Whether a file that was exchanged with the copy goes to the trash.
         let hasTrash: Bool
         /// The exchange in which the copy replaces another file, if any.
@@ -19,7 +20,7 @@ extension LocalFolder {
         /// file that could not be put back stays for the next ``LocalFolder/sweep(_:_:)``.
         func discard() {
             guard let status = try? folder.status(name) else { return }
-            if let exchange, FileStamp(status).inode != inode, hasTrash || exchange.isUnknown(status) { return }
+            if let exchange, FileStamp(status).inode != stamp.inode, hasTrash || exchange.isUnknown(status) { return }
             try? folder.remove(name)
         }
     }
@@ -42,13 +43,13 @@ extension LocalFolder {
                 try output.write(contentsOf: bytes)
             }
             try output.synchronize()
-            let inode = try Self.stamp(output).inode
-            let exchange = known.map { PendingExchange(name: path.last, hidden: name, inode: inode, known: $0) }
+            let stamp = try Self.stamp(output)
+            let exchange = known.map { PendingExchange(name: path.last, hidden: name, inode: stamp.inode, known: $0) }
             return Staged(
                 folder: folder,
                 name: name,
                 digest: hash.finalize().text,
-                inode: inode,
+                stamp: stamp,
                 hasTrash: trash != nil,
                 exchange: exchange
             )

@@ -16,16 +16,8 @@ extension Mirror {
         }
     }
 
-    func place() async throws -> Placement.Summary {
-        let tree: WantedTree
-        do { tree = try await wantedTree() } catch let error as StrataError where error.code == .conflict {
-            // The push has changed the same nodes meanwhile.
-            return Placement.Summary(changes: 0, postponed: 1)
-        }
-        for path in tree.impossible where skipped.insert(LocalPath(path)).inserted {
-            screen.report("\(path) is left out: its name or the length of its path is not possible on this machine")
-        }
-        let placement = Placement(
+    var placement: Placement {
+        Placement(
             stack: stack,
             account: account,
             folder: folder,
@@ -35,6 +27,17 @@ extension Mirror {
             report: { [screen] in screen.reportOnce($0) },
             tell: { [screen] in screen.report($0) }
         )
+    }
+
+    func place() async throws -> Placement.Summary {
+        let tree: WantedTree
+        do { tree = try await wantedTree() } catch let error as StrataError where error.code == .conflict {
+            // The push has changed the same nodes meanwhile.
+            return Placement.Summary(changes: 0, postponed: 1)
+        }
+        for path in tree.impossible where skipped.insert(LocalPath(path)).inserted {
+            screen.report("\(path) is left out: its name or the length of its path is not possible on this machine")
+        }
         do {
             return try await placement.run(tree)
         } catch let error as StrataError where error.code == .conflict || error.code == .notUnique {

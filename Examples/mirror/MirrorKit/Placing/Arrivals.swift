@@ -2,14 +2,57 @@ import Foundation
 import Strata
 import StrataCloud
 
-/// Downloads new and changed files and places them, several at a time.
+/// Downloads new and changed files, several at a time, and places them in portions.
+///
+/// The files that arrive while a portion is being placed form the next portion. One commit announces the files of a
+/// portion, and another one records them. So many small files need few commits, and no file waits for the download of
+/// another one.
 struct Arrivals: Sendable {
-    private let placement: Placement
+    /// A downloaded file, as a copy in its destination folder that is not at its path yet.
+    struct Arrived: Sendable {
+        let item: WantedTree.Item
+        /// The entry of the file at the item's path. Nil if the item is new here.
+        let entry: WantedTree.Entry?
+        let eTag: ETag?
+        let staged: LocalFolder.Staged
+
+        /// Whether the copy must be placed. Otherwise the file at the path has the same content.
+        var isNewContent: Bool { entry.map { $0.digest != staged.digest } ?? true }
+    }
+
+    /// A file that has been placed.
+    private struct Placed: Sendable {
+        let file: Arrived
+        let entry: ObjectID<MirrorEntry>
+        let version: Version
+    }
+
+    /// The version of a file at its path.
+    private struct Version: Sendable {
+        let stamp: FileStamp
+        let isFresh: Bool
+    }
+
+    /// The result of a task.
+    private enum Event: Sendable {
+        case arrived(Arrived)
+        /// A file was not downloaded, for a reason.
+        case late(LocalPath, String)
+        /// A portion was placed, except for these files.
+        case placed(late: [LocalPath: String])
+    }
+
+    let placement: Placement
     private let entries: [ObjectID<MirrorEntry>: WantedTree.Entry]
     private let paths: [LocalPath: WantedTree.Entry]
 
     /// The number of concurrent downloads.
-    private static let width = 4
+    private static let width = 8
+    /// The number of files in the next portion from which on no download begins. If the process is killed, they are
+    /// downloaded again.
+    private static let limit = 64
+    /// The reason why a file is not placed if its path has another version than the mirror knows.
+    private static let changed = "it was changed here, and the next scan compares the two"
 
     init(_ placement: Placement, _ tree: WantedTree) {
         (self.placement, entries) = (placement, tree.entries)
@@ -19,70 +62,143 @@ struct Arrivals: Sendable {
     /// - Returns: the paths of the files that could not be placed, with the reasons.
     /// - Throws: `CancellationError`. Files that do not arrive stay marked for download.
     func fetch(_ items: [WantedTree.Item]) async throws -> [LocalPath: String] {
-        try await withThrowingTaskGroup(of: (LocalPath, String?).self) { group in
+        let late: [LocalPath: String] = await withTaskGroup(of: Event.self) { group in
             var late: [LocalPath: String] = [:]
-            func record(_ result: (path: LocalPath, reason: String?)) {
-                if let reason = result.reason { late[result.path] = reason }
+            var waiting = items[...]
+            var arrived: [Arrived] = []
+            var (downloads, isPlacing) = (0, false)
+            while true {
+                while downloads < Self.width, arrived.count < Self.limit, !Task.isCancelled,
+                    let item = waiting.popFirst()
+                {
+                    downloads += 1
+                    group.addTask { await self.download(item) }
+                }
+                if !isPlacing, !arrived.isEmpty {
+                    isPlacing = true
+                    // Also after a cancellation, because it removes the copies.
+                    group.addTask { [arrived] in .placed(late: await self.place(arrived)) }
+                    arrived = []
+                }
+                switch await group.next() {
+                case nil: return late
+                case .arrived(let file)?:
+                    downloads -= 1
+                    arrived.append(file)
+                case .late(let path, let reason)?:
+                    downloads -= 1
+                    late[path] = reason
+                case .placed(let others)?:
+                    isPlacing = false
+                    late.merge(others) { _, last in last }
+                }
             }
-            for (index, item) in items.enumerated() {
-                if index >= Self.width, let result = try await group.next() { record(result) }
-                group.addTask { (item.path, try await self.fetch(item)) }
-            }
-            for try await result in group { record(result) }
-            return late
         }
+        try Task.checkCancellation()
+        return late
     }
 
-    /// - Returns: the reason why the file was not placed. Nil if it was placed.
-    private func fetch(_ item: WantedTree.Item) async throws -> String? {
+    // MARK: Downloading
+
+    private func download(_ item: WantedTree.Item) async -> Event {
         let entry = item.entry.flatMap { entries[$0] }
         // The file may have been written since it was read, so the next scan reads it again.
-        if entry?.isFresh ?? false { return "it was just written here, and is read again" }
-        if let reason = placement.pauses.reason(for: item.node) { return reason }
+        if entry?.isFresh ?? false { return .late(item.path, "it was just written here, and is read again") }
+        if let reason = placement.pauses.reason(for: item.node) { return .late(item.path, reason) }
         do {
+            // A download would be in vain. For example, the last process was killed before it placed the file.
+            if let entry, try !isUnchanged(entry, at: item.path) {
+                placement.pauses.forget(item.node)
+                return .late(item.path, Self.changed)
+            }
             let file = try await placement.account.downloads.fetch(item.node)
             defer { file.release() }
             let staged = try placement.folder.stage(file.file, for: item.path, replacing: entry?.stamp)
-            defer { staged.discard() }
-            let isPlaced = try await place(staged, file.eTag, item)
-            placement.pauses.forget(item.node)
-            return isPlaced ? nil : "it was changed here, and the next scan compares the two"
-        } catch let error as CancellationError {
-            throw error
+            return .arrived(Arrived(item: item, entry: entry, eTag: file.eTag, staged: staged))
         } catch {
-            try Task.checkCancellation()
-            // The file stays marked for download. If the remote is unreachable, the pulls report it.
-            if (error as? RemoteError)?.code != .unreachable {
-                placement.report("\(item.path): \(error)")
-                placement.pauses.begin(for: item.node, "\(error)")
-            }
-            return "\(error)"
+            return .late(item.path, failure(of: item, error))
         }
     }
 
-    private func place(_ staged: LocalFolder.Staged, _ eTag: ETag?, _ item: WantedTree.Item) async throws -> Bool {
-        let folder = placement.folder
-        if let entry = item.entry.flatMap({ entries[$0] }) {
-            guard entry.path == item.path, try folder.item(entry.path)?.stamp == entry.stamp else { return false }
-            if entry.digest != staged.digest {
-                try await placement.commit { [digest = staged.digest, exchange = staged.exchange] cloud in
-                    guard let entry = try cloud.context.find(entry.id) else { return }
-                    (entry.incoming, entry.exchange) = (digest, exchange)
+    /// Whether the file of an entry is at a path, in the known version.
+    private func isUnchanged(_ entry: WantedTree.Entry, at path: LocalPath) throws -> Bool {
+        try entry.path == path && placement.folder.item(path)?.stamp == entry.stamp
+    }
+
+    /// Delays the next attempt to place a file, and reports the error. The file stays marked for download.
+    ///
+    /// - Returns: the reason why the file was not placed.
+    private func failure(of item: WantedTree.Item, _ error: any Error) -> String {
+        // If the remote is unreachable, the pulls report it.
+        let isExpected = Task.isCancelled || error is CancellationError || (error as? RemoteError)?.code == .unreachable
+        if !isExpected {
+            placement.report("\(item.path): \(error)")
+            placement.pauses.begin(for: item.node, "\(error)")
+        }
+        return "\(error)"
+    }
+
+    // MARK: Placing
+
+    /// Places files, and removes the copies of files that it does not place.
+    ///
+    /// If the process is killed between the two commits, the next scan compares each file with its announcement.
+    ///
+    /// - Returns: the paths of the files that could not be placed, with the reasons.
+    func place(_ files: [Arrived]) async -> [LocalPath: String] {
+        defer { for file in files { file.staged.discard() } }
+        var failed: [LocalPath: String] = [:]
+        var changed: Set<LocalPath> = []
+        var ready: [Arrived] = []
+        for file in files {
+            do {
+                try Task.checkCancellation()
+                switch try await prepare(file) {
+                case .ready: ready.append(file)
+                case .placed: break
+                case .changed: changed.insert(file.item.path)
                 }
-                guard try folder.replace(entry.path, entry.stamp, with: staged) else { return false }
-                placement.reportTrash()
+            } catch {
+                failed[file.item.path] = failure(of: file.item, error)
             }
-            return try await recordPlacement(item, entry.id, staged.digest, eTag)
         }
-        if let twin = paths[item.path] { return try await unite(twin, staged.digest, eTag, item) }
-        if let there = try folder.item(item.path), !isSame(there, staged) { try placement.setAside(item.path) }
-        guard let id = try await placement.announce(item, staged.digest) else { return false }
-        // A file that is already there has the same content, or was created a moment ago.
-        if try !folder.place(staged, at: item.path), try folder.print(item.path)?.digest != staged.digest {
-            try await placement.forget(id)
-            return false
+        do {
+            var placed: [Placed] = []
+            let announced = try await announce(ready)
+            for (file, entry) in zip(ready, announced) {
+                do {
+                    if let entry, let version = try await put(file, entry) {
+                        placed.append(Placed(file: file, entry: entry, version: version))
+                    } else {
+                        changed.insert(file.item.path)
+                    }
+                } catch {
+                    failed[file.item.path] = failure(of: file.item, error)
+                }
+            }
+            let recorded = try await record(placed)
+            for (place, isRecorded) in zip(placed, recorded) where !isRecorded {
+                changed.insert(place.file.item.path)
+            }
+        } catch {
+            // A commit has failed. The files of a failed second commit are as after a kill.
+            for file in ready where failed[file.item.path] == nil && !changed.contains(file.item.path) {
+                failed[file.item.path] = failure(of: file.item, error)
+            }
         }
-        return try await recordPlacement(item, id, staged.digest, eTag)
+        for file in files where failed[file.item.path] == nil { placement.pauses.forget(file.item.node) }
+        return failed.merging(changed.map { ($0, Self.changed) }) { first, _ in first }
+    }
+
+    private enum Preparation { case ready, placed, changed }
+
+    /// Makes way for a new file, and checks that a file to replace is unchanged.
+    private func prepare(_ file: Arrived) async throws -> Preparation {
+        let (item, folder) = (file.item, placement.folder)
+        if let entry = file.entry { return try isUnchanged(entry, at: item.path) ? .ready : .changed }
+        if let twin = paths[item.path] { return try await unite(twin, with: file) ? .placed : .changed }
+        if let there = try folder.item(item.path), !isSame(there, file.staged) { try placement.setAside(item.path) }
+        return .ready
     }
 
     /// Whether an existing item at the destination has the same content. An unreadable item counts as different.
@@ -91,67 +207,69 @@ struct Arrivals: Sendable {
         return (try? placement.folder.print(there.path))?.digest == staged.digest
     }
 
-    /// Records that a file has been placed.
-    private func recordPlacement(
-        _ item: WantedTree.Item,
-        _ id: ObjectID<MirrorEntry>,
-        _ digest: String,
-        _ eTag: ETag?
-    ) async throws -> Bool {
-        guard let print = try placement.folder.print(item.path), print.digest == digest else {
-            // The file was changed already, so both versions are kept.
-            return false
-        }
-        return try await placement.commit { cloud in
-            guard let node = try cloud.context.find(item.node), let entry = try cloud.context.find(id) else {
-                return false
+    /// Records that files are about to be placed, in one commit.
+    ///
+    /// - Returns: the entries of the files. Nil for a file whose node is gone.
+    func announce(_ files: [Arrived]) async throws -> [ObjectID<MirrorEntry>?] {
+        guard files.contains(where: \.isNewContent) else { return files.map { $0.entry?.id } }
+        return try await placement.write { cloud in
+            try files.map { file -> ObjectID<MirrorEntry>? in
+                guard let entry = file.entry else {
+                    return try Placement.announce(file.item, file.staged.digest, in: cloud)
+                }
+                if file.isNewContent, let known = try cloud.context.find(entry.id) {
+                    (known.incoming, known.exchange) = (file.staged.digest, file.staged.exchange)
+                }
+                return entry.id
             }
-            (entry.stamp, entry.isFresh) = (print.stamp, print.isFresh)
-            (entry.digest, entry.incoming, entry.exchange) = (digest, nil, nil)
-            try cloud.unmarkNeedsDownload(node, .data, ifETagMatches: eTag)
-            return true
         }
     }
 
-    /// Unites a local file that had to give way with the remote's file of the same path, because their contents are
-    /// equal. Then one node is enough.
-    private func unite(
-        _ entry: WantedTree.Entry,
-        _ digest: String,
-        _ eTag: ETag?,
-        _ item: WantedTree.Item
-    ) async throws -> Bool {
-        guard entry.digest == digest else {
-            try await separate(entry)
-            return false
+    /// Places an announced file.
+    ///
+    /// - Returns: the placed version. Nil if the path has another version.
+    private func put(_ file: Arrived, _ id: ObjectID<MirrorEntry>) async throws -> Version? {
+        let (folder, path) = (placement.folder, file.item.path)
+        if let entry = file.entry {
+            if file.isNewContent {
+                guard try folder.replace(path, entry.stamp, with: file.staged) else { return nil }
+                placement.reportTrash()
+            }
+        } else if try !folder.place(file.staged, at: path), try folder.print(path)?.digest != file.staged.digest {
+            // A file that is already there has the same content, or was created a moment ago.
+            try await placement.forget(id)
+            return nil
         }
-        let isOne: Bool = try await placement.commit { cloud in
-            guard let node = try cloud.context.find(item.node), let own = try cloud.node(for: entry.id),
-                own.remote?.eTag == nil
-            else { return false }
-            try cloud.delete(own)
-            try cloud.link(node, to: entry.id)
-            try cloud.unmarkNeedsDownload(node, .data, ifETagMatches: eTag)
-            return true
-        }
-        if isOne { placement.pendingRenames.remove(entry.id) }
-        return isOne
+        return try version(at: path, of: file.staged)
     }
 
-    /// Separates the two files, because their contents differ. The local file moves to the path of its node, and the
-    /// remote's file is placed in the next pass.
-    private func separate(_ entry: WantedTree.Entry) async throws {
-        let folder = placement.folder
-        let path = try await placement.commit { cloud in
-            try (cloud.node(for: entry.id)?.path.names).map { LocalPath($0) }
+    /// The version at a path, if it has the content of a copy. Otherwise nil: the file was changed already, so both
+    /// versions are kept.
+    private func version(at path: LocalPath, of staged: LocalFolder.Staged) throws -> Version? {
+        if let stamp = try placement.folder.item(path)?.stamp, stamp.hasContent(of: staged.stamp) {
+            // The copy itself is there. A write in the same tick of the clock does not show in the stamp, so the next
+            // scan reads the file.
+            return Version(stamp: stamp, isFresh: true)
         }
-        guard let path, path != entry.path, try folder.move(entry.path, to: path) else { return }
-        placement.reportRename(entry, path)
-        let stamp = try folder.item(path)?.stamp
-        try await placement.commit { cloud in
-            guard let known = try cloud.context.find(entry.id) else { return }
-            known.path = path.text
-            if let stamp, stamp.hasContent(of: entry.stamp) { known.stamp = stamp }
+        guard let print = try placement.folder.print(path), print.digest == staged.digest else { return nil }
+        return Version(stamp: print.stamp, isFresh: print.isFresh)
+    }
+
+    /// Records that files have been placed, in one commit.
+    ///
+    /// - Returns: for each file, whether its node and its entry still exist.
+    private func record(_ placed: [Placed]) async throws -> [Bool] {
+        if placed.isEmpty { return [] }
+        return try await placement.write { cloud in
+            try placed.map { place -> Bool in
+                guard let node = try cloud.context.find(place.file.item.node),
+                    let entry = try cloud.context.find(place.entry)
+                else { return false }
+                (entry.stamp, entry.isFresh) = (place.version.stamp, place.version.isFresh)
+                (entry.digest, entry.incoming, entry.exchange) = (place.file.staged.digest, nil, nil)
+                try cloud.unmarkNeedsDownload(node, .data, ifETagMatches: place.file.eTag)
+                return true
+            }
         }
     }
 }

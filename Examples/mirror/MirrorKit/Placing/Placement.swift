@@ -142,7 +142,7 @@ struct Placement: Sendable {
             // The item is unknown. It makes way, and the next scan finds it.
             try setAside(occupant.path)
         }
-        try await commit { cloud in try cloud.context.find(entry.id)?.destination = item.path.text }
+        try await write { cloud in try cloud.context.find(entry.id)?.destination = item.path.text }
         guard try folder.move(entry.path, to: item.path) else { return .blocked }
         reportRename(entry, item.path)
         try await carry(entry, to: item.path, &tree)
@@ -174,14 +174,16 @@ struct Placement: Sendable {
         if let known = tree.entries.values.first(where: { $0.path == item.path }), known.isFolder {
             return try await adopt(known, for: item, &tree) ? .done : .blocked
         }
-        guard let id = try await announce(item, "a folder") else { return .nothing }
+        guard let id = try await write({ cloud in try Self.announce(item, "a folder", in: cloud) }) else {
+            return .nothing
+        }
         let result = Result { try folder.makeFolder(item.path) }
         guard case .success(let made?) = result else {
             try await forget(id)
             _ = try result.get()
             return .blocked
         }
-        try await commit { cloud in
+        try await write { cloud in
             guard let entry = try cloud.context.find(id) else { return }
             (entry.stamp, entry.incoming) = (made.stamp, nil)
         }
@@ -197,7 +199,7 @@ struct Placement: Sendable {
         -> Bool
     {
         if tree.items.contains(where: { $0.entry == entry.id }) { return false }
-        let isAdopted = try await commit { cloud in
+        let isAdopted = try await write { cloud in
             guard let node = try cloud.context.find(item.node), try cloud.context.find(entry.id) != nil else {
                 return false
             }
@@ -208,23 +210,23 @@ struct Placement: Sendable {
         return isAdopted
     }
 
-    /// Records that an item is about to be placed.
+    /// Records in a context that an item is about to be placed.
     ///
-    /// - Returns: the item's entry. Nil if its node is gone.
-    func announce(_ item: WantedTree.Item, _ incoming: String) async throws -> ObjectID<MirrorEntry>? {
-        try await commit { cloud in
-            guard let node = try cloud.context.find(item.node) else { return nil }
-            let entry = cloud.context.insert(
-                MirrorEntry(path: item.path.text, isFolder: item.isFolder, stamp: .none, incoming: incoming)
-            )
-            if item.isContent { entry.contentOf = "\(node.id)" } else { try cloud.link(node, to: entry.id) }
-            return entry.id
-        }
+    /// - Returns: the item's new entry. Nil if its node is gone.
+    static func announce(_ item: WantedTree.Item, _ incoming: String, in cloud: CloudContext) throws
+        -> ObjectID<MirrorEntry>?
+    {
+        guard let node = try cloud.context.find(item.node) else { return nil }
+        let entry = cloud.context.insert(
+            MirrorEntry(path: item.path.text, isFolder: item.isFolder, stamp: .none, incoming: incoming)
+        )
+        if item.isContent { entry.contentOf = "\(node.id)" } else { try cloud.link(node, to: entry.id) }
+        return entry.id
     }
 
     /// Withdraws the announcement of an item.
     func forget(_ id: ObjectID<MirrorEntry>) async throws {
-        try await commit { cloud in
+        try await write { cloud in
             guard let entry = try cloud.context.find(id) else { return }
             if let node = try cloud.node(for: id) { try cloud.unlink(node) }
             cloud.context.delete(entry)
@@ -256,7 +258,7 @@ struct Placement: Sendable {
                 items.contains(where: { $0.path == entry.path })
             else { continue }
             let aside = try folder.freePath(entry.path, conflictName)
-            try await commit { cloud in try cloud.context.find(entry.id)?.destination = aside.text }
+            try await write { cloud in try cloud.context.find(entry.id)?.destination = aside.text }
             guard try folder.move(entry.path, to: aside) else { continue }
             try await carry(entry, to: aside, &tree)
             return true
@@ -287,7 +289,18 @@ struct Placement: Sendable {
 
     // MARK: Committing
 
-    func commit<T: Sendable>(_ body: sending @escaping (CloudContext) throws -> T) async throws -> T {
+    /// Runs a short block on the newest state, and commits its changes. Concurrent commits may share its transaction.
+    ///
+    /// - Parameter body: may run several times. If the push changes what it reads, it runs again.
+    func write<T: Sendable>(_ body: @escaping @Sendable (CloudContext) throws -> T) async throws -> T {
+        let account = account
+        return try await stack.write { context in try body(context.cloud(account)) }
+    }
+
+    /// Runs a block that may change many entries, and commits its changes. Other writers do not wait for the block.
+    ///
+    /// - Throws: `conflict` if the push changes the same values meanwhile.
+    private func commit<T: Sendable>(_ body: sending @escaping (CloudContext) throws -> T) async throws -> T {
         let account = account
         return try await stack.background { context in
             let result = try body(context.cloud(account))
