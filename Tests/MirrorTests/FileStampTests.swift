@@ -8,7 +8,7 @@ import Testing
 @Suite struct FileStampTests {
     static let stamps = [
         FileStamp(inode: 7, size: 100, modified: 1_795_392_000_123_456_789, changed: 1_795_392_000_987_654_321),
-        FileStamp(inode: .max, size: .max, modified: .min, changed: -1), .none,
+        FileStamp(inode: .max, size: .max, modified: .min, changed: -1), FileStamp.none,
     ]
 
     private static func json(_ stamp: FileStamp) throws -> String {

@@ -30,7 +30,7 @@ extension Mirror {
             return try print(item.path, &prints)?.digest == digest
         }
         // Files that were announced, and not placed before the last process was killed, were not here.
-        if scan.items.isEmpty, known.count(where: { $0.stamp != .none }) > 1, !changes.deleted.isEmpty {
+        if scan.items.isEmpty, known.count(where: { $0.stamp != FileStamp.none }) > 1, !changes.deleted.isEmpty {
             throw MirrorError(
                 "\(folder.root.path) is empty, and had files before. Is its disk mounted? Nothing is deleted at the "
                     + "remote. To delete the files there, create a file in the folder and start again."
