@@ -255,6 +255,12 @@ public actor Mirror: Service {
     private func isPullDue() async throws -> Bool {
         if ContinuousClock.now >= nextPull { return true }
         guard configuration.isOnce, !isOffline else { return false }
+        // The progress reads each queued operation.
+        let pipeline = account.uploads.name
+        let isQueueEmpty = try await stack.background { context in
+            try !context.exists(QueuedOperation.where { $0.pipeline == pipeline })
+        }
+        guard isQueueEmpty else { return false }
         return try await account.progress().isIdle
     }
 
