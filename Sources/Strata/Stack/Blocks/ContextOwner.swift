@@ -133,7 +133,11 @@ actor ContextOwner {
     ) throws -> T {
         defer { scope.handle.core.leave() }
         guard let executor else { preconditionFailure("A main context has no executor of its own.") }
-        return try executor.sync { try assumeIsolated { try $0.runAlone(scope, body) } }
+        return try withoutActuallyEscaping(body) { body in
+            // The block stays on the calling thread, which waits for it.
+            nonisolated(unsafe) let body = body
+            return try executor.sync { try assumeIsolated { try $0.runAlone(scope, body) } }
+        }
     }
 
     private func runAlone<T>(_ scope: BlockScope, _ body: (ObjectContext) throws -> T) throws -> T {
