@@ -240,7 +240,8 @@ struct BatchCheckTests {
         try folder.sql(folder.file("batch.sqlite"), "UPDATE Parcel SET label = x'00' WHERE number = 2")
         let stack = try await open(folder)
         try await stack.background { context in
-            #expect(try context.batchUpdate(Parcel.all) { $0.shelf.set(to: $0.shelf + 5) }.updated.count == 3)
+            let updated = try context.batchUpdate(Parcel.all) { $0.shelf.set(to: $0.shelf + 5) }.updated
+            #expect(updated.count == 3)
             #expect(try context.column(Parcel.sorted { $0.number }, \.shelf) == [5, 6, 5])
             let error = #expect(throws: StrataError.self) {
                 try context.batchUpdate(Parcel.all) { $0.note.set(to: $0.label) }

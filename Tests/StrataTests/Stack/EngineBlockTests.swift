@@ -59,7 +59,7 @@ struct EngineBlockTests {
                     return sums
                 }
             }
-            return try await group.reduce(into: []) { $0.formUnion($1) }
+            return try await group.reduce(into: Set<Int>()) { $0.formUnion($1) }
         }
         // Each write keeps the sum.
         #expect(sums == [5])
