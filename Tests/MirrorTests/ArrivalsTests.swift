@@ -87,20 +87,39 @@ import Testing
         #expect(try fixture.tree("a") == fixture.tree("remote/home"))
     }
 
-    /// - Parameter isPlaced: whether the process was killed after it placed the files.
-    @Test("A kill between the two commits of a portion leaves neither conflicts nor deletes", arguments: [false, true])
-    func killed(isPlaced: Bool) async throws {
+    /// - Parameters:
+    ///   - isPlaced: whether the process was killed after it placed the files.
+    ///   - isReplaced: whether the files replace earlier versions.
+    @Test(
+        "A kill between the two commits of a portion leaves neither conflicts nor deletes",
+        arguments: [false, true],
+        [false, true]
+    )
+    func killed(isPlaced: Bool, isReplaced: Bool) async throws {
+        if isReplaced {
+            try await open().run()
+            for name in Self.names { try fixture.write("remote/home/\(name)", "second \(name)") }
+        }
         let mirror = try await open()
         let folder = await mirror.folder
         let (arrivals, files) = try await download(mirror)
         let entries = try await arrivals.announce(files)
-        #expect(entries.allSatisfy { $0 != nil })
+        #expect(entries.allSatisfy { $0 != nil } && files.allSatisfy { ($0.entry != nil) == isReplaced })
         for file in files {
-            if isPlaced { #expect(try folder.place(file.staged, at: file.item.path)) }
+            if isPlaced {
+                let path = file.item.path
+                let isThere =
+                    if let entry = file.entry {
+                        try folder.replace(path, entry.stamp, with: file.staged)
+                    } else {
+                        try folder.place(file.staged, at: path)
+                    }
+                #expect(isThere)
+            }
             file.staged.discard()
         }
         try await mirror.run()
-        #expect(try texts("a") == Self.names.map { "first \($0)" }.sorted())
+        #expect(try texts("a") == Self.names.map { "\(isReplaced ? "second" : "first") \($0)" }.sorted())
         #expect(try fixture.tree("a") == fixture.tree("remote/home"))
     }
 
