@@ -38,10 +38,10 @@ struct EngineBlockTests {
         let stack = try await WriteTests.open(.rootOnly, at: .sqlite(folder.file("s.sqlite")))
         let sums = try await withThrowingTaskGroup(of: Set<Int>.self) { group in
             group.addTask {
-                for _ in 0..<100 {
+                for number in 0..<100 {
                     try await stack.write { context in
                         try WriteTests.account(in: context).balance += 1
-                        context.insert(Account(name: "x", balance: -1, note: "-"))
+                        context.insert(Account(name: "\(number)", balance: -1, note: "-"))
                     }
                 }
                 return []
