@@ -6,9 +6,8 @@ struct ContextSaving {
     var mergePolicy: MergePolicy
     /// The author of the context's commits in the history.
     var author: String?
-    /// Whether the changes of the running block are committed after it has returned. Until then, the block must not
-    /// save or commit.
-    var isCommittedAfterBlock = false
+    /// Why the running block must not save, commit or run batches; nil if it may.
+    var refusal: CommitRefusal?
     /// Whether the context is being saved.
     var isRunning = false
     /// The time when the last save began. The save sets timestamps to this time.
@@ -35,4 +34,15 @@ struct ContextSaving {
     mutating func forgetFailedInserts(of objects: [any Model]) {
         failedInserts.removeAll { failed in objects.contains { $0 === failed.object } }
     }
+}
+
+/// Why a block must not save, commit or run batches, with the message of the error.
+enum CommitRefusal: String {
+    case committedAfterBlock = """
+        All changes of this block are committed together after it has returned. Do not save, commit or run a batch in \
+        it.
+        """
+    case blockOnlyReads = """
+        The block of a live sequence only reads, and may run often. Change objects outside of it.
+        """
 }

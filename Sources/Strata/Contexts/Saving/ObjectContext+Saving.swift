@@ -157,14 +157,10 @@ extension ObjectContext {
         try carryOut(try beginCommit(with: others))
     }
 
-    /// Refuses saves, commits and batches in a block whose changes are committed after it has returned.
+    /// Refuses saves, commits and batches in a block that only reads, or whose changes are committed after it has
+    /// returned.
     func checkCommits() throws {
-        guard saving.isCommittedAfterBlock else { return }
-        throw StrataError(
-            .invalidState,
-            "All changes of this block are committed together after it has returned. Do not save, commit or run a "
-                + "batch in it."
-        )
+        if let refusal = saving.refusal { throw StrataError(.invalidState, refusal.rawValue) }
     }
 
     /// Writes a commit that was begun, and refreshes the context with the result.

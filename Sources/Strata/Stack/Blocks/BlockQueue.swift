@@ -97,7 +97,7 @@ extension StackCore {
         let handle = try make(.private, named: nil, parent: parent, on: queue.executor)
         return try await handle.run(stack: [handle], dropping: true, isLimited: false) { context in
             queue.waitForTransactions()
-            context.saving.isCommittedAfterBlock = true
+            context.saving.refusal = .committedAfterBlock
             if checksReads { context.reading.readRecord = ReadRecord(parents: context.path.dropLast()) }
             do {
                 let value = try body(context)
@@ -126,7 +126,7 @@ extension StackCore {
         let scope = try enter(handle, stack: [handle], dropping: true)
         defer { callerGoesOn() }
         let block = TransactionBlock(scope, on: transactionBlocks, after: queue) { context in
-            context.saving.isCommittedAfterBlock = true
+            context.saving.refusal = .committedAfterBlock
             let value = try body(context)
             return (value, try commit.begin(in: context))
         }
