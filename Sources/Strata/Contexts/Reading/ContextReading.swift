@@ -24,7 +24,7 @@ struct ContextReading {
     var transaction: Reader?
     /// The cursors that read through this reader. They do not outlive the block.
     var cursorsInTransaction: [WeakRows] = []
-    /// The reads of the context, if its commit is valid only while they are current.
+    /// The reads of the context, if its commit or the value of its block is valid only while they are current.
     var readRecord: ReadRecord?
 
     init(isPinned: Bool) { self.isPinned = isPinned }

@@ -1,4 +1,5 @@
-/// The reads of a context. A commit can require that everything the context has read is still unchanged.
+/// The reads of a context. A commit can require that everything the context has read is still unchanged. A live
+/// sequence waits until something of it has changed.
 ///
 /// Isolation: that of its context.
 final class ReadRecord {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Waits for events that may change the result of a query in one context.
+/// Waits for events that may change the result of a query, or the value of a block, in one context.
 ///
 /// Isolation: any; used by one iterator.
 final class LayerObserver: Sendable {
@@ -36,6 +36,14 @@ final class LayerObserver: Sendable {
     /// Records the entities that the result was read from.
     func note(_ entities: Set<Int>) { state.withLock { $0.entities = entities } }
 
+    /// Records what a block has read. Its context must not have ended, because the log keeps the events since its
+    /// snapshot for the context.
+    func observe(_ reads: ContextReadSet) {
+        note(reads.cursor)
+        note(reads.entities)
+        layers.track(id, cursor: reads.cursor.event)
+    }
+
     /// Waits until the result may have changed. False if no further change can come, because the task is cancelled or
     /// the store or the context is closed.
     ///
@@ -57,18 +65,24 @@ final class LayerObserver: Sendable {
 extension LayerRegistry {
     /// Checks whether events after a position may affect what a context shows of some entities. Nil if they may;
     /// otherwise the end of the log.
+    ///
+    /// The snapshot at the position may already contain the next commits, whose events come later. For the committed
+    /// state, these events are not news. For a context, they may have changed its layers.
     func concerns(_ context: Int?, _ entities: Set<Int>, after cursor: CommitLog.Cursor) -> CommitLog.Cursor? {
         state.withLock { state in
             guard let events = state.log.events(after: cursor.event) else { return nil }
-            if events.isEmpty { return state.log.end }
+            var end = state.log.end
+            end.sequence = max(end.sequence, cursor.sequence)
+            if events.isEmpty { return end }
             let path = context.map { state.layers.readPath(to: $0) } ?? []
             let isConcerned = events.contains { event in
                 switch event.cause {
                 case .edits(let changed), .layer(let changed): path.contains(changed) && event.concerns(entities)
-                case .commit: event.concerns(entities)
+                case .commit(let number, _, _):
+                    (context != nil || number > cursor.sequence) && event.concerns(entities)
                 }
             }
-            return isConcerned ? nil : state.log.end
+            return isConcerned ? nil : end
         }
     }
 }
