@@ -5,7 +5,7 @@ enum Work: String, CaseIterable, Sendable {
         editFull, editByWrite
     case hopFromPool, hopFromMain, memory
     case streamRows, streamObjects, prefetch, group, searchInsert, search
-    case batchUpdate, savepoints, undo, live, history
+    case batchUpdate, savepoints, undo, live, liveSum, history
     case enqueue, enqueueNoting, enqueueMany, enqueueMost, enqueueFull, enqueueManyFull, enqueueMostFull
     case workAlone, work, workWide, workByRanges, workAloneFull, workFull, workChanging, workChangingFull
     case workMiddleBacklog, workBacklog, workOfBacklog

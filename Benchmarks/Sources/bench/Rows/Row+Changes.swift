@@ -102,6 +102,39 @@ extension Row {
         }
     }
 
+    /// The sum of a column of 10,000 rows is shown, one of them is changed and committed, and the new sum is there, again
+    /// and again.
+    ///
+    /// Equal: a commit and one statement for the sum, for each change. Strata also finds that the sum must be read again.
+    static func liveSum(_ sizes: Sizes) -> Row {
+        Row(
+            work: .liveSum,
+            name: "live sum of \(sizes.shown) rows, one changed",
+            unit: .milliseconds,
+            target: nil,
+            operations: sizes.liveChanges
+        ) { round in
+            let database = try EntryTable.makeAndReopen(round, count: round.sizes.shown)
+            let reader = try Database(round.file)
+            let sum = try reader.prepare("SELECT sum(quantity) FROM entry")
+            guard try sum.step() else { throw BenchError("the sum is missing") }
+            var last = sum.integer(0)
+            sum.reset()
+            let watch = Stopwatch()
+            let update = try database.prepare("UPDATE entry SET quantity = quantity + 1 WHERE id = ?")
+            for index in 0..<round.sizes.liveChanges {
+                try database.transaction {
+                    update.bind(round.values.entries[index].id, at: 1)
+                    try update.run()
+                }
+                guard try sum.step(), sum.integer(0) == last + 1 else { throw BenchError("the sum is wrong") }
+                sum.reset()
+                last += 1
+            }
+            return Sample(cost: watch.seconds, check: try EntryTable.check(round))
+        }
+    }
+
     /// Commits that write their entry in the history, beside those of a store that keeps none.
     static func history(_ sizes: Sizes) -> Row {
         Row(

@@ -64,4 +64,23 @@ extension StrataSides {
         try await stack.close()
         return Sample(cost: seconds, check: try await check(round))
     }
+
+    static func liveSum(_ round: Round) async throws -> Sample {
+        let (stack, ids) = try await filled(round, count: round.sizes.shown)
+        var sums = stack.live { try $0.sum(Entry.all, \.quantity) }.makeAsyncIterator()
+        guard var last = try await sums.next() else { throw BenchError("the sum is missing") }
+        let watch = Stopwatch()
+        for index in 0..<round.sizes.liveChanges {
+            let id = ids[index]
+            try await stack.background { context in
+                try context.find(id)?.quantity += 1
+                try context.commit()
+            }
+            guard try await sums.next() == last + 1 else { throw BenchError("the sum is wrong") }
+            last += 1
+        }
+        let seconds = watch.seconds
+        try await stack.close()
+        return Sample(cost: seconds, check: try await check(round))
+    }
 }

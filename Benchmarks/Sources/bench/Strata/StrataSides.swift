@@ -17,7 +17,7 @@ enum StrataSides {
             .editByWrite: { try await edits($0, .normal, byWrite: true) },
             .hopFromPool: hopFromPool, .hopFromMain: hopFromMain, .memory: memory, .walk: walk, .pending: pending,
             .streamRows: streamRows, .streamObjects: streamObjects, .prefetch: prefetch,
-            .batchUpdate: batchUpdate, .savepoints: savepoints, .undo: undo, .live: live,
+            .batchUpdate: batchUpdate, .savepoints: savepoints, .undo: undo, .live: live, .liveSum: liveSum,
             .history: { try await commits($0, .normal, history: .standard) },
             .group: group, .searchInsert: searchInsert, .search: search, .open: open, .openReserving: open,
             .migration: migrate, .gitImport: gitImport,
