@@ -21,19 +21,19 @@ struct ImportLine: DecodableWithConfiguration {
     private(set) var members: [(relationship: ResolvedRelationship, ids: [String])] = []
 
     init(from decoder: any Decoder, configuration schema: Schema) throws {
-        let line = try decoder.container(keyedBy: LineKey.self)
+        let line = try decoder.container(keyedBy: PropertyKey.self)
         let model = try line.decode(String.self, forKey: .model)
         guard let info = schema.info(inLines: model) else {
-            throw LineFailure(nil, LineKey.model.stringValue, "is '\(model)', which is not a model of this stack")
+            throw LineFailure(nil, PropertyKey.model.stringValue, "is '\(model)', which is not a model of this stack")
         }
         self.info = info
         fields = Array(repeating: .missing, count: info.columns.count)
         let keys = line.allKeys
         memberCount = keys.count
-        var key = LineKey.id
+        var key = PropertyKey.id
         do {
             id = try line.decodeIfPresent(String.self, forKey: key)
-            key = LineKey.version
+            key = PropertyKey.version
             version = try line.decodeIfPresent(Int64.self, forKey: key)
             for next in keys where next != .model && next != .id && next != .version {
                 key = next
@@ -50,7 +50,11 @@ struct ImportLine: DecodableWithConfiguration {
         }
     }
 
-    private mutating func read(_ key: LineKey, _ schema: Schema, in line: KeyedDecodingContainer<LineKey>) throws {
+    private mutating func read(
+        _ key: PropertyKey,
+        _ schema: Schema,
+        in line: KeyedDecodingContainer<PropertyKey>
+    ) throws {
         if let index = info.column(inLines: key.stringValue) {
             guard case .missing = fields[index] else { throw twice(info.columns[index].name) }
             if !info.derived.contains(index) { fields[index] = try field(index, key, in: line) }
@@ -70,7 +74,7 @@ struct ImportLine: DecodableWithConfiguration {
         LineFailure(info.name, property, "is given twice, by its current name and by a previous name")
     }
 
-    private func field(_ index: Int, _ key: LineKey, in line: KeyedDecodingContainer<LineKey>) throws -> Field {
+    private func field(_ index: Int, _ key: PropertyKey, in line: KeyedDecodingContainer<PropertyKey>) throws -> Field {
         let column = info.columns[index]
         if try line.decodeNil(forKey: key) {
             if index == info.createdAt || index == info.updatedAt { return .missing }
@@ -118,7 +122,7 @@ struct LineFailure: Error {
     }
 
     /// - Parameter key: the key at which the error occurred. If nil, the key is taken from the error.
-    init(_ error: DecodingError, _ model: String? = nil, _ key: LineKey? = nil) {
+    init(_ error: DecodingError, _ model: String? = nil, _ key: PropertyKey? = nil) {
         let context: DecodingError.Context
         var place: (any CodingKey)? = key
         switch error {

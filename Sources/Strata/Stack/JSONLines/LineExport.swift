@@ -64,7 +64,7 @@ final class LineExport {
         for (index, column) in info.columns.enumerated() {
             let value = row.value(at: Int32(index + 1))
             line.members.append(
-                (LineKey(stringValue: column.name), try lineValue(value, index, of: number, info))
+                (PropertyKey(stringValue: column.name), try lineValue(value, index, of: number, info))
             )
         }
         for relationship in info.relationships where relationship.isInLines {
@@ -72,7 +72,7 @@ final class LineExport {
             guard let sql = LinesSQL.selectMembers(relationship, store.schema) else { continue }
             let members = try reader.connection.numbers(sql, [.integer(number)])
             let texts = members.map { text($0, destination) }
-            line.members.append((LineKey(stringValue: relationship.name), .texts(texts)))
+            line.members.append((PropertyKey(stringValue: relationship.name), .texts(texts)))
         }
         return line
     }

@@ -94,7 +94,7 @@ final class LineImport {
         if let written = line.version, written > version {
             throw LineFailure(
                 nil,
-                LineKey.version.stringValue,
+                PropertyKey.version.stringValue,
                 "is \(written), newer than version \(version) of this stack's models. Import it with the newer program"
             )
         }

@@ -11,7 +11,7 @@ enum LineValue {
     case texts([String])
 
     /// Encodes the value directly into its line. A container for each value would cost as much as the value.
-    func encode(into line: inout KeyedEncodingContainer<LineKey>, _ key: LineKey) throws {
+    func encode(into line: inout KeyedEncodingContainer<PropertyKey>, _ key: PropertyKey) throws {
         switch self {
         case .null: try line.encodeNil(forKey: key)
         case .bool(let value): try line.encode(value, forKey: key)
@@ -26,26 +26,19 @@ enum LineValue {
 
 /// A line of an export.
 struct ExportLine: Encodable {
-    var members: [(key: LineKey, value: LineValue)] = []
+    var members: [(key: PropertyKey, value: LineValue)] = []
 
     func encode(to encoder: any Encoder) throws {
-        var line = encoder.container(keyedBy: LineKey.self)
+        var line = encoder.container(keyedBy: PropertyKey.self)
         for (key, value) in members { try value.encode(into: &line, key) }
     }
 }
 
-/// The key of a property, or of the line's model, id or version.
-struct LineKey: CodingKey, Hashable {
-    let stringValue: String
-    var intValue: Int? { nil }
-
-    init(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
-
-    // Property names cannot begin with a dollar sign.
-    static let model = LineKey(stringValue: "$model")
-    static let id = LineKey(stringValue: "$id")
-    static let version = LineKey(stringValue: "$version")
+/// The keys of a line's model, id and version. Property names cannot begin with a dollar sign.
+extension PropertyKey {
+    static let model = PropertyKey(stringValue: "$model")
+    static let id = PropertyKey(stringValue: "$id")
+    static let version = PropertyKey(stringValue: "$version")
 }
 
 extension ColumnSchema {
@@ -70,7 +63,7 @@ extension ColumnSchema {
     private static let specialNumbers = ["Infinity": Double.infinity, "-Infinity": -Double.infinity]
 
     /// Reads a non-null value of the attribute from a line.
-    func storedValue(in line: KeyedDecodingContainer<LineKey>, _ key: LineKey) throws -> StoredValue {
+    func storedValue(in line: KeyedDecodingContainer<PropertyKey>, _ key: PropertyKey) throws -> StoredValue {
         switch lineForm {
         case .truth: return try line.decode(Bool.self, forKey: key).storedValue
         case .uuid: return try parse(line, key, "a UUID") { UUID(uuidString: $0)?.storedValue }
@@ -102,8 +95,8 @@ extension ColumnSchema {
     }
 
     private func parse(
-        _ line: KeyedDecodingContainer<LineKey>,
-        _ key: LineKey,
+        _ line: KeyedDecodingContainer<PropertyKey>,
+        _ key: PropertyKey,
         _ kind: String,
         _ parse: (String) -> StoredValue?
     ) throws -> StoredValue {
