@@ -24,6 +24,10 @@ extension TestRow {
         for column in columns { values[column] = other.values[column] }
     }
     func _$differences(from other: Self) -> ColumnSet { ColumnSet() }
+    init(_$decoding decoder: RowDecoder) throws {
+        self.init(id: try decoder.decode(ObjectID<Object>.self), values: [])
+    }
+    func _$encode(to encoder: inout RowEncoder) throws {}
 
     subscript(column: String) -> StoredValue {
         values[Object._$schema.columns.firstIndex { $0.name == column }!]

@@ -14,7 +14,8 @@ extension ModelMacro {
         members += [
             valuesInitializer(of: model), readingInitializer(of: model), binding(of: model), partialBinding(of: model),
             value(of: model),
-            setting(of: model), copying(of: model), differences(of: model),
+            setting(of: model), copying(of: model), differences(of: model), decodingInitializer(of: model),
+            encoding(of: model),
         ]
         if !model.externals.isEmpty { members.append(external(of: model)) }
         return "\(raw: SourceText.block("\(access)nonisolated struct Row: Strata.ModelRow", members))"
@@ -45,13 +46,8 @@ extension ModelMacro {
     }
 
     private static func readingInitializer(of model: ParsedModel) -> String {
-        let reads = model.columns.enumerated().filter { !$1.isDerived }.map { index, column in
-            let read = "reader.read(\(column.columnType).self, at: \(index + 1))"
-            let value =
-                column.transformer == nil
-                ? read : "Strata.RowSupport.value(of: \(read), as: \(column.type.expression).self)"
-            return "self.\(column.text) = try \(value)"
-        }
+        // The first column of the statement is the id.
+        let reads = assignments(of: model, "reader.read", firstIndex: 1)
         var lines = ["self.id = reader.read(Strata.ObjectID<\(model.text)>.self, at: 0)"]
         if !reads.isEmpty {
             lines.append(
@@ -59,6 +55,32 @@ extension ModelMacro {
             )
         }
         return SourceText.block("\(model.memberAccess.prefix)init(_$from reader: Strata.RowReader) throws", lines)
+    }
+
+    /// Sets each column to the result of a function that takes the column's type and index.
+    private static func assignments(of model: ParsedModel, _ function: String, firstIndex: Int = 0) -> [String] {
+        model.columns.enumerated().filter { !$1.isDerived }.map { index, column in
+            let read = "\(function)(\(column.columnType).self, at: \(index + firstIndex))"
+            let value =
+                column.transformer == nil
+                ? read : "Strata.RowSupport.value(of: \(read), as: \(column.type.expression).self)"
+            return "self.\(column.text) = try \(value)"
+        }
+    }
+
+    private static func decodingInitializer(of model: ParsedModel) -> String {
+        SourceText.block(
+            "\(model.memberAccess.prefix)init(_$decoding decoder: Strata.RowDecoder) throws",
+            ["self.id = try decoder.decode(Strata.ObjectID<\(model.text)>.self)"]
+                + assignments(of: model, "decoder.decode")
+        )
+    }
+
+    private static func encoding(of model: ParsedModel) -> String {
+        SourceText.block(
+            "\(model.memberAccess.prefix)func _$encode(to encoder: inout Strata.RowEncoder) throws",
+            model.columns.enumerated().map { "try encoder.encode(\(held($1, of: "self")), at: \($0))" }
+        )
     }
 
     // These functions take a pointer to the row and read single columns. A method of the row would be called with a

@@ -276,6 +276,8 @@ final class DynamicModel<Place: DynamicPlace>: Model {
         mutating func _$set(_ value: StoredValue, at column: Int) throws {}
         mutating func _$copy(_ columns: ColumnSet, from other: Self) {}
         func _$differences(from other: Self) -> ColumnSet { ColumnSet() }
+        init(_$decoding decoder: RowDecoder) throws { id = try decoder.decode(ObjectID<DynamicModel<Place>>.self) }
+        func _$encode(to encoder: inout RowEncoder) throws {}
     }
     struct Columns: Sendable {}
     static var columns: Columns { Columns() }

@@ -86,6 +86,8 @@ enum MacroModels {
     @Model final class Awkward {
         var reader: String = "r"
         var binder: String = "b"
+        var encoder: String = "e"
+        var decoder: String?
         var column: Int = 1
         var value: Int = 2
         var other: Double?

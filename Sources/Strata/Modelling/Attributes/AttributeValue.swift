@@ -27,6 +27,12 @@ where Stored == Self, OptionalStored == Self?, Unwrapped == Self {
     /// By default, two values are the same if they are equal and their stored texts have the same bytes. The bytes
     /// matter because Swift considers two spellings of one character equal.
     static func isSame(_ left: Self, _ right: Self) -> Bool
+
+    /// Encodes the value as a part of a row.
+    func _$encode<Key: CodingKey>(to container: inout KeyedEncodingContainer<Key>, forKey key: Key) throws
+
+    /// Decodes the value as a part of a row. The key exists and may be null.
+    static func _$decode<Key: CodingKey>(from container: KeyedDecodingContainer<Key>, forKey key: Key) throws -> Self
 }
 
 extension AttributeValue {

@@ -34,6 +34,19 @@ extension RowBinder {
     public func bind(_ value: Never, at index: Int32) throws {}
 }
 
+extension RowDecoder {
+    /// Never called: a model with a required reference does not compile.
+    public func decode<Object: Model>(_ type: Object.Type, at column: Int) throws -> Never {
+        // Unreachable: the model's schema does not compile.
+        fatalError()
+    }
+}
+
+extension RowEncoder {
+    /// Never called: `Never` has no values.
+    public func encode(_ value: Never, at column: Int) throws {}
+}
+
 extension RowSupport {
     /// Never called: `Never` has no values.
     public static func stored(_ value: Never) throws -> StoredValue {}

@@ -54,6 +54,19 @@ extension RowBinder {
     public func bind<Value>(_ value: Value, at index: Int32) throws {}
 }
 
+extension RowDecoder {
+    /// Never called: a model with such a property does not compile.
+    public func decode<Value>(_ type: Value.Type, at column: Int) throws -> Value {
+        // Unreachable: the model's schema does not compile.
+        fatalError()
+    }
+}
+
+extension RowEncoder {
+    /// Never called: a model with such a property does not compile.
+    public func encode<Value>(_ value: Value, at column: Int) throws {}
+}
+
 extension RowSupport {
     /// Never called: a model with such a property does not compile.
     public static func load<Value>(_ stored: Value, as type: Value.Type, of owner: some Model, at column: Int) -> Value

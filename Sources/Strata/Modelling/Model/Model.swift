@@ -111,13 +111,22 @@ extension Model {
     }
 }
 
-/// The values of an object: a `Sendable` struct that `@Model` generates.
-public protocol ModelRow: StoredRow {
+/// The values of an object: a `Sendable` and `Codable` struct that `@Model` generates.
+///
+/// ``RowCoding`` has the options of coders. For another coded form, declare `encode(to:)` or `init(from:)` in an
+/// extension of the row.
+public protocol ModelRow: StoredRow, Codable {
     /// The model whose values these are.
     associatedtype Object: Model where Object.Row == Self
 
     /// The object's id.
     var id: ObjectID<Object> { get set }
+
+    /// Decodes the id and all columns except derived ones.
+    init(_$decoding decoder: RowDecoder) throws
+
+    /// Encodes all columns. The id is not a column.
+    func _$encode(to encoder: inout RowEncoder) throws
 }
 
 extension ModelRow {

@@ -160,6 +160,17 @@ struct ModelExpansionTests {
                         }
                         return columns
                     }
+                    public init(_$decoding decoder: Strata.RowDecoder) throws {
+                        self.id = try decoder.decode(Strata.ObjectID<Article>.self)
+                        self.slug = try decoder.decode(String.self, at: 0)
+                        self.views = try decoder.decode(Int.self, at: 1)
+                        self.author = try decoder.decode((Author?).self, at: 2)
+                    }
+                    public func _$encode(to encoder: inout Strata.RowEncoder) throws {
+                        try encoder.encode(self.slug, at: 0)
+                        try encoder.encode(self.views, at: 1)
+                        try encoder.encode(self.author, at: 2)
+                    }
                 }
 
                 public nonisolated struct Columns: Swift.Sendable {

@@ -117,6 +117,15 @@ struct SpecialExpansionTests {
                         }
                         return columns
                     }
+                    init(_$decoding decoder: Strata.RowDecoder) throws {
+                        self.id = try decoder.decode(Strata.ObjectID<Note>.self)
+                        self.kind = try decoder.decode(Kind.self, at: 0)
+                        self.`class` = try decoder.decode((String?).self, at: 1)
+                    }
+                    func _$encode(to encoder: inout Strata.RowEncoder) throws {
+                        try encoder.encode(self.kind, at: 0)
+                        try encoder.encode(self.`class`, at: 1)
+                    }
                 }
 
                 nonisolated struct Columns: Swift.Sendable {
@@ -207,6 +216,11 @@ struct SpecialExpansionTests {
                     }
                     func _$differences(from other: Self) -> Strata.ColumnSet {
                         return Strata.ColumnSet()
+                    }
+                    init(_$decoding decoder: Strata.RowDecoder) throws {
+                        self.id = try decoder.decode(Strata.ObjectID<Token>.self)
+                    }
+                    func _$encode(to encoder: inout Strata.RowEncoder) throws {
                     }
                 }
 

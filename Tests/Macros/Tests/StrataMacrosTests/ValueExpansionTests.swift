@@ -129,6 +129,16 @@ struct ValueExpansionTests {
                         }
                         return columns
                     }
+                    init(_$decoding decoder: Strata.RowDecoder) throws {
+                        self.id = try decoder.decode(Strata.ObjectID<Paint>.self)
+                        self.color = try Strata.RowSupport.value(of: decoder.decode(Strata.Transformed<HexColor>.self, at: 0), as: Color.self)
+                        self.edge = try Strata.RowSupport.value(of: decoder.decode((Strata.Transformed<HexColor>?).self, at: 1), as: (Color?).self)
+                    }
+                    func _$encode(to encoder: inout Strata.RowEncoder) throws {
+                        try encoder.encode(Strata.RowSupport.transformed(self.color, by: HexColor.self), at: 0)
+                        try encoder.encode(Strata.RowSupport.transformed(self.edge, by: HexColor.self), at: 1)
+                        try encoder.encode(self.title, at: 2)
+                    }
                 }
 
                 nonisolated struct Columns: Swift.Sendable {

@@ -1,0 +1,98 @@
+/// The keys that coders use for the properties of rows, and the properties that they omit.
+///
+/// Without options, each key is the name of its property. Options belong to a coder:
+///
+/// ```swift
+/// let encoder = JSONEncoder()
+/// encoder.userInfo[.rowCoding] = RowCoding.snakeCase.omitting(\.password, of: Account.self)
+/// ```
+///
+/// ``ModelRow/encode(to:)`` and ``ModelRow/init(from:)`` describe the form of rows.
+public struct RowCoding: Sendable {
+    let naming: @Sendable (String) -> String
+    private var omitted: [(model: ObjectIdentifier, property: String)] = []
+
+    /// Options that omit no property.
+    ///
+    /// - Parameter naming: returns the key for the name of a property, and for `id`. The properties of one model must
+    ///   have different keys.
+    public init(naming: @escaping @Sendable (String) -> String = { $0 }) { self.naming = naming }
+
+    /// Keys such as `created_at` and `image_url`, for `createdAt` and `imageURL`.
+    ///
+    /// `convertToSnakeCase` of `JSONEncoder` writes the same key for `imageURL`, but `JSONDecoder` cannot find the
+    /// property again.
+    public static let snakeCase = RowCoding { name in
+        let letters = Array(name)
+        return letters.indices.reduce(into: "") { key, index in
+            let (letter, next) = (letters[index], letters.dropFirst(index + 1).first)
+            if index > 0, letter.isUppercase, letters[index - 1] != "_",
+                !letters[index - 1].isUppercase || next?.isLowercase == true
+            {
+                key += "_"
+            }
+            key += letter.lowercased()
+        }
+    }
+
+    /// These options, without some properties of a model.
+    ///
+    /// An encoder does not write the properties. A decoder ignores their keys, so each of the properties gets its
+    /// default, or nil if it is optional. If a property has neither, decoding throws `keyNotFound`.
+    ///
+    /// - Precondition: the key paths lead to attributes and relationships of the model itself.
+    public func omitting<Object: Model>(
+        _ properties: PartialKeyPath<Object.Columns>...,
+        of model: Object.Type
+    ) -> RowCoding {
+        var coding = self
+        for path in properties {
+            guard let property = (Object.columns[keyPath: path] as? any PropertyExpression)?._$property else {
+                preconditionFailure("\(path) is not an attribute or relationship of \(Object._$schema.name)")
+            }
+            coding.omitted.append((ObjectIdentifier(model), property))
+        }
+        return coding
+    }
+
+    func omits(_ property: String, of model: ObjectIdentifier) -> Bool {
+        omitted.contains { $0.model == model && $0.property == property }
+    }
+}
+
+extension CodingUserInfoKey {
+    /// The ``RowCoding`` of a coder.
+    public static let rowCoding = CodingUserInfoKey(rawValue: "Strata.RowCoding")!  // the initialiser returns no nil
+}
+
+extension ModelRow {
+    /// Encodes the values by the names of their properties, or as the ``RowCoding`` of the encoder says.
+    ///
+    /// - The values are encoded as their types do it, so the encoder's strategies for dates and data apply. A type that
+    ///   is not `Codable` has the form in which the store keeps it: an enum is its raw value, and a transformed value
+    ///   is the value that the transformer stores.
+    /// - The id and to-one relationships are the texts of ids. To-many relationships are not part of a row.
+    /// - A nil has no key. If the property has a default, a nil is `null`, so that decoding does not return the default.
+    ///   A row without an id has no key for the id.
+    ///
+    /// - Throws: `EncodingError` for an ``ExternalData`` whose bytes were not read; errors of the encoder, of the values
+    ///   and of transformers.
+    public func encode(to encoder: any Encoder) throws {
+        var row = RowEncoder(encoder, Object.self)
+        try row.encode(id)
+        try _$encode(to: &row)
+    }
+
+    /// Decodes a row in the form of ``encode(to:)``.
+    ///
+    /// - A property whose key is missing gets its default, or nil if it is optional. A row without an id gets
+    ///   ``ObjectID/unassigned``.
+    /// - Keys of derived attributes and unknown keys are ignored.
+    /// - The rules of the attributes are not checked before the row is inserted.
+    ///
+    /// - Throws: `DecodingError` with the path to the wrong or missing value. An error of a type or transformer is its
+    ///   underlying error.
+    public init(from decoder: any Decoder) throws {
+        try self.init(_$decoding: RowDecoder(decoder, Object.self))
+    }
+}
