@@ -144,18 +144,25 @@ extension ObjectContext {
         _ compile: (SQLSources) throws -> CompiledQuery,
         _ body: (RowReader) throws -> Void
     ) throws -> Bool {
+        let (connection, compiled) = try prepare(compile)
+        try connection.statement(compiled).run(compiled.bindings, body)
+        return compiled.isReversed
+    }
+
+    /// What `compile` creates for the current tables and views, with the connection that runs it.
+    @inline(__always)
+    func prepare<Compiled>(
+        _ compile: (SQLSources) throws -> Compiled
+    ) throws -> (connection: Connection, compiled: Compiled) {
         publish()
         let connection = try currentSnapshot().reader.connection
-        let compiled: CompiledQuery
         do {
-            compiled = try compile(store.sources(connection))
+            return try (connection, compile(store.sources(connection)))
         } catch {
             // Without a snapshot, the following reads again see one consistent state.
             if !connection.isInTransaction { releaseSnapshot() }
             throw error
         }
-        try connection.statement(compiled).run(compiled.bindings, body)
-        return compiled.isReversed
     }
 }
 

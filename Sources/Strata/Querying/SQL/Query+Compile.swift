@@ -18,7 +18,7 @@ struct SelectBuilder {
     /// The WHERE clause.
     var filter: String
     /// The order of members if the query has no sorts.
-    private var memberOrder: [String] = []
+    private(set) var memberOrder: [String] = []
     /// The SQL expression for the number of the object that a row is a member of.
     private var memberOwner = ""
     private var isReversed = false
@@ -88,7 +88,7 @@ struct SelectBuilder {
             scope.from += "\(scope.alias).\"id\" AND \(alias).\"left\" = \(memberOwner)"
             let place = "\(alias).\"left_place\""
             // Members without a place come last.
-            memberOrder = ["\(place) IS NULL", place]
+            memberOrder = ["(\(place) IS NULL)", place]
         case .joinTable(let name, let own, let other, let order):
             let (source, alias) = writer.table(.join(name))
             scope.from += " JOIN \(source) AS \(alias) ON \(alias).\(other.quotedIdentifier) = \(scope.alias).\"id\""
@@ -118,11 +118,26 @@ struct SelectBuilder {
     }
 }
 
+/// A term of ORDER BY.
+struct SortTerm {
+    let text: String
+    let isDescending: Bool
+    /// Whether NULL comes first. If nil, SQLite's default applies: first when ascending and last when descending.
+    var nilsFirst: Bool?
+    /// Whether the value may be NULL.
+    var isOptional = true
+
+    var sql: String {
+        let nils = nilsFirst.map { $0 ? " NULLS FIRST" : " NULLS LAST" } ?? ""
+        return text + (isDescending ? " DESC" : "") + nils
+    }
+}
+
 extension SelectBuilder {
     var isSliced: Bool { parts.limit != nil || parts.offset != nil }
     var body: String { " FROM \(scope.from)\(filter)" }
 
-    private var columns: String {
+    var columns: String {
         var text = "\(scope.alias).\"id\""
         for column in scope.model.columns { text += ", \(scope.alias).\(column.name.quotedIdentifier)" }
         return text
@@ -138,7 +153,7 @@ extension SelectBuilder {
     private mutating func slice(_ limit: Int?) -> String { writer.slice(limit, parts.offset) }
 
     mutating func rows(_ list: String, limit: Int?) throws -> String {
-        let order = try sortTerms().joined(separator: ", ")
+        let order = try sortText()
         return "SELECT \(list)\(body) ORDER BY \(order)\(slice(limit))"
     }
 
@@ -149,7 +164,7 @@ extension SelectBuilder {
         let isLeading = try parts.sorts.first.map { try isSame($0.expression, as: key) } ?? false
         let value = try writer.expression(key, in: &scope)
         var order = isLeading ? [] : [try writer.comparable(key, in: &scope)]
-        order += try sortTerms()
+        order += try sortTerms().map(\.sql)
         return "SELECT \(columns), \(value)\(body) ORDER BY \(order.joined(separator: ", "))\(slice(parts.limit))"
     }
 
@@ -163,26 +178,32 @@ extension SelectBuilder {
     }
 
     /// The terms of ORDER BY. The id is the last term, so the order is total.
-    private mutating func sortTerms(reversed: Bool = false) throws -> [String] {
-        var terms: [String] = []
+    mutating func sortTerms(reversed: Bool = false) throws -> [SortTerm] {
+        var terms: [SortTerm] = []
         if parts.sorts.isEmpty, parts.search != nil {
-            terms = [SelectBuilder.order("\(scope.alias).\"\(SearchSQL.scoreColumn)\"", !reversed, nil)]
+            terms = [SortTerm(text: "\(scope.alias).\"\(SearchSQL.scoreColumn)\"", isDescending: !reversed)]
         } else if parts.sorts.isEmpty {
-            terms = memberOrder.map { SelectBuilder.order($0, reversed, nil) }
+            terms = memberOrder.map { SortTerm(text: $0, isDescending: reversed) }
         }
         for sort in parts.sorts { terms.append(try term(reversed ? sort.reversed : sort)) }
-        terms.append(SelectBuilder.order("\(scope.alias).\"id\"", reversed, nil))
+        terms.append(SortTerm(text: "\(scope.alias).\"id\"", isDescending: reversed, isOptional: false))
         return terms
     }
 
-    /// A term of ORDER BY.
-    mutating func term(_ sort: SortNode) throws -> String {
-        SelectBuilder.order(try writer.comparable(sort.expression, in: &scope), sort.isDescending, sort.nilsFirst)
+    private mutating func sortText(reversed: Bool = false) throws -> String {
+        try sortTerms(reversed: reversed).map(\.sql).joined(separator: ", ")
     }
 
-    private static func order(_ expression: String, _ isDescending: Bool, _ nilsFirst: Bool?) -> String {
-        let nils = nilsFirst.map { $0 ? " NULLS FIRST" : " NULLS LAST" } ?? ""
-        return expression + (isDescending ? " DESC" : "") + nils
+    /// A term of ORDER BY.
+    mutating func term(_ sort: SortNode) throws -> SortTerm {
+        // The result of a calculation with infinite numbers may be NULL.
+        let isCalculated = if case .arithmetic = sort.expression { true } else { false }
+        return SortTerm(
+            text: try writer.comparable(sort.expression, in: &scope),
+            isDescending: sort.isDescending,
+            nilsFirst: sort.nilsFirst,
+            isOptional: isCalculated || sort.expression.isOptional
+        )
     }
 
     /// Without a slice, the query uses the reverse order. With a slice, a subquery cuts the slice first, and the outer
@@ -190,11 +211,10 @@ extension SelectBuilder {
     private mutating func last(_ count: Int) throws -> String {
         isReversed = true
         guard isSliced else {
-            let order = try sortTerms(reversed: true).joined(separator: ", ")
+            let order = try sortText(reversed: true)
             return "SELECT \(columns)\(body) ORDER BY \(order) LIMIT \(writer.bind(.integer(Int64(count))))"
         }
-        let terms = try sortTerms().joined(separator: ", ")
-        let place = "row_number() OVER (ORDER BY \(terms)) AS strata_place"
+        let place = "row_number() OVER (ORDER BY \(try sortText())) AS strata_place"
         let names = (["id"] + scope.model.columns.map(\.name)).map { $0.quotedIdentifier }.joined(separator: ", ")
         let inner = "SELECT \(columns), \(place)\(body) ORDER BY strata_place\(slice(parts.limit))"
         return "SELECT \(names) FROM (\(inner)) ORDER BY strata_place DESC LIMIT \(writer.bind(.integer(Int64(count))))"
@@ -203,7 +223,7 @@ extension SelectBuilder {
     private mutating func values(_ expression: ExpressionNode) throws -> String {
         let value = try writer.expression(expression, in: &scope)
         guard parts.isDistinct else { return try rows(value, limit: parts.limit) }
-        let order = try sortTerms().joined(separator: ", ")
+        let order = try sortText()
         let inner = "SELECT \(value) AS value, row_number() OVER (ORDER BY \(order)) AS strata_place\(body)"
         let group = expression.kind == .decimal ? "value COLLATE strata_decimal" : "value"
         return "SELECT value FROM (\(inner)) GROUP BY \(group) ORDER BY min(strata_place)\(slice(parts.limit))"

@@ -31,7 +31,7 @@ extension SelectBuilder {
         var having = ""
         if let condition = groups.condition { having = " HAVING " + (try writer.condition(condition, in: &scope)) }
         var order: [String] = []
-        for sort in groups.sorts { order.append(try term(sort)) }
+        for sort in groups.sorts { order.append(try term(sort).sql) }
         // The keys are the last terms, so the order is total.
         for node in groups.keys { order.append(try writer.comparable(node, in: &scope)) }
         var sql = "SELECT \(columns.joined(separator: ", "))\(body) GROUP BY \(keys.joined(separator: ", "))"
