@@ -14,6 +14,28 @@ extension StockAnswers {
         return try values(found)
     }
 
+    /// All pages of the query without its limit and offset, from the first page on and from the last page back.
+    func checkPages(size: Int) {
+        var query = query
+        (query._$parts.limit, query._$parts.offset) = (nil, nil)
+        let answers = StockAnswers(run: run, context: context, reference: reference, query: query)
+        answers.compare(.objects, "pages") { try answers.paged(size, isForward: true) }
+        answers.compare(.objects, "pages from the end") { try answers.paged(size, isForward: false) }
+    }
+
+    private func paged(_ size: Int, isForward: Bool) throws -> [[StoredValue]] {
+        var (found, token): ([[StoredValue]], PageToken?) = ([], nil)
+        repeat {
+            let page =
+                try isForward
+                ? context.rowPage(query, size: size, after: token) : context.rowPage(query, size: size, before: token)
+            let rows = try page.elements.map { try values($0) }
+            found = isForward ? found + rows : rows + found
+            token = isForward ? page.next : page.previous
+        } while token != nil
+        return found
+    }
+
     func checkSections<Key: GroupKey>(_ key: (Object.Columns) -> Key) where Key.Root == Object {
         let node = key(Object.columns)._$key.node
         let expected = ResultShape.sections(node)

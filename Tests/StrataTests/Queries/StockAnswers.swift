@@ -199,6 +199,8 @@ extension StockRun {
         let answers = StockAnswers(run: self, context: context, reference: reference, query: query)
         for _ in 0..<2 { answers.checkShape(generator.below(11), count: generator.below(5)) }
         askMore(answers)
+        // Without a random number, so that the other answers of a seed stay the same.
+        if cases % 8 == 0 { answers.checkPages(size: 1 + cases / 8 % 9) }
         askColumns(
             StockAnswers(
                 run: self,

@@ -168,4 +168,6 @@ extension StrataError.Code {
     public static let invalidImport = Self("invalidImport")
     /// The query cannot be answered.
     public static let invalidQuery = Self("invalidQuery")
+    /// The page token belongs to another query, or is damaged.
+    public static let invalidToken = Self("invalidToken")
 }

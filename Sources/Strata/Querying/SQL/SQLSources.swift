@@ -17,6 +17,8 @@ struct SQLSources {
     /// The store's identity. Ids that were issued by neither the store nor the store that it was copied from are
     /// refused. If nil, all ids are accepted.
     var identity: StoreIdentity?
+    /// Whether the values of lists are sorted. The elements of a Swift set have another order in each process.
+    var hasSortedLists = false
 
     /// The committed tables of the store.
     static func tables(resolver: RelationshipResolver, identity: StoreIdentity? = nil) -> SQLSources {

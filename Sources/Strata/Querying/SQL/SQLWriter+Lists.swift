@@ -5,6 +5,10 @@
 /// floating-point numbers. A list with any of these is therefore written as texts that `strata_value` decodes exactly.
 extension SQLWriter {
     mutating func list(_ values: [StoredValue]) -> String {
+        var values = values
+        if sources.hasSortedLists {
+            values = values.map { (key: ListText.encode($0), value: $0) }.sorted { $0.key < $1.key }.map(\.value)
+        }
         if values.count <= 16 {
             var count = 1
             while count < values.count { count *= 2 }
