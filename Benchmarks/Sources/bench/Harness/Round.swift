@@ -17,6 +17,7 @@ struct Sizes: Sendable {
     var rounds = 8
     var inserted = 100_000
     var fetched = 200_000
+    var pages = 200
     /// Rows in the table from which single rows are read, updated or deleted.
     var stored = 100_000
     /// How many of these are.
@@ -64,6 +65,7 @@ struct Sizes: Sendable {
         rounds: 1,
         inserted: 5_000,
         fetched: 10_000,
+        pages: 20,
         stored: 10_000,
         chosen: 2_000,
         registered: 2_000,

@@ -4,7 +4,7 @@ enum Work: String, CaseIterable, Sendable {
     case update, updateApart, delete, cascade, commitNormal, commitNumbered, commitFull, commitTogether, editNormal,
         editFull, editByWrite
     case hopFromPool, hopFromMain, memory
-    case streamRows, streamObjects, prefetch, group, searchInsert, search
+    case streamRows, streamObjects, prefetch, group, pages, searchInsert, search
     case batchUpdate, savepoints, undo, live, liveSum, history
     case enqueue, enqueueNoting, enqueueMany, enqueueMost, enqueueFull, enqueueManyFull, enqueueMostFull
     case workAlone, work, workWide, workByRanges, workAloneFull, workFull, workChanging, workChangingFull

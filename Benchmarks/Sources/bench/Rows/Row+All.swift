@@ -10,7 +10,7 @@ extension Row {
             edits(sizes, .normal), edits(sizes, .full), edits(sizes, .normal, byWrite: true),
             hopFromPool(sizes), hopFromMain(sizes), memory(sizes), walk(sizes), prefetch(sizes),
             stream(sizes, objects: false), stream(sizes, objects: true), group(sizes),
-            searchInsert(sizes), search(sizes),
+            pages(sizes), searchInsert(sizes), search(sizes),
             batchUpdate(sizes), savepoints(sizes), undo(sizes), live(sizes), liveSum(sizes), history(sizes),
             pending(sizes),
             open(sizes, reserving: false), open(sizes, reserving: true), migration(sizes),

@@ -88,6 +88,81 @@ extension Row {
             return Sample(cost: watch.seconds, check: check)
         }
     }
+
+    /// Pages of a sorted list, the first of them after a quarter of the rows.
+    ///
+    /// Equal: each page has 50 rows in the order of an index and the id. The reference begins each page by a condition
+    /// on the last row of the page before, which it has kept.
+    static func pages(_ sizes: Sizes) -> Row {
+        Row(
+            work: .pages,
+            name: "\(sizes.pages) pages of 50, from page \(sizes.fetched / 4 / 50) of \(sizes.fetched) rows on",
+            unit: .microseconds,
+            target: nil,
+            operations: sizes.pages
+        ) { round in
+            do { try ListingTable.make(round) }
+            let database = try Database(round.file)
+            let statement = try database.prepare(ListingTable.selectPage)
+            var position = try ListingTable.position(round.sizes.fetched / 4, database)
+            var check = Checksum()
+            let watch = Stopwatch()
+            for _ in 0..<round.sizes.pages {
+                statement.bind(position.quantity, at: 1)
+                statement.bind(position.id, at: 2)
+                while try statement.step() {
+                    position = (statement.integer(1), statement.integer(0))
+                    check.add(ListingTable.hash(position.quantity, statement.text(2)))
+                }
+            }
+            return Sample(cost: watch.seconds, check: check)
+        }
+    }
+}
+
+/// A list that is sorted by a column with an index.
+enum ListingTable {
+    /// The rows after those with a smaller quantity, or with the same quantity and a smaller or equal id.
+    static let selectPage = """
+        SELECT id,quantity,title FROM listing WHERE quantity >= ?1 AND (quantity > ?1 OR id > ?2) \
+        ORDER BY quantity,id LIMIT 50
+        """
+
+    static func make(_ round: Round) throws {
+        let database = try Database(round.file)
+        try database.execute(
+            """
+            CREATE TABLE listing (id INTEGER PRIMARY KEY, quantity INTEGER NOT NULL, title TEXT NOT NULL);
+            CREATE INDEX listing_quantity ON listing (quantity);
+            """
+        )
+        try database.transaction {
+            let statement = try database.prepare("INSERT INTO listing VALUES (?,?,?)")
+            for entry in round.values.entries.prefix(round.sizes.fetched) {
+                statement.bind(entry.id, at: 1)
+                statement.bind(entry.quantity, at: 2)
+                try entry.title.withBytes { title in
+                    statement.bind(title, at: 3)
+                    try statement.run()
+                }
+            }
+        }
+    }
+
+    /// The last of the first rows.
+    static func position(_ count: Int, _ database: Database) throws -> (quantity: Int, id: Int) {
+        let sql = "SELECT quantity,id FROM listing ORDER BY quantity,id LIMIT 1 OFFSET \(count - 1)"
+        let statement = try database.prepare(sql)
+        guard try statement.step() else { throw BenchError("there are fewer than \(count) rows") }
+        return (statement.integer(0), statement.integer(1))
+    }
+
+    static func hash(_ quantity: Int, _ title: String) -> RowHash {
+        var hash = RowHash()
+        hash.add(quantity)
+        hash.add(title)
+        return hash
+    }
 }
 
 /// The hash of a group, whoever holds it.

@@ -1,5 +1,10 @@
 import Strata
 
+@Model final class Listing {
+    @Attribute(.indexed) var quantity: Int
+    var title: String
+}
+
 extension StrataSides {
     static func streamRows(_ round: Round) async throws -> Sample {
         let stack = try await large(round)
@@ -77,5 +82,40 @@ extension StrataSides {
         }
         try await stack.close()
         return sample
+    }
+
+    static func pages(_ round: Round) async throws -> Sample {
+        let first = try await listings(round)
+        try await first.background { context in
+            for entry in round.values.entries.prefix(round.sizes.fetched) {
+                context.insert(Listing(quantity: entry.quantity, title: entry.title))
+            }
+            try context.commit()
+        }
+        try await first.close()
+        let stack = try await listings(round)
+        let sample = try await stack.background { context in
+            let query = Listing.sorted { $0.quantity }
+            var token = try context.rowPage(query, size: round.sizes.fetched / 4).next
+            var check = Checksum()
+            let watch = Stopwatch()
+            for _ in 0..<round.sizes.pages {
+                let page = try context.rowPage(query, size: 50, after: token)
+                for row in page.elements { check.add(ListingTable.hash(row.quantity, row.title)) }
+                token = page.next
+            }
+            return Sample(cost: watch.seconds, check: check)
+        }
+        try await stack.close()
+        return sample
+    }
+
+    private static func listings(_ round: Round) async throws -> ContextStack {
+        try await ContextStack.open(
+            .sqlite(round.file),
+            models: [Listing.self],
+            stack: .rootOnly,
+            configuration: .measured(.normal)
+        )
     }
 }
