@@ -35,6 +35,18 @@ enum CodedModels {
         }
     }
 
+    struct Origin: Codable, Equatable { var country: String }
+
+    /// A transformer that uses a coder of its own.
+    enum OriginText: ValueTransformer {
+        static func store(_ origin: Origin) throws -> String {
+            String(decoding: try JSONEncoder().encode(origin), as: UTF8.self)
+        }
+        static func load(_ text: String) throws -> Origin {
+            try JSONDecoder().decode(Origin.self, from: Data(text.utf8))
+        }
+    }
+
     @Model final class Ticket {
         @Attribute(.notEmpty) var title: String
         var count: Int = 3
@@ -49,6 +61,7 @@ enum CodedModels {
         var date: Date?
         var tags: [String] = ["new"]
         @Attribute(.transformed(by: HexColor.self)) var color: Color = Color(red: 0, green: 0, blue: 255)
+        @Attribute(.transformed(by: OriginText.self)) var origin: Origin?
         @Attribute(.externalStorage) var image: Data = Data([7])
         @Derived var label: String { "\(title)!" }
         var parent: Ticket?
@@ -78,24 +91,26 @@ extension CodedModels.Word.Row {
 }
 
 extension DecodingError {
-    private var parts: (kind: String, path: [any CodingKey], underlying: (any Error)?) {
+    private var parts: (kind: String, key: (any CodingKey)?, context: Context) {
         switch self {
-        case .typeMismatch(_, let context): ("typeMismatch", context.codingPath, context.underlyingError)
-        case .valueNotFound(_, let context): ("valueNotFound", context.codingPath, context.underlyingError)
-        case .dataCorrupted(let context): ("dataCorrupted", context.codingPath, context.underlyingError)
-        case .keyNotFound(let key, let context):
-            ("keyNotFound", context.codingPath + [key], context.underlyingError)
-        @unknown default: ("unknown", [], nil)
+        case .typeMismatch(_, let context): ("typeMismatch", nil, context)
+        case .valueNotFound(_, let context): ("valueNotFound", nil, context)
+        case .dataCorrupted(let context): ("dataCorrupted", nil, context)
+        case .keyNotFound(let key, let context): ("keyNotFound", key, context)
+        @unknown default: ("unknown", nil, Context(codingPath: [], debugDescription: ""))
         }
     }
 
     fileprivate var kind: String { parts.kind }
 
-    fileprivate var underlying: (any Error)? { parts.underlying }
+    fileprivate var message: String { parts.context.debugDescription }
+
+    fileprivate var underlying: (any Error)? { parts.context.underlyingError }
 
     /// The keys and indices that lead to the wrong or missing value.
     fileprivate var path: String {
-        parts.path.map { $0.intValue.map { "\($0)" } ?? $0.stringValue }.joined(separator: ".")
+        let keys = parts.context.codingPath + [parts.key].compactMap(\.self)
+        return keys.map { $0.intValue.map { "\($0)" } ?? $0.stringValue }.joined(separator: ".")
     }
 }
 
@@ -273,6 +288,7 @@ struct RowCodingTests {
             (#"{"title": "a", "tags": ["x", 1]}"#, "tags.1"), (#"{"title": "a", "color": "red"}"#, "color"),
             (#"{"title": "a", "image": "%"}"#, "image"), (#"{"title": "a", "parent": "Account-1-1"}"#, "parent"),
             (#"{"title": "a", "parent": 5}"#, "parent"), (#"{"title": "a", "id": "Ticket-01-1"}"#, "id"),
+            (#"{"title": "a", "origin": 5}"#, "origin"), (#"{"title": "a", "origin": "{}"}"#, "origin"),
         ]
     )
     func errors(_ row: String, _ path: String) throws {
@@ -362,6 +378,9 @@ struct RowCodingTests {
             try decode(Account.Row.self, #"{"userName": "ada", "passwordHash": "p"}"#, coding)
         }
         #expect(error?.path == "passwordHash")
+        #expect(error?.message.contains("omits") == true)
+        let missing = #expect(throws: DecodingError.self) { try decode(Account.Row.self, #"{"userName": "ada"}"#) }
+        #expect(missing?.message.contains("omits") == false)
         let other = RowCoding().omitting(\.title, of: Ticket.self)
         let row = Account(userName: "ada", passwordHash: "p").snapshot
         #expect(try text(row, other) == text(row))

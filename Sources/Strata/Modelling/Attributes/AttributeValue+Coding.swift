@@ -101,7 +101,19 @@ extension Transformed {
         from container: KeyedDecodingContainer<Key>,
         forKey key: Key
     ) throws -> Transformed {
-        Transformed(try Transformer.load(try Transformer.Stored._$decode(from: container, forKey: key)))
+        let stored = try Transformer.Stored._$decode(from: container, forKey: key)
+        do {
+            return Transformed(try Transformer.load(stored))
+        } catch {
+            // A transformer that uses a coder of its own throws a `DecodingError` whose path does not lead to this key.
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(
+                    codingPath: container.codingPath + [key],
+                    debugDescription: "The value cannot be converted to \(Transformer.Value.self): \(error)",
+                    underlyingError: error
+                )
+            )
+        }
     }
 }
 

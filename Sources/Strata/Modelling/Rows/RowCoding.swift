@@ -38,7 +38,8 @@ public struct RowCoding: Sendable {
     /// These options, without some properties of a model.
     ///
     /// An encoder does not write the properties. A decoder ignores their keys, so each of the properties gets its
-    /// default, or nil if it is optional. If a property has neither, decoding throws `keyNotFound`.
+    /// default, or nil if it is optional. If a property has neither, decoding throws `keyNotFound`. A derived attribute
+    /// is written even if it is calculated from an omitted one.
     ///
     /// - Precondition: the key paths lead to attributes and relationships of the model itself.
     public func omitting<Object: Model>(
@@ -62,21 +63,22 @@ public struct RowCoding: Sendable {
 
 extension CodingUserInfoKey {
     /// The ``RowCoding`` of a coder.
-    public static let rowCoding = CodingUserInfoKey(rawValue: "Strata.RowCoding")!  // the initialiser returns no nil
+    public static let rowCoding = CodingUserInfoKey(rawValue: "Strata.RowCoding")!  // the initializer never returns nil
 }
 
 extension ModelRow {
-    /// Encodes the values by the names of their properties, or as the ``RowCoding`` of the encoder says.
+    /// Encodes the values by the names of their properties, or as the ``RowCoding`` of the encoder says. This includes
+    /// private properties.
     ///
     /// - The values are encoded as their types do it, so the encoder's strategies for dates and data apply. A type that
     ///   is not `Codable` has the form in which the store keeps it: an enum is its raw value, and a transformed value
     ///   is the value that the transformer stores.
     /// - The id and to-one relationships are the texts of ids. To-many relationships are not part of a row.
-    /// - A nil has no key. If the property has a default, a nil is `null`, so that decoding does not return the default.
-    ///   A row without an id has no key for the id.
+    /// - A nil has no key. If the property has a default, a nil is `null`, so that decoding does not return the
+    ///   default. A row without an id has no key for the id.
     ///
-    /// - Throws: `EncodingError` for an ``ExternalData`` whose bytes were not read; errors of the encoder, of the values
-    ///   and of transformers.
+    /// - Throws: `EncodingError` for an ``ExternalData`` whose bytes were not read; errors of the encoder, of the
+    ///   values and of transformers.
     public func encode(to encoder: any Encoder) throws {
         var row = RowEncoder(encoder, Object.self)
         try row.encode(id)

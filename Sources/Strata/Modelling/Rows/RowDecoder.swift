@@ -18,12 +18,13 @@ public struct RowDecoder {
     public func decode<Value: AttributeValue>(_ type: Value.Type, at column: Int) throws -> Value {
         if let key = givenKey(column) { return try value(of: column, as: type, key) }
         if let value = try defaultValue(of: column, as: type) { return value }
-        let property = keys.schema.columns[column].name
+        let (key, property) = (keys[column], keys.schema.columns[column].name)
         throw DecodingError.keyNotFound(
-            keys[column] ?? PropertyKey(stringValue: property),
+            key ?? PropertyKey(stringValue: property),
             DecodingError.Context(
                 codingPath: container.codingPath,
                 debugDescription: "\(keys.schema.name).\(property) needs a value, because it has no default."
+                    + (key == nil ? " The RowCoding of the decoder omits it." : "")
             )
         )
     }
@@ -56,8 +57,8 @@ public struct RowDecoder {
         } catch let error as DecodingError {
             throw error
         } catch {
-            // An error of a transformer or of the type itself, or Foundation's error for a number that does not fit.
-            // These errors do not name the key.
+            // An error of the type itself, or Foundation's error for a number that does not fit. These errors do not
+            // name the key.
             let property = keys.schema.columns[column].name
             throw DecodingError.dataCorrupted(
                 DecodingError.Context(
