@@ -4,9 +4,9 @@ import Synchronization
 
 /// The connections that read, and the limit of blocks that use them at the same time.
 ///
-/// A background block takes a place before it begins, and waits for one in the order of calls. All other users get a
-/// reader at once: nested blocks, because blocks with a place may wait for them; named contexts and main, because there
-/// are few; cursors and live queries. Their readers count against the limit of places.
+/// A background block or a live block takes a place before it begins, and waits for one in the order of calls. All
+/// other users get a reader at once: nested blocks, because blocks with a place may wait for them; named contexts and
+/// main, because there are few; cursors and live queries. Their readers count against the limit of places.
 ///
 /// Isolation: any.
 final class ReaderPool: Sendable {

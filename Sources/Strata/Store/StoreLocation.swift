@@ -62,10 +62,10 @@ public struct StoreConfiguration: Sendable {
     public var history: HistoryRetention
     /// The intended number of simultaneously open reading connections, at least 1. The default is 32.
     ///
-    /// A block that has read holds one connection, which is two open files, until it ends. Blocks of `background` and
-    /// of unnamed contexts take a place before they begin; above the limit they wait, in the order of calls. Nested
-    /// blocks, named contexts, main, cursors and live queries never wait. Their connections count against the limit, so
-    /// that fewer other blocks run.
+    /// A block that has read holds one connection, which is two open files, until it ends. Blocks of `background`, of
+    /// `live` and of unnamed contexts take a place before they begin; above the limit they wait, in the order of calls.
+    /// Nested blocks, named contexts, main, cursors and live queries never wait. Their connections count against the
+    /// limit, so that fewer other blocks run.
     public var maximumReaderCount: Int
     /// The size in bytes of each reading connection's page cache, which fills as the connection reads. The default is 4
     /// MiB. For readers of a caller's pool, the pool's configuration applies instead.

@@ -461,6 +461,36 @@ struct LiveValuesTests {
         #expect(try await late.next() == nil)
     }
 
+    @Test("A block waits for a place among the readers, and the cancellation of its task then ends the sequence")
+    func waitsForPlace() async throws {
+        let folder = try StoreFolder()
+        let stack = try await ContextStack.open(
+            folder.location,
+            models: allModels,
+            stack: .rootOnly,
+            configuration: StoreConfiguration(maximumReaderCount: 1)
+        )
+        let (hasBegun, end) = (Signal(), Signal())
+        let holder = Task {
+            try await stack.background { _ in
+                hasBegun.set()
+                await end.wait()
+            }
+        }
+        await hasBegun.wait()
+        let read: @Sendable (ObjectContext) throws -> Int = { try $0.count(Author.all) }
+        let (waiting, cancelled) = (Consumer(stack.live(read)), Consumer(stack.live(read)))
+        let areWaiting = try await eventually { stack.core.engine.waitingCount == 2 }
+        #expect(areWaiting)
+        cancelled.task.cancel()
+        try await cancelled.task.value
+        end.set()
+        try await holder.value
+        try await untilIdle(stack)
+        #expect(waiting.values.all == ["0"])
+        try await stack.close()
+    }
+
     @Test("Closing the stack waits for a run, and the sequence then ends")
     func closedDuringRun() async throws {
         let folder = try StoreFolder()

@@ -7,7 +7,8 @@
 ///
 /// Further changes during a run, or before the next value is requested, cause one further run together. So a slow
 /// consumer skips intermediate states and receives the newest one. The block runs concurrently with other contexts and
-/// never waits for them.
+/// never waits for their blocks. Outside of blocks, it waits for a place in the reader pool, see
+/// ``StoreConfiguration/maximumReaderCount``.
 ///
 /// The sequence ends when the stack is closed, the observed context is dropped, or the task is cancelled.
 ///
@@ -49,6 +50,9 @@ public struct LiveValues<Value: Sendable>: AsyncSequence, Sendable {
                     value = try await run()
                 } catch let error as StrataError where error.code == .closed {
                     return nil
+                } catch is CancellationError where Task.isCancelled {
+                    // The block was waiting for a place.
+                    return nil
                 }
                 guard let value else { continue }
                 if let last, live.isSame(last, value) { continue }
@@ -65,7 +69,7 @@ public struct LiveValues<Value: Sendable>: AsyncSequence, Sendable {
             let (live, observer) = (live, observer)
             observer.forget()
             let handle = try live.core.make(.private, named: nil, parent: live.context)
-            return try await handle.run(stack: [handle], dropping: true, isLimited: false) { context -> Value? in
+            return try await handle.run(stack: [handle], dropping: true, isLimited: true) { context -> Value? in
                 let record = ReadRecord(parents: context.path.dropLast())
                 context.reading.readRecord = record
                 context.saving.refusal = .blockOnlyReads
