@@ -204,7 +204,7 @@ struct LiveValuesTests {
         try await stack.close()
     }
 
-    @Test("If a cursor moves the block past a change of what it has read, the block runs again, whatever it returns")
+    @Test("If a cursor moves the block past a change of what it has read, the next run stays at one state")
     func movedByCursor() async throws {
         let folder = try StoreFolder()
         let stack = try await Self.open(folder)
@@ -212,14 +212,18 @@ struct LiveValuesTests {
         var live = stack.live { context -> [Int] in
             runs.add("run")
             let first = try context.count(Author.all)
-            if runs.all.count < 3 { try stack.meanwhile { $0.insert(Author(name: "a")) } }
+            // Another context commits during each run.
+            try stack.meanwhile { $0.insert(Author(name: "a")) }
             var second = 0
             try context.forEach(Author.all) { _ in second += 1 }
+            // This error belongs to a run that has read two states.
             if runs.all.count == 1 { throw Refusal() }
             return [first, second]
         }.makeAsyncIterator()
-        #expect(try await live.next() == [2, 2])
-        #expect(runs.all.count == 3)
+        #expect(try await live.next() == [1, 1])
+        #expect(runs.all.count == 2)
+        #expect(try await live.next() == [3, 3])
+        #expect(runs.all.count == 4)
         try await stack.close()
     }
 

@@ -44,17 +44,22 @@ public struct LiveValues<Value: Sendable>: AsyncSequence, Sendable {
         /// - Complexity: that of the block, for each run.
         public mutating func next() async throws -> Value? {
             if last == nil { live.core.engine.watchFile() }
+            var merging = ContextMerging.atNextBlock
             while try await observer.wait() {
                 let value: Value?
                 do {
-                    value = try await run()
+                    value = try await run(merging)
                 } catch let error as StrataError where error.code == .closed {
                     return nil
                 } catch is CancellationError where Task.isCancelled {
                     // The block was waiting for a place.
                     return nil
                 }
-                guard let value else { continue }
+                guard let value else {
+                    // A pinned context does not move, so frequent commits cannot delay the value for ever.
+                    merging = .pinned
+                    continue
+                }
                 if let last, live.isSame(last, value) { continue }
                 last = value
                 return value
@@ -64,11 +69,12 @@ public struct LiveValues<Value: Sendable>: AsyncSequence, Sendable {
 
         /// Runs the block in a new context, and observes what it has read.
         ///
+        /// - Parameter merging: whether a cursor may move the block to a newer state.
         /// - Returns: the block's value. Nil if the block has read two different states, and must run again.
-        private func run() async throws -> Value? {
+        private func run(_ merging: ContextMerging) async throws -> Value? {
             let (live, observer) = (live, observer)
             observer.forget()
-            let handle = try live.core.make(.private, named: nil, parent: live.context)
+            let handle = try live.core.make(.private, named: nil, parent: live.context, merging: merging)
             return try await handle.run(stack: [handle], dropping: true, isLimited: true) { context -> Value? in
                 let record = ReadRecord(parents: context.path.dropLast())
                 context.reading.readRecord = record
