@@ -465,6 +465,26 @@ struct LiveValuesTests {
         #expect(try await late.next() == nil)
     }
 
+    @Test("A run that the end of its context interrupts has no value")
+    func droppedDuringRun() async throws {
+        let folder = try StoreFolder()
+        let stack = try await Self.open(folder)
+        let network = try stack.create(.private, named: .network)
+        let (hasBegun, gate) = (Signal(), DispatchSemaphore(value: 0))
+        let live = network.live { context -> Int in
+            hasBegun.set()
+            gate.wait()
+            return try context.count(Author.all)
+        }
+        let consumer = Consumer(live)
+        await hasBegun.wait()
+        try await stack.reset()
+        gate.signal()
+        try await consumer.task.value
+        #expect(consumer.values.all == [])
+        try await stack.close()
+    }
+
     @Test("A block waits for a place among the readers, and the cancellation of its task then ends the sequence")
     func waitsForPlace() async throws {
         let folder = try StoreFolder()

@@ -70,7 +70,8 @@ public struct LiveValues<Value: Sendable>: AsyncSequence, Sendable {
         /// Runs the block in a new context, and observes what it has read.
         ///
         /// - Parameter merging: whether a cursor may move the block to a newer state.
-        /// - Returns: the block's value. Nil if the block has read two different states, and must run again.
+        /// - Returns: the block's value. Nil if the block has read two different states and must run again, or if the
+        ///   observed context has ended.
         private func run(_ merging: ContextMerging) async throws -> Value? {
             let (live, observer) = (live, observer)
             observer.forget()
@@ -84,6 +85,8 @@ public struct LiveValues<Value: Sendable>: AsyncSequence, Sendable {
                 let result = Result { try live.body(context) }
                 // A cursor may have moved the block to a newer state. The error of such a block does not count either.
                 guard let reads = record.reads(context.reading.cursor.event), !reads.isStale else { return nil }
+                // Without the layers of a context that has ended, the block has read the committed state.
+                guard live.core.engine.layers.isOpen(live.context?.id) else { return nil }
                 let value = try result.get()
                 // The context still has its position in the log, so no event since its snapshot is lost.
                 observer.observe(reads)
