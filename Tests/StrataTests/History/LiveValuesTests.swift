@@ -167,6 +167,17 @@ struct LiveValuesTests {
         }
     }
 
+    @Test("A value that is nil is an element like others")
+    func optionalValues() async throws {
+        try await withStack(.file, .rootOnly) { stack in
+            let consumer = Consumer(stack.live { try $0.first(Author.all)?.name })
+            try await untilIdle(stack)
+            try await commit(in: stack) { $0.insert(Author(name: "a")) }
+            try await untilIdle(stack)
+            #expect(consumer.values.all == ["nil", #"Optional("a")"#])
+        }
+    }
+
     @Test("A slow consumer gets the newest value, after one run for many commits; iterators are independent")
     func slowConsumer() async throws {
         let folder = try StoreFolder()

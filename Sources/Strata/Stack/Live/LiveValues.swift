@@ -103,7 +103,8 @@ extension ContextStack {
     /// for try await count in stack.live({ try $0.count(Article.published) }) { … }
     /// ```
     ///
-    /// Each run reads the newest committed state, without unsaved changes of other contexts. Equal values are left out.
+    /// Each run reads the newest committed state, without unsaved changes of other contexts, even if the stack has a
+    /// current context. To include unsaved changes, call `live` of a ``ContextHandle``. Equal values are left out.
     ///
     /// - Isolation: callable from anywhere.
     /// - Parameter body: reads, and returns a value. It runs on an executor of its own, and may run often. It must not
