@@ -25,6 +25,7 @@ enum PageKind: String, AttributeValue { case a, b, c }
 @Model final class PageText {
     @Attribute(.searchable) var text: String
     var rank: Int = 0
+    var weight: Double = 0
 }
 
 /// Queries with orders of all kinds.

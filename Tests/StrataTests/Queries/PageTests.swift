@@ -161,6 +161,31 @@ struct PageTests {
         try await stack.close()
     }
 
+    @Test("Pages include unsaved objects whose number is NaN, which SQLite reads as NULL")
+    func notANumber() async throws {
+        let stack = try await openPages(0)
+        try await stack.background { context in
+            let weights: [Double] = [1, .nan, 2, -.infinity, .nan, -0.0, 0]
+            let texts = weights.map { context.insert(PageText(text: "", weight: $0)) }
+            let queries: [Query<PageText>] = [
+                PageText.sorted { $0.weight }, PageText.sorted { $0.weight.descending },
+                PageText.sorted { [$0.rank.ascending, $0.weight.ascending.nilsLast] },
+            ]
+            for query in queries {
+                var found: [ObjectID<PageText>] = []
+                var token: PageToken?
+                repeat {
+                    let page = try context.page(query, size: 2, after: token)
+                    found += page.elements.map(\.id)
+                    token = page.next
+                } while token != nil
+                #expect(try found == context.ids(query))
+                #expect(Set(found) == Set(texts.map(\.id)))
+            }
+        }
+        try await stack.close()
+    }
+
     @Test("The last page has no next token, whether it is full or not")
     func ends() async throws {
         let stack = try await openPages(0)

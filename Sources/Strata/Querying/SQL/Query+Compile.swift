@@ -196,14 +196,22 @@ extension SelectBuilder {
 
     /// A term of ORDER BY.
     mutating func term(_ sort: SortNode) throws -> SortTerm {
-        // The result of a calculation with infinite numbers may be NULL.
-        let isCalculated = if case .arithmetic = sort.expression { true } else { false }
-        return SortTerm(
+        SortTerm(
             text: try writer.comparable(sort.expression, in: &scope),
             isDescending: sort.isDescending,
             nilsFirst: sort.nilsFirst,
-            isOptional: isCalculated || sort.expression.isOptional
+            isOptional: sort.expression.isOptional || mayBeNaN(sort.expression)
         )
+    }
+
+    /// Whether the value may be NaN, which SQLite reads as NULL. Calculations with infinite numbers may have this
+    /// result. Unsaved objects may have this value, because only a save refuses it.
+    private func mayBeNaN(_ expression: ExpressionNode) -> Bool {
+        switch expression {
+        case .arithmetic: true
+        case .column(let column): scope.model.columns.contains { $0.name == column.name && $0.type == .real }
+        default: false
+        }
     }
 
     /// Without a slice, the query uses the reverse order. With a slice, a subquery cuts the slice first, and the outer
