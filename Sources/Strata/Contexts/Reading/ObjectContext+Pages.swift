@@ -18,8 +18,9 @@ extension ObjectContext {
     /// - Throws: ``StrataError`` with `invalidToken` for a token of another query or a damaged token, with
     ///   `invalidQuery`, or if the store cannot be read.
     /// - Complexity: with an index of the sort columns, O(size · log objects) for each page, wherever it is. SQLite may
-    ///   also read and sort rows that have the same sort values as one of the page. Without an index, each page reads
-    ///   all objects that meet the conditions.
+    ///   also read and sort rows that have the same sort values as one of the page. It also reads rows in between that
+    ///   the conditions exclude, unless the index begins with the columns of the conditions. Without an index, each
+    ///   page reads all objects that meet the conditions, perhaps several times.
     public func page<Object: Model>(
         _ query: Query<Object>,
         size: Int,
