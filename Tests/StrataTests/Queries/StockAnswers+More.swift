@@ -32,7 +32,8 @@ extension StockAnswers {
             let rows = try page.elements.map { try values($0) }
             found = isForward ? found + rows : rows + found
             token = isForward ? page.next : page.previous
-        } while token != nil
+            // Pages that repeat rows must fail the comparison, and not run for ever.
+        } while token != nil && found.count < 10_000
         return found
     }
 
