@@ -222,7 +222,8 @@ struct PageTests {
             let limited = #expect(throws: StrataError.self) { try context.page(query.limit(9), size: 2) }
             let moved = #expect(throws: StrataError.self) { try context.rowPage(query.offset(0), size: 2, before: nil) }
             #expect([wrong, limited, moved].allSatisfy { $0?.code == .invalidQuery })
-            #expect(try context.count(query) == 3)
+            let count = try context.count(query)
+            #expect(count == 3)
         }
         try await stack.close()
     }
