@@ -11,6 +11,11 @@ package protocol StackEngine: AnyObject, Sendable {
 }
 
 extension ContextStack {
+    /// Checks that engines can work on the stack.
+    ///
+    /// - Throws: `closed`; `readOnly` if the stack was opened to read only.
+    package func checkWritable() throws { try core.engine.checkWritable() }
+
     /// Runs a write transaction of an engine, as a separate commit if the transaction changes anything. The transaction
     /// waits for the one before it.
     ///

@@ -3,7 +3,7 @@ public import Logging
 extension ContextStack {
     /// Opens a store and sets up the contexts above the store.
     ///
-    /// If the file does not exist, this call creates it. An existing file is opened if it is a Strata store that is not
+    /// If the file does not exist, this call creates it, unless ``StoreConfiguration/isReadOnly`` is true. An existing file is opened if it is a Strata store that is not
     /// newer than this version. A store of earlier versions of these models is migrated first, in one transaction: see
     /// ``Migration``. In all other cases the file stays unchanged.
     ///
@@ -57,10 +57,11 @@ extension ContextStack {
 
     /// An id that no object has or will have, for rows that raw SQL inserts outside of Strata.
     ///
-    /// - Throws: ``StrataError`` if the store cannot reserve ids; `closed`.
+    /// - Throws: ``StrataError`` if the store cannot reserve ids; `readOnly`; `closed`.
     public func newID<Object: Model>(for model: Object.Type) throws -> ObjectID<Object> {
         try core.engine.checkOpen()
         _ = try core.engine.schema.index(of: model)
+        try core.engine.checkWritable()
         return ObjectID(rawValue: try core.engine.ids.take(), fingerprint: core.engine.ids.fingerprint)
     }
 }

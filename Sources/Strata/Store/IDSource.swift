@@ -48,6 +48,10 @@ final class IDSource: Sendable {
         fetchLater()
     }
 
+    /// Allows ids to be taken that no store has reserved: the last of all ids, which no store reaches. They are for
+    /// objects that are never saved.
+    func startWithoutStore() { state.withLock { $0.range = Self.endForSteps..<(1 << 48) } }
+
     /// Waits for a fetch that is running, and starts no further fetch.
     func stop() {
         state.withLock { $0.reserve = nil }

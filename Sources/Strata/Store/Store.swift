@@ -19,6 +19,8 @@ final class Store: Sendable {
     private let foreignCommits: ForeignCommits
     private let fileWatch = FileWatch()
     private let temporaryFolder: TemporaryFolder?
+    /// Whether only this stack can change the store.
+    private let isAlone: Bool
     private let isClosed = Mutex(false)
 
     init(
@@ -38,6 +40,7 @@ final class Store: Sendable {
         self.telemetry = telemetry
         self.schema = schema
         retention = configuration.history
+        let isReadOnly = configuration.isReadOnly
         var folder: TemporaryFolder?
         if case .inMemory = location.kind { folder = try TemporaryFolder() }
         temporaryFolder = folder
@@ -45,14 +48,22 @@ final class Store: Sendable {
             let opened: StoreOpening.Opened
             switch location.kind {
             case .pool(let pool):
-                opened = try pool.writeWithoutTransaction { try opening.prepare($0, pool, isOwned: false) }
+                opened = try pool.writeWithoutTransaction {
+                    try opening.prepare($0, pool, isOwned: false, isReadOnly: isReadOnly)
+                }
+            case .file(let file) where isReadOnly: opened = try opening.openReadOnly(file, configuration)
             case .file(let file): opened = try opening.open(file, configuration)
+            case .userData where isReadOnly:
+                opened = try opening.openReadOnly(try StoreFile.userDataURL(creatingFolder: false), configuration)
             case .userData: opened = try opening.open(try StoreFile.userDataURL(), configuration)
+            case .inMemory where isReadOnly:
+                throw StrataError(.cannotOpen, "A store in memory begins empty. Open it without `isReadOnly`.")
             case .inMemory:
                 let file = folder!.url.appendingPathComponent("store.sqlite")
                 opened = try opening.open(file, configuration, isTemporary: true)
             }
             cancellation.finish()
+            isAlone = folder != nil || opened.isUnchangeable
             writer = opened.writer
             identity = opened.identity
             layers = LayerRegistry(sequence: opened.sequence)
@@ -74,10 +85,14 @@ final class Store: Sendable {
             }
             throw StrataError(grdb: error).whileOpening(path)
         }
-        ids.start { [writer] in
-            writer.isOnLeadingThread
-        } _: { [writer] count in
-            try writer.reserveIDs(count)
+        if isReadOnly {
+            ids.startWithoutStore()
+        } else {
+            ids.start { [writer] in
+                writer.isOnLeadingThread
+            } _: { [writer] count in
+                try writer.reserveIDs(count)
+            }
         }
     }
 
@@ -154,9 +169,9 @@ final class Store: Sendable {
     }
 
     /// Whether other processes or stacks have committed changes that the layers do not know yet. Always false for a
-    /// temporary store, which only this stack uses.
+    /// temporary store, which only this stack uses, and for a file that no process can change.
     func hasForeignCommits() throws -> Bool {
-        guard temporaryFolder == nil else { return false }
+        guard !isAlone else { return false }
         try checkOpen()
         do {
             let newest = try foreignCommits.newestSequence()
@@ -177,11 +192,11 @@ final class Store: Sendable {
     }
 
     /// Applies commits of other processes and stacks as soon as they are in the file. Does nothing for a temporary
-    /// store, which only this stack uses.
+    /// store, which only this stack uses, and for a file that no process can change.
     ///
     /// Complexity: O(1) from the second call on.
     func watchFile() {
-        guard temporaryFolder == nil else { return }
+        guard !isAlone else { return }
         fileWatch.start(journal.path) { [weak self] in
             self?.following { try $0.absorbForeignCommits() } ?? true
         }
@@ -212,7 +227,7 @@ final class Store: Sendable {
         _ body: @escaping (Connection) throws -> [String],
         ended: @escaping (_ isCommitted: Bool) -> Void = { _ in }
     ) throws {
-        try checkOpen()
+        try checkWritable()
         try writer.run(
             WaitingWrite(for: context, mayShare: mayShare, body, ended: ended) { [self] in settle($0, $1) }
         )
@@ -246,7 +261,7 @@ final class Store: Sendable {
     var isOnLeadingThread: Bool { writer.isOnLeadingThread }
 
     /// Whether blocks can run inside transactions. In a caller's own database, the caller's code may wait for them.
-    var runsBlocksInTransactions: Bool { writer.isOwned }
+    var runsBlocksInTransactions: Bool { writer.isOwned && !writer.isReadOnly }
 
     private func settle(_ isCommitted: Bool, _ connection: Connection) {
         guard isCommitted else { return layers.withdraw() }
@@ -266,6 +281,16 @@ final class Store: Sendable {
 
     func checkOpen() throws {
         if isClosed.withLock({ $0 }) { throw Self.closedError }
+    }
+
+    /// - Throws: `closed`; `readOnly` if the stack was opened to read only.
+    func checkWritable() throws {
+        try checkOpen()
+        guard writer.isReadOnly else { return }
+        throw StrataError(
+            .readOnly,
+            "This stack only reads the store, and nothing was written. To write, open a stack without `isReadOnly`."
+        )
     }
 
     static var closedError: StrataError { StrataError(.closed, "The stack is closed. Open another one.") }

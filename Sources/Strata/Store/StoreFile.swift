@@ -12,10 +12,7 @@ enum StoreFile {
     ///
     /// - Throws: ``StrataError`` if the path leads to something that is not a store. It must stay unchanged.
     static func inspect(_ url: URL) throws -> Bool {
-        guard url.isFileURL else {
-            throw StrataError(.cannotOpen, "'\(url)' is not a file URL. Name a file: .sqlite(path: …).")
-        }
-        let path = url.path
+        let path = try path(of: url)
         var info = stat()
         guard stat(path, &info) == 0 else {
             let (code, reason) = (errno, String(cString: strerror(errno)))
@@ -31,6 +28,66 @@ enum StoreFile {
             try requireWritable(folder, of: path)
             return true
         }
+        _ = try checkedHeader(of: path, info)
+        try requireWritable(path, of: path)
+        // The journal is beside the file itself, not beside a symbolic link to it.
+        try requireWritable(folder(ofReal: try realPath(of: path)), of: path)
+        return info.st_size == 0
+    }
+
+    /// Checks the file at a URL, which is opened to be read only.
+    ///
+    /// SQLite cannot read a file in WAL mode without the journal and its index, and would create them. They exist while
+    /// a process has the store open for writing.
+    ///
+    /// - Returns: whether the file cannot change, and is read without a journal.
+    /// - Throws: ``StrataError`` if the file is not a store, or cannot be read without creating other files.
+    static func inspectForReading(_ url: URL) throws -> Bool {
+        let path = try path(of: url)
+        var info = stat()
+        guard stat(path, &info) == 0 else {
+            let reason = String(cString: strerror(errno))
+            throw StrataError(
+                .cannotOpen,
+                "'\(path)' cannot be opened: \(reason). A read-only stack does not create a store: name an existing "
+                    + "file, or open it without `isReadOnly` first."
+            )
+        }
+        let header = try checkedHeader(of: path, info)
+        guard !header.isEmpty else {
+            throw StrataError(
+                .notAStore,
+                "'\(path)' is empty, and was left as it is. Open it without `isReadOnly` first, which creates the store."
+            )
+        }
+        // Without WAL mode, SQLite reads the file alone. See "File format version numbers" in
+        // https://www.sqlite.org/fileformat2.html
+        guard header[19] == 2 else { return false }
+        let real = try realPath(of: path)
+        let (hasJournal, hasIndex) = (access(real + "-wal", F_OK) == 0, access(real + "-shm", F_OK) == 0)
+        if hasJournal, hasIndex { return false }
+        if !hasJournal, info.st_mode & 0o222 == 0 { return true }
+        let advice =
+            hasJournal
+            ? "Open it without `isReadOnly` once, which moves the commits of '-wal' into it"
+            : "Open it while another process has it open for writing. If it is a backup that does not change any more, "
+                + "take away all write permissions from the file (chmod a-w)"
+        throw StrataError(
+            .cannotOpen,
+            "'\(path)' cannot be read without creating '\(hasJournal ? "-shm" : "-wal")' beside it, and was left as it "
+                + "is. \(advice)."
+        )
+    }
+
+    private static func path(of url: URL) throws -> String {
+        guard url.isFileURL else {
+            throw StrataError(.cannotOpen, "'\(url)' is not a file URL. Name a file: .sqlite(path: …).")
+        }
+        return url.path
+    }
+
+    /// The header of a file that may be a store; empty if the file is empty.
+    private static func checkedHeader(of path: String, _ info: stat) throws -> Data {
         guard info.st_mode & S_IFMT != S_IFDIR else {
             throw StrataError(.cannotOpen, "'\(path)' is a folder. Name a file in it.")
         }
@@ -40,19 +97,20 @@ enum StoreFile {
         }
         let header = try header(of: path, size: Int64(info.st_size))
         try inspect(header: header, path: path)
-        try requireWritable(path, of: path)
-        // The journal is beside the file itself, not beside a symbolic link to it.
-        try requireWritable(realFolder(of: path), of: path)
-        return info.st_size == 0
+        return header
     }
 
-    private static func realFolder(of path: String) throws -> String {
+    /// The path without symbolic links.
+    private static func realPath(of path: String) throws -> String {
         guard let real = realpath(path, nil) else {
             throw StrataError(.cannotOpen, "'\(path)' cannot be opened: \(String(cString: strerror(errno))).")
         }
         defer { free(real) }
-        let file = String(cString: real)
-        return file.splitAtLast("/").map { $0.before.isEmpty ? "/" : $0.before } ?? "."
+        return String(cString: real)
+    }
+
+    private static func folder(ofReal path: String) -> String {
+        path.splitAtLast("/").map { $0.before.isEmpty ? "/" : $0.before } ?? "."
     }
 
     /// The first hundred bytes of a file, read through SQLite.
@@ -125,13 +183,15 @@ enum StoreFile {
     }
 
     /// The place of ``StoreLocation/userData``.
-    static func userDataURL() throws -> URL {
+    ///
+    /// - Parameter isCreated: whether the folder is created if it does not exist.
+    static func userDataURL(creatingFolder isCreated: Bool = true) throws -> URL {
         let program = ProcessInfo.processInfo.processName
         do {
             let folder = try FileManager.default
-                .url(for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
+                .url(for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil, create: isCreated)
                 .appendingPathComponent(program, isDirectory: true)
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            if isCreated { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
             return folder.appendingPathComponent("\(program).sqlite")
         } catch {
             throw StrataError(

@@ -30,7 +30,7 @@ public struct StoreLocation: Sendable {
     var path: String? {
         switch kind {
         case .file(let url): url.path
-        case .userData: try? StoreFile.userDataURL().path
+        case .userData: try? StoreFile.userDataURL(creatingFolder: false).path
         case .inMemory: nil
         case .pool(let pool): pool.path
         }
@@ -54,6 +54,16 @@ public struct StoreConfiguration: Sendable {
         case normal = "NORMAL"
     }
 
+    /// Whether the stack only reads. Opening then creates and changes nothing, and calls that write to the store throw
+    /// `readOnly`. The default is false.
+    ///
+    /// Contexts may hold unsaved changes, and receive commits of other processes. The ids of their new objects are
+    /// valid in this stack only. The file must exist, with the tables of these models: a store of earlier versions
+    /// throws `schemaMismatch`.
+    ///
+    /// While no process has the store open for writing, SQLite would create files beside it. Then opening throws
+    /// `cannotOpen`, unless nobody has the permission to write to the file, which is then taken to be unchangeable.
+    public var isReadOnly: Bool
     /// The failures that a completed commit survives.
     public var synchronous: Synchronous
     /// The time to wait, in seconds, for another process that has locked the store. After this time `busy` is thrown.
@@ -76,6 +86,7 @@ public struct StoreConfiguration: Sendable {
 
     /// Creates a configuration. Omitted settings have their default values.
     public init(
+        isReadOnly: Bool = false,
         synchronous: Synchronous = .full,
         busyTimeout: TimeInterval = 5,
         history: HistoryRetention = .standard,
@@ -83,6 +94,7 @@ public struct StoreConfiguration: Sendable {
         readerCacheSize: Int = 4 << 20,
         writerCacheSize: Int = 16 << 20
     ) {
+        self.isReadOnly = isReadOnly
         self.synchronous = synchronous
         self.busyTimeout = busyTimeout
         self.history = history

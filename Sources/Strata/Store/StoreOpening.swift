@@ -11,6 +11,8 @@ struct StoreOpening {
 
     struct Opened {
         let writer: StoreWriter
+        /// Whether no process can change the file.
+        var isUnchangeable = false
         let identity: StoreIdentity
         let sequence: Int64
     }
@@ -54,6 +56,28 @@ struct StoreOpening {
                     try connection.execute("PRAGMA synchronous = \(synchronous)")
                 }
             }
+        }
+    }
+
+    /// Opens a file that Strata owns, to read it only. Nothing is created or changed.
+    ///
+    /// SQLite writes into an existing index of the journal (`-shm`), where readers note their snapshots.
+    func openReadOnly(_ url: URL, _ configuration: StoreConfiguration) throws -> Opened {
+        var settings = Configuration()
+        settings.label = "strata"
+        settings.readonly = true
+        settings.foreignKeysEnabled = false
+        settings.busyMode = busyMode(for: configuration.busyTimeout)
+        settings.allowsUnsafeTransactions = true
+        return try whileBusy(for: configuration.busyTimeout) {
+            let isUnchangeable = try StoreFile.inspectForReading(url)
+            // SQLite reads a file in WAL mode without a journal only if it is called immutable. GRDB passes URIs on.
+            // A build of SQLite without URIs does not find a file of this name.
+            let name = isUnchangeable ? URL(fileURLWithPath: url.path).absoluteString + "?immutable=1" : url.path
+            let queue = try DatabaseQueue(path: name, configuration: settings)
+            var opened = try queue.inDatabase { try prepare($0, queue, isOwned: true, isReadOnly: true) }
+            opened.isUnchangeable = isUnchangeable
+            return opened
         }
     }
 
@@ -104,12 +128,14 @@ struct StoreOpening {
     /// the database's writer.
     ///
     /// - Parameters:
+    ///   - isReadOnly: whether the store must be one of these models already, and is not changed.
     ///   - turnLimit: the longest time that a transaction waits for the turn of its process; nil for no turns.
     ///   - setUp: prepares the connection when the store is known to be one of these models.
     func prepare(
         _ db: Database,
         _ database: any DatabaseWriter,
         isOwned: Bool,
+        isReadOnly: Bool = false,
         turnLimit: Duration? = nil,
         _ setUp: (Connection) throws -> Void = { _ in }
     ) throws -> Opened {
@@ -121,15 +147,19 @@ struct StoreOpening {
         // A store that matches the models is only read, and does not wait for writers.
         var (found, pending) = try reading(connection) {
             let condition = try StoreSchema.examine(schema, migration, on: connection)
+            if isReadOnly {
+                try StoreSchema.requireReady(condition)
+                return (try read(condition, connection, ifCopied: .derive), PendingMigration?.none)
+            }
             if case .outdated(let pending) = condition {
                 try pending.check()
                 return (Found?.none, PendingMigration?.some(pending))
             }
-            return (try read(condition, connection, mayWrite: false), nil)
+            return (try read(condition, connection, ifCopied: .ignore), nil)
         }
         if let pending {
             found = try migrate(pending, db, connection, isOwned: isOwned)
-        } else if found == nil {
+        } else if found == nil, !isReadOnly {
             try db.inTransaction(.immediate) {
                 found = try prepareTables(db, connection, isOwned: isOwned, backup: nil).found
                 return .commit
@@ -137,7 +167,8 @@ struct StoreOpening {
         }
         guard let found else { throw StoreIdentity.damaged }
         try setUp(connection)
-        for (_, hook) in schema.commitHooks {
+        // Guards check writes.
+        for (_, hook) in schema.commitHooks where !isReadOnly {
             for statement in hook.guards { try connection.execute(statement) }
         }
         let writing = Connection(pointer, found.identity)
@@ -147,6 +178,7 @@ struct StoreOpening {
         let writer = StoreWriter(
             database,
             isOwned: isOwned,
+            isReadOnly: isReadOnly,
             connection: Exclusive(writing),
             turn: turn.map { Exclusive($0) }
         )
@@ -155,13 +187,13 @@ struct StoreOpening {
 
     private typealias Found = (identity: StoreIdentity, sequence: Int64)
 
-    /// The identity and the sequence of the store; nil if something must be written first and writing is not allowed.
+    /// The identity and the sequence of the store; nil if something must be written first.
     private func read(
         _ condition: StoreSchema.Condition,
         _ connection: Connection,
-        mayWrite: Bool
+        ifCopied: StoreIdentity.CopyRule
     ) throws -> Found? {
-        guard case .ready = condition, let identity = try StoreIdentity.read(on: connection, mayWrite: mayWrite)
+        guard case .ready = condition, let identity = try StoreIdentity.read(on: connection, ifCopied: ifCopied)
         else { return nil }
         return (identity, try connection.sequence())
     }
@@ -268,7 +300,7 @@ struct StoreOpening {
                 try db.notifyChanges(in: .fullDatabase)
             }
         }
-        return (try read(.ready, connection, mayWrite: true), isMigrated)
+        return (try read(.ready, connection, ifCopied: .record), isMigrated)
     }
 }
 

@@ -8,6 +8,15 @@ import Foundation
 enum StorePlace {
     static func newFingerprint() -> Int64 { Int64(UInt16.random(in: 1...UInt16.max)) }
 
+    /// The fingerprint of a copy that is only read. It is the same for each stack that reads the copy at this place.
+    static func fingerprint(ofCopyOf original: Int64, at place: String) -> Int64 {
+        var hash = StableHash()
+        hash.combine("\(original) \(place)".utf8)
+        let count = UInt64(UInt16.max)
+        let number = Int64(hash.value % count) + 1
+        return number == original ? number % Int64(count) + 1 : number
+    }
+
     /// The file's identity on this machine: device and inode.
     static func current(of connection: Connection) -> String {
         guard let path = sqlite3_db_filename(connection.pointer, "main") else { return "" }
@@ -18,10 +27,20 @@ enum StorePlace {
 }
 
 extension StoreIdentity {
-    /// Reads the identity, and assigns a new fingerprint if the file is a copy.
+    /// The treatment of a file that is a copy.
+    enum CopyRule {
+        /// The copy gets a new fingerprint, which is recorded in it.
+        case record
+        /// The copy has a fingerprint that results from its place, and is not changed.
+        case derive
+        /// The copy has no identity yet.
+        case ignore
+    }
+
+    /// Reads the identity.
     ///
-    /// - Returns: nil if the file is a copy and writing is not allowed.
-    static func read(on connection: Connection, mayWrite: Bool) throws -> StoreIdentity? {
+    /// - Returns: nil if the file is a copy, and the rule is `ignore`.
+    static func read(on connection: Connection, ifCopied rule: CopyRule) throws -> StoreIdentity? {
         var stored: (fingerprint: Int64, nextID: Int64, place: String, migrations: Int64)?
         try connection.statement(SchemaSQL.readStore).run([]) { row in
             func integer(_ index: Int32) throws -> Int64 {
@@ -35,11 +54,21 @@ extension StoreIdentity {
         }
         guard var stored, IDSource.isRange(from: stored.nextID) else { throw damaged }
         let place = StorePlace.current(of: connection)
+        var original: (fingerprint: UInt16, before: Int64)?
         if stored.place != place {
-            guard mayWrite else { return nil }
-            try connection.execute(SchemaSQL.insertLineage, [.integer(stored.fingerprint), .integer(stored.nextID)])
-            stored.fingerprint = StorePlace.newFingerprint()
-            try connection.execute(SchemaSQL.setFingerprint, [.integer(stored.fingerprint), .text(place)])
+            switch rule {
+            case .record:
+                try connection.execute(
+                    SchemaSQL.insertLineage,
+                    [.integer(stored.fingerprint), .integer(stored.nextID)]
+                )
+                stored.fingerprint = StorePlace.newFingerprint()
+                try connection.execute(SchemaSQL.setFingerprint, [.integer(stored.fingerprint), .text(place)])
+            case .derive:
+                original = (UInt16(truncatingIfNeeded: stored.fingerprint), stored.nextID)
+                stored.fingerprint = StorePlace.fingerprint(ofCopyOf: stored.fingerprint, at: place)
+            case .ignore: return nil
+            }
         }
         var identity = StoreIdentity(
             fingerprint: UInt16(truncatingIfNeeded: stored.fingerprint),
@@ -51,6 +80,7 @@ extension StoreIdentity {
                 (UInt16(truncatingIfNeeded: try row.read(Int64.self, at: 0)), try row.read(Int64.self, at: 1))
             )
         }
+        if let original { identity.lineage.append(original) }
         return identity
     }
 

@@ -48,6 +48,25 @@ enum StoreSchema {
         return pending.isNothing ? .ready : .outdated(pending)
     }
 
+    /// Throws unless a store that is only read needs no work.
+    static func requireReady(_ condition: Condition) throws {
+        switch condition {
+        case .ready: return
+        case .empty:
+            throw StrataError(
+                .notAStore,
+                "The database does not contain a store, and a read-only stack does not create one. Open it without "
+                    + "`isReadOnly` first."
+            )
+        case .outdated:
+            throw StrataError(
+                .schemaMismatch,
+                "The store was written with earlier versions of these models, and a read-only stack does not migrate it. "
+                    + "Open it without `isReadOnly` first."
+            )
+        }
+    }
+
     private static func isUnchanged(_ own: [SchemaEntry], _ record: SchemaRecord) -> Bool {
         own.count == record.layout.count
             && zip(own, record.layout).allSatisfy { $0.name == $1.name && $0.sql == $1.sql }

@@ -14,9 +14,11 @@ final class StoreWriter: Sendable {
     private let database: any DatabaseWriter
     /// Whether only Strata uses the database, so that no GRDB observer needs notifications of writes.
     let isOwned: Bool
+    /// Whether the connection only reads. Then nothing is passed to this writer.
+    let isReadOnly: Bool
     /// Used inside the database's writer only, which runs one access at a time.
     private let connection: Exclusive<Connection>
-    /// Nil for the user's own database, where SQLite runs automatic checkpoints. Used inside the database's writer.
+    /// Nil for the user's own database, where SQLite runs automatic checkpoints, and without writes. Used inside the database's writer.
     private let checkpoints: Exclusive<Checkpoints>?
     /// Runs checkpoints between commits.
     private let checkpointQueue = DispatchQueue(label: "strata.checkpoint", qos: .utility)
@@ -49,21 +51,24 @@ final class StoreWriter: Sendable {
     init(
         _ database: any DatabaseWriter,
         isOwned: Bool,
+        isReadOnly: Bool,
         connection: Exclusive<Connection>,
         turn: Exclusive<WriteTurn>?
     ) {
         self.database = database
         self.isOwned = isOwned
+        self.isReadOnly = isReadOnly
         self.connection = connection
         self.turn = turn
         let snapshots = OpenSnapshots()
         self.snapshots = snapshots
         checkpoints =
-            isOwned ? connection.use { Exclusive(Checkpoints($0.pointer, snapshots)) } : nil
+            isOwned && !isReadOnly ? connection.use { Exclusive(Checkpoints($0.pointer, snapshots)) } : nil
         checkpoints?.use { $0.start() }
         journal = Journal(of: database.path)
     }
 
+    /// The name with which SQLite opens the file: its path, or a URI if no process can change it.
     var path: String { database.path }
     var configuration: Configuration { database.configuration }
 

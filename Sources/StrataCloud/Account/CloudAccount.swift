@@ -64,7 +64,7 @@ public final class CloudAccount: Sendable {
     ///   - handler: provides content, and is notified about the results for nodes.
     ///   - options: settings that differ from the defaults.
     /// - Throws: ``CloudError`` with `modelsMissing`, `otherRemote` or `encryptionMissing`; `PipelineError` with
-    ///   `alreadyOpen`; the errors of the store.
+    ///   `alreadyOpen`; the errors of the store, such as `readOnly`.
     public static func open(
         _ stack: ContextStack,
         id: String,
@@ -72,6 +72,7 @@ public final class CloudAccount: Sendable {
         handler: any CloudHandler,
         options: CloudOptions = CloudOptions()
     ) async throws -> CloudAccount {
+        try stack.checkWritable()
         guard stack.knows(AccountRecord.self), stack.knows(QueuedOperation.self) else {
             throw CloudError(.modelsMissing, "Add `CloudAccount.models` to the models of the stack.")
         }

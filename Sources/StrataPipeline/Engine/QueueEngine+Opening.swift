@@ -9,6 +9,7 @@ extension QueueEngine {
         previousNames: [PipelineName] = [],
         on stack: ContextStack
     ) async throws -> RunnerHandle {
+        try stack.checkWritable()
         try consumer.options.check(consumer.ordering)
         if case .pipeline(let name) = consumer.scope { try name.requireText() }
         try consumer.checkHandlers()

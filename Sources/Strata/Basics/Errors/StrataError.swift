@@ -110,7 +110,7 @@ extension StrataError.Code {
     public static let newerStore = Self("newerStore")
     /// The file is damaged.
     public static let damagedStore = Self("damagedStore")
-    /// The file or its folder is not writable.
+    /// The file or its folder is not writable, or the stack was opened to read only.
     public static let readOnly = Self("readOnly")
     /// The path does not lead to a file that can be opened.
     public static let cannotOpen = Self("cannotOpen")

@@ -63,6 +63,7 @@ extension StackCore {
         _ body: @escaping @Sendable (ObjectContext) throws -> T,
         by commit: BlockCommit = BlockCommit()
     ) async throws -> T {
+        try engine.checkWritable()
         let mayRunInside = limit != nil && parent == nil && engine.runsBlocksInTransactions
         let pace = mayRunInside ? pace : nil
         let body: @Sendable (ObjectContext) throws -> T = { context in
