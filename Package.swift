@@ -107,7 +107,10 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["HTTP"])),
             ]
         ),
-        .target(name: "StrataTesting", dependencies: ["StrataPipeline"]),
+        .target(
+            name: "StrataTesting",
+            dependencies: ["StrataPipeline", .product(name: "Logging", package: "swift-log")]
+        ),
         .target(
             name: "HistoryKit",
             dependencies: [

@@ -1,0 +1,118 @@
+#if canImport(Testing)
+    import Logging
+    public import Strata
+    public import Testing
+
+    /// A trait for Swift Testing that opens a separate stack for each test, and closes it after the test.
+    ///
+    /// ```swift
+    /// @Test(.stack(models: [Note.self])) func isEmpty() async throws {
+    ///     let count = try await ContextStack.test.background { try $0.count(Note.all) }
+    ///     #expect(count == 0)
+    /// }
+    /// ```
+    ///
+    /// On a suite, the trait applies to all tests in the suite and in its inner suites. Each case of a parameterized
+    /// test has a separate stack. If a test and its suite have this trait, the test works with its own stack.
+    public struct StackTrait: TestTrait, SuiteTrait, TestScoping {
+        /// The stack of the running test.
+        @TaskLocal fileprivate static var opened: ContextStack?
+
+        let models: [any Model.Type]
+        let setUp: StackSetUp
+        let mergePolicy: MergePolicy
+        let fixture: (@Sendable (ObjectContext) throws -> Void)?
+
+        /// True: a suite passes the trait on to its tests.
+        public var isRecursive: Bool { true }
+
+        /// Opens the stack, runs the test with it, and closes the stack.
+        ///
+        /// An error of closing is recorded as an issue of the test.
+        ///
+        /// - Throws: errors of opening and of the fixture, after which the test does not run; errors of the test.
+        public func provideScope(
+            for test: Test,
+            testCase: Test.Case?,
+            performing function: @Sendable () async throws -> Void
+        ) async throws {
+            // The traits include those of the enclosing suites, which come first.
+            let limit = test.traits.compactMap { $0 as? StatementLimitTrait }.last
+            let log = limit == nil ? nil : StatementLog()
+            let stack = try await open(log)
+            log?.clear()
+            let result: Result<Void, any Error>
+            do {
+                try await Self.$opened.withValue(stack) { try await function() }
+                result = .success(())
+            } catch {
+                result = .failure(error)
+            }
+            if let limit, let log { limit.check(log.statements, of: test) }
+            do {
+                try await stack.close()
+            } catch {
+                Issue.record(error, "The stack of the test could not be closed.", sourceLocation: test.sourceLocation)
+            }
+            try result.get()
+        }
+
+        /// Opens the stack and commits the fixture.
+        private func open(_ log: StatementLog?) async throws -> ContextStack {
+            let stack = try await ContextStack.open(
+                .inMemory,
+                models: models,
+                stack: setUp,
+                mergePolicy: mergePolicy,
+                logger: log?.logger ?? Logger(label: "strata"),
+                diagnostics: Diagnostics(statements: log == nil ? .off : .text, statementLevel: .trace)
+            )
+            if let fixture {
+                try await stack.background { context in
+                    try fixture(context)
+                    try context.commit()
+                }
+            }
+            return stack
+        }
+    }
+
+    extension Trait where Self == StackTrait {
+        /// Opens a separate stack in memory for each test, which reads it from `ContextStack.test`.
+        ///
+        /// - Parameters:
+        ///   - models: all models, including the destinations of relationships.
+        ///   - stack: the contexts that the stack begins with.
+        ///   - mergePolicy: the initial merge policy of the contexts.
+        ///   - fixture: inserts the objects that each test begins with. They are committed before the test. A stack
+        ///     that begins as `.empty` cannot have a fixture.
+        public static func stack(
+            models: [any Model.Type],
+            stack: StackSetUp = .standard,
+            mergePolicy: MergePolicy = .error,
+            fixture: (@Sendable (ObjectContext) throws -> Void)? = nil
+        ) -> Self {
+            StackTrait(models: models, setUp: stack, mergePolicy: mergePolicy, fixture: fixture)
+        }
+    }
+
+    extension ContextStack {
+        /// The stack that the trait `.stack(models:)` has opened for the running test.
+        ///
+        /// The stack belongs to the test's task and its child tasks. A detached task does not see it.
+        ///
+        /// - Throws: `StrataError` with `invalidState` outside of a test with this trait.
+        public static var test: ContextStack {
+            get throws {
+                guard let stack = StackTrait.opened else {
+                    throw StrataError(
+                        .invalidState,
+                        "No test with a stack runs in this task. Add the trait .stack(models: …) to the test or its suite, "
+                            + "and pass the stack to detached tasks."
+                    )
+                }
+                return stack
+            }
+        }
+    }
+#endif
