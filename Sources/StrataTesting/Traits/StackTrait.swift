@@ -15,10 +15,17 @@
     /// On a suite, the trait applies to all tests in the suite and in its inner suites. Each case of a parameterized
     /// test has a separate stack. If a test and its suite have this trait, the test works with its own stack.
     public struct StackTrait: TestTrait, SuiteTrait, TestScoping {
+        /// The stack of a test and, if its store is a file, that file.
+        struct Opened: Sendable {
+            let stack: ContextStack
+            let file: TestFile?
+        }
+
         /// The stack of the running test.
-        @TaskLocal fileprivate static var opened: ContextStack?
+        @TaskLocal static var opened: Opened?
 
         let models: [any Model.Type]
+        let store: TestStore
         let setUp: StackSetUp
         let mergePolicy: MergePolicy
         let fixture: (@Sendable (ObjectContext) throws -> Void)?
@@ -28,7 +35,7 @@
 
         /// Opens the stack, runs the test with it, and closes the stack.
         ///
-        /// An error of closing is recorded as an issue of the test.
+        /// An error of closing, or of deleting the store's file, is recorded as an issue of the test.
         ///
         /// - Throws: errors of opening and of the fixture, after which the test does not run; errors of the test.
         public func provideScope(
@@ -39,11 +46,18 @@
             // The traits include those of the enclosing suites, which come first.
             let limit = test.traits.compactMap { $0 as? StatementLimitTrait }.last
             let log = limit == nil ? nil : StatementLog()
-            let stack = try await open(log)
+            let file: TestFile? = try store == .file ? TestFile() : nil
+            let stack: ContextStack
+            do {
+                stack = try await open(file?.location ?? .inMemory, log)
+            } catch {
+                try? file?.remove()
+                throw error
+            }
             log?.clear()
             let result: Result<Void, any Error>
             do {
-                try await Self.$opened.withValue(stack) { try await function() }
+                try await Self.$opened.withValue(Opened(stack: stack, file: file)) { try await function() }
                 result = .success(())
             } catch {
                 result = .failure(error)
@@ -51,48 +65,59 @@
             if let limit, let log { limit.check(log.statements, of: test) }
             do {
                 try await stack.close()
+                try file?.remove()
             } catch {
-                Issue.record(error, "The stack of the test could not be closed.", sourceLocation: test.sourceLocation)
+                Issue.record(
+                    error,
+                    "The stack of the test could not be closed, or its file could not be deleted.",
+                    sourceLocation: test.sourceLocation
+                )
             }
             try result.get()
         }
 
         /// Opens the stack and commits the fixture.
-        private func open(_ log: StatementLog?) async throws -> ContextStack {
+        private func open(_ location: StoreLocation, _ log: StatementLog?) async throws -> ContextStack {
             let stack = try await ContextStack.open(
-                .inMemory,
+                location,
                 models: models,
                 stack: setUp,
                 mergePolicy: mergePolicy,
                 logger: log?.logger ?? Logger(label: "strata"),
                 diagnostics: Diagnostics(statements: log == nil ? .off : .text, statementLevel: .trace)
             )
-            if let fixture {
+            guard let fixture else { return stack }
+            do {
                 try await stack.background { context in
                     try fixture(context)
                     try context.commit()
                 }
+            } catch {
+                try? await stack.close()
+                throw error
             }
             return stack
         }
     }
 
     extension Trait where Self == StackTrait {
-        /// Opens a separate stack in memory for each test, which reads it from `ContextStack.test`.
+        /// Opens a separate stack for each test, which reads it from `ContextStack.test`.
         ///
         /// - Parameters:
         ///   - models: all models, including the destinations of relationships.
+        ///   - store: the place of the store. The path of a file is in `ContextStack.testFile`.
         ///   - stack: the contexts that the stack begins with.
         ///   - mergePolicy: the initial merge policy of the contexts.
         ///   - fixture: inserts the objects that each test begins with. They are committed before the test. A stack
         ///     that begins as `.empty` cannot have a fixture.
         public static func stack(
             models: [any Model.Type],
+            in store: TestStore = .inMemory,
             stack: StackSetUp = .standard,
             mergePolicy: MergePolicy = .error,
             fixture: (@Sendable (ObjectContext) throws -> Void)? = nil
         ) -> Self {
-            StackTrait(models: models, setUp: stack, mergePolicy: mergePolicy, fixture: fixture)
+            StackTrait(models: models, store: store, setUp: stack, mergePolicy: mergePolicy, fixture: fixture)
         }
     }
 
@@ -104,14 +129,14 @@
         /// - Throws: `StrataError` with `invalidState` outside of a test with this trait.
         public static var test: ContextStack {
             get throws {
-                guard let stack = StackTrait.opened else {
+                guard let opened = StackTrait.opened else {
                     throw StrataError(
                         .invalidState,
                         "No test with a stack runs in this task. Add the trait .stack(models: …) to the test or its suite, "
                             + "and pass the stack to detached tasks."
                     )
                 }
-                return stack
+                return opened.stack
             }
         }
     }

@@ -37,13 +37,13 @@ private struct ExpectedIssue: TestTrait, TestScoping {
     }
 }
 
-/// A stack that outlives its test.
-private final class KeptStack: Sendable {
-    private let kept = Mutex<ContextStack?>(nil)
+/// A value that outlives the scope of a trait.
+private final class Kept<Value: Sendable>: Sendable {
+    private let kept = Mutex<Value?>(nil)
 
-    var stack: ContextStack? { kept.withLock { $0 } }
+    var value: Value? { kept.withLock { $0 } }
 
-    func keep(_ stack: ContextStack) { kept.withLock { $0 = stack } }
+    func keep(_ value: Value) { kept.withLock { $0 = value } }
 }
 
 private func countAccounts(_ times: Int = 1) async throws -> Int {
@@ -81,11 +81,46 @@ private func countAccounts(_ times: Int = 1) async throws -> Int {
         #expect(error?.code == .contextNotFound)
     }
 
+    @Test("A store in a file can be opened again, and is deleted after the test", arguments: [false, true])
+    func file(_ closes: Bool) async throws {
+        let test = try #require(Test.current)
+        let trait: StackTrait = .stack(models: Bank.models, in: .file) { $0.insert(Account(name: "A", balance: 1)) }
+        let kept = Kept<URL>()
+        try await trait.provideScope(for: test, testCase: nil) {
+            let file = try ContextStack.testFile
+            kept.keep(file)
+            if closes { try await ContextStack.test.close() }
+            let again = try await ContextStack.open(.sqlite(file), models: Bank.models)
+            let count = try await again.background { try $0.count(Account.all) }
+            #expect(count == 1)
+            try await again.close()
+        }
+        let file = try #require(kept.value)
+        #expect(!FileManager.default.fileExists(atPath: file.deletingLastPathComponent().path))
+    }
+
+    @Test(
+        "A file that cannot be deleted is an issue",
+        ExpectedIssue("its file could not be deleted"),
+        .stack(models: Bank.models, in: .file)
+    )
+    func missingFile() async throws {
+        let folder = try ContextStack.testFile.deletingLastPathComponent()
+        try await ContextStack.test.close()
+        try FileManager.default.removeItem(at: folder)
+    }
+
+    @Test("A store in memory does not have a file", .stack(models: Bank.models))
+    func noFile() {
+        let error = #expect(throws: StrataError.self) { try ContextStack.testFile }
+        #expect(error?.code == .invalidState)
+    }
+
     @Test("The stack is closed after the test, also if the test throws", arguments: [false, true])
     func closes(_ fails: Bool) async throws {
         let test = try #require(Test.current)
         let trait: StackTrait = .stack(models: Bank.models)
-        let kept = KeptStack()
+        let kept = Kept<ContextStack>()
         do {
             try await trait.provideScope(for: test, testCase: nil) {
                 kept.keep(try ContextStack.test)
@@ -95,7 +130,7 @@ private func countAccounts(_ times: Int = 1) async throws -> Int {
         } catch is Stop {
             #expect(fails)
         }
-        let stack = try #require(kept.stack)
+        let stack = try #require(kept.value)
         let error = #expect(throws: StrataError.self) { try stack.current }
         #expect(error?.code == .closed)
     }
