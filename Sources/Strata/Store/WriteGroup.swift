@@ -1,5 +1,6 @@
 import DequeModule
 import Dispatch
+import Synchronization
 
 /// A write that waits for the writer. Its caller waits until the write has ended.
 ///
@@ -29,6 +30,9 @@ final class WaitingWrite: @unchecked Sendable {
     /// Nil when the write has ended.
     private(set) var settle: Settling?
     private var outcome: Result<Void, any Error>?
+    /// Whether the outcome is set. The order of these accesses is the order of all that the writing thread has done and
+    /// of what the caller does afterwards. A continuation orders them as well, but the thread sanitizer does not see it.
+    private let isDone = Atomic(false)
     private var waiter = Waiter.leader
 
     init(
@@ -62,13 +66,14 @@ final class WaitingWrite: @unchecked Sendable {
     /// Lets the caller continue. The last use of this object by the thread that has run the write.
     fileprivate func end(_ outcome: Result<Void, any Error>) {
         self.outcome = outcome
+        isDone.store(true, ordering: .releasing)
         wake()
     }
 
-    var hasEnded: Bool { outcome != nil }
+    var hasEnded: Bool { isDone.load(ordering: .acquiring) }
 
     /// The outcome of a write that has ended.
-    func result() throws { try outcome?.get() }
+    func result() throws { if hasEnded { try outcome?.get() } }
 
     /// Prepares the caller's thread for ``wait()``.
     fileprivate func willWait() { waiter = .thread(DispatchSemaphore(value: 0)) }
