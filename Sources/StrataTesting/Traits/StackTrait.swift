@@ -65,11 +65,16 @@
             if let limit, let log { limit.check(log.statements, of: test) }
             do {
                 try await stack.close()
+            } catch {
+                Issue.record(error, "The stack of the test could not be closed.", sourceLocation: test.sourceLocation)
+            }
+            // Also deleted if the stack could not be closed.
+            do {
                 try file?.remove()
             } catch {
                 Issue.record(
                     error,
-                    "The stack of the test could not be closed, or its file could not be deleted.",
+                    "The file of the test's store could not be deleted.",
                     sourceLocation: test.sourceLocation
                 )
             }

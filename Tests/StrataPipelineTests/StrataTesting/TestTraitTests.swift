@@ -101,7 +101,7 @@ private func countAccounts(_ times: Int = 1) async throws -> Int {
 
     @Test(
         "A file that cannot be deleted is an issue",
-        ExpectedIssue("its file could not be deleted"),
+        ExpectedIssue("could not be deleted"),
         .stack(models: Bank.models, in: .file)
     )
     func missingFile() async throws {
