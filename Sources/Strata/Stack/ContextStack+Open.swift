@@ -3,9 +3,10 @@ public import Logging
 extension ContextStack {
     /// Opens a store and sets up the contexts above the store.
     ///
-    /// If the file does not exist, this call creates it, unless ``StoreConfiguration/isReadOnly`` is true. An existing file is opened if it is a Strata store that is not
+    /// If the file does not exist, this call creates it. An existing file is opened if it is a Strata store that is not
     /// newer than this version. A store of earlier versions of these models is migrated first, in one transaction: see
-    /// ``Migration``. In all other cases the file stays unchanged.
+    /// ``Migration``. In all other cases the file stays unchanged. With ``StoreConfiguration/isReadOnly``, this call
+    /// neither creates nor migrates a file.
     ///
     /// - Parameters:
     ///   - location: where the data is kept; without it, ``StoreLocation/userData``.

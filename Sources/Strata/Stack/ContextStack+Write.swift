@@ -52,8 +52,8 @@ extension ContextStack {
     ///   - body: reads and changes objects of its context. It must not save, commit or run batches: this throws
     ///     `invalidState`.
     /// - Throws: errors of the block; the errors of ``ObjectContext/commit()``; `conflict` after the last run;
-    ///   `invalidState` for a limit below one; `readOnly`; `closed`; `CancellationError` if the task is cancelled before the
-    ///   block runs, or runs again; the call then returns when its turn comes.
+    ///   `invalidState` for a limit below one; `readOnly`; `closed`; `CancellationError` if the task is cancelled
+    ///   before the block runs, or runs again; the call then returns when its turn comes.
     /// - Complexity: that of the block and of its commit, for each run. The next block begins after the commit of a
     ///   block that runs before its transaction.
     @discardableResult

@@ -62,7 +62,8 @@ public struct StoreConfiguration: Sendable {
     /// throws `schemaMismatch`.
     ///
     /// While no process has the store open for writing, SQLite would create files beside it. Then opening throws
-    /// `cannotOpen`, unless nobody has the permission to write to the file, which is then taken to be unchangeable.
+    /// `cannotOpen`, unless no user has the permission to write to the file. Strata takes such a file to be
+    /// unchangeable and reads it without locks, so no process may write to it while this stack is open.
     public var isReadOnly: Bool
     /// The failures that a completed commit survives.
     public var synchronous: Synchronous

@@ -18,7 +18,8 @@ final class StoreWriter: Sendable {
     let isReadOnly: Bool
     /// Used inside the database's writer only, which runs one access at a time.
     private let connection: Exclusive<Connection>
-    /// Nil for the user's own database, where SQLite runs automatic checkpoints, and without writes. Used inside the database's writer.
+    /// Nil for the user's own database, where SQLite runs automatic checkpoints, and without writes. Used inside the
+    /// database's writer.
     private let checkpoints: Exclusive<Checkpoints>?
     /// Runs checkpoints between commits.
     private let checkpointQueue = DispatchQueue(label: "strata.checkpoint", qos: .utility)
