@@ -3,6 +3,8 @@ extension StackCore {
     /// that the chain is saved completely or not at all. Otherwise, the saves stop at the first failure.
     nonisolated(nonsending) func save(_ list: [ContextHandle]) async throws {
         if list.count > 1, let current = list.last, isChain(list) {
+            // The hooks of the other contexts must not run either.
+            try engine.checkWritable()
             var ready: [Int: PreparedLayer] = [:]
             defer { engine.layers.thaw(Set(ready.values.flatMap(\.segments))) }
             for handle in list.dropLast() {

@@ -239,6 +239,32 @@ import Testing
         #expect(notes == ["account 0"])
     }
 
+    @Test("A save that is refused runs no hooks, and an import that is refused reads no lines")
+    func refusedEarly() async throws {
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("memos.sqlite"))
+        let writer = try await ContextStack.open(location, models: hookModels, stack: .rootOnly)
+        let reader = try await ContextStack.open(location, models: hookModels, configuration: Self.reading)
+        try await reader.on(.root) { context in
+            _ = context.insert(Memo(name: "Bad"))
+            let error = #expect(throws: StrataError.self) { try context.commit() }
+            #expect(error?.code == .readOnly)
+            #expect(context.takeLog().isEmpty)
+        }
+        // Root and main form a chain, which is committed as a whole.
+        await expect(.readOnly) { try await reader.save() }
+        try await reader.on(.root) { context in #expect(context.takeLog().isEmpty) }
+        await expect(.readOnly) {
+            let lines = AsyncStream<String>(unfolding: {
+                Issue.record("a line was read")
+                return nil
+            })
+            _ = try await reader.importJSONLines(lines)
+        }
+        try await reader.close()
+        try await writer.close()
+    }
+
     @Test("A stack on a user's own pool only reads, too")
     func pool() async throws {
         let folder = try ScratchFolder()

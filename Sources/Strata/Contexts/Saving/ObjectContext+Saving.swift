@@ -199,7 +199,11 @@ extension ObjectContext {
         try checkNoSavepoint()
         let segments = others.mapValues(\.segments)
         let prepared = try whileSaving {
-            try prepareToSave { if !others.isEmpty { try applyDeleteRules(of: others.keys + [id], &$0, segments) } }
+            // Otherwise hooks would run, and their errors would hide this one.
+            try store.checkWritable()
+            return try prepareToSave {
+                if !others.isEmpty { try applyDeleteRules(of: others.keys + [id], &$0, segments) }
+            }
         }
         // A context further up the chain has seen the changes of the contexts beneath it, so its rows replace theirs.
         let mergeTargets = others.sorted { $0.key < $1.key }.map(\.value.mergeTargets) + [prepared.mergeTargetRows]

@@ -72,8 +72,8 @@ extension ContextStack {
     ///     It must not use the stack or contexts, because the import holds the store's write lock.
     /// - Returns: the inserted and updated objects.
     /// - Throws: ``StrataError`` with `invalidImport`, which names the line and its error; `cannotOpen`; `closed`;
-    ///   `invalidQuery` or `unknownModel` if lines cannot be matched as requested; and the errors of the store. Also
-    ///   `CancellationError`. After an error, nothing is imported.
+    ///   `readOnly`; `invalidQuery` or `unknownModel` if lines cannot be matched as requested; and the errors of the
+    ///   store. Also `CancellationError`. After an error, nothing is imported.
     /// - Complexity: O(lines) in time. Memory holds at most a number for each object. The names of lines are kept on
     ///   disk.
     @discardableResult
@@ -125,6 +125,8 @@ extension ContextStack {
         matching: [ImportKey] = [],
         progress: (@Sendable (Int) -> Void)? = nil
     ) async throws -> ChangeSet where Lines.Element == String {
+        // Lines that were read could not be read again.
+        try core.engine.checkWritable()
         let temporaryFile = try await TemporaryLineFile.filled(with: lines, core.engine)
         return try await importJSONLines(matching, progress) { _ in temporaryFile.open }
     }
@@ -136,6 +138,7 @@ extension ContextStack {
         _ open: @escaping @Sendable (Cancellation) throws -> LineImport.Opening
     ) async throws -> ChangeSet {
         let (store, author, cancellation) = (core.engine, core.author, Cancellation())
+        try store.checkWritable()
         return try await withTaskCancellationHandler {
             try await store.onThread {
                 do {
