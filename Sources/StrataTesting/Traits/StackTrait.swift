@@ -25,7 +25,7 @@
         @TaskLocal static var opened: Opened?
 
         let models: [any Model.Type]
-        let store: TestStore
+        let place: Place
         let setUp: StackSetUp
         let mergePolicy: MergePolicy
         let fixture: (@Sendable (ObjectContext) throws -> Void)?
@@ -46,7 +46,7 @@
             // The traits include those of the enclosing suites, which come first.
             let limit = test.traits.compactMap { $0 as? StatementLimitTrait }.last
             let log = limit == nil ? nil : StatementLog()
-            let file: TestFile? = try store == .file ? TestFile() : nil
+            let file: TestFile? = try place == .file ? TestFile() : nil
             let stack: ContextStack
             do {
                 stack = try await open(file?.location ?? .inMemory, log)
@@ -110,19 +110,19 @@
         ///
         /// - Parameters:
         ///   - models: all models, including the destinations of relationships.
-        ///   - store: the place of the store. The path of a file is in `ContextStack.testFile`.
+        ///   - place: the place of the store. The path of a file is in `ContextStack.testFile`.
         ///   - stack: the contexts that the stack begins with.
         ///   - mergePolicy: the initial merge policy of the contexts.
         ///   - fixture: inserts the objects that each test begins with. They are committed before the test. A stack
         ///     that begins as `.empty` cannot have a fixture.
         public static func stack(
             models: [any Model.Type],
-            in store: TestStore = .inMemory,
+            in place: StackTrait.Place = .inMemory,
             stack: StackSetUp = .standard,
             mergePolicy: MergePolicy = .error,
             fixture: (@Sendable (ObjectContext) throws -> Void)? = nil
         ) -> Self {
-            StackTrait(models: models, store: store, setUp: stack, mergePolicy: mergePolicy, fixture: fixture)
+            StackTrait(models: models, place: place, setUp: stack, mergePolicy: mergePolicy, fixture: fixture)
         }
     }
 

@@ -2,12 +2,14 @@
     public import Foundation
     public import Strata
 
-    /// The place of a test's store.
-    public enum TestStore: Sendable {
-        /// A temporary store, in memory if the system has a folder in memory.
-        case inMemory
-        /// A file in a separate folder, which is deleted after the test. A test can open the file again.
-        case file
+    extension StackTrait {
+        /// The place of a test's store.
+        public enum Place: Sendable {
+            /// A temporary store, in memory if the system has a folder in memory.
+            case inMemory
+            /// A file in a separate folder, which is deleted after the test. A test can open the file again.
+            case file
+        }
     }
 
     /// A file for a store in a separate temporary folder.
