@@ -233,20 +233,20 @@ final class Store: Sendable {
         )
     }
 
-    /// Runs a write that begins with a block of the application: see ``StoreWriter/run(block:adding:resuming:)``.
+    /// Adds a write that begins with a block of the application: see ``StoreWriter/add(block:adding:resuming:)``.
     ///
     /// - Parameters:
     ///   - body: receives a reader on the connection of the transaction, and returns the changed tables.
     ///   - ended: as in ``write(for:mayShare:_:ended:)``.
     ///   - adding: calls its argument when the write may wait for the writer, on any thread.
     ///   - resuming: lets the caller continue by calling its argument, on any thread.
-    nonisolated(nonsending) func writeBlock(
+    func add(
+        block body: @escaping (Reader) throws -> [String],
         for context: @escaping () -> String?,
-        _ body: @escaping (Reader) throws -> [String],
         ended: @escaping (_ isCommitted: Bool) -> Void,
         adding: (_ add: @escaping @Sendable () -> Void) -> Void,
         resuming: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
-    ) async throws {
+    ) -> PendingWrite {
         let write = WaitingWrite(for: context, mayShare: true, isBlock: true) { [self] _ in
             try body(try writer.transactionReader(of: schema.entities))
         } ended: { isCommitted in
@@ -254,7 +254,7 @@ final class Store: Sendable {
         } settle: { [self] in
             settle($0, $1)
         }
-        try await writer.run(block: write, adding: adding, resuming: resuming)
+        return writer.add(block: write, adding: adding, resuming: resuming)
     }
 
     /// See ``StoreWriter/isOnLeadingThread``.

@@ -97,23 +97,23 @@ final class StoreWriter: Sendable {
         do { try write.result() } catch { throw StrataError(grdb: error) }
     }
 
-    /// Runs a block's write on the writer's own thread, in its place among the other writes. Only for a file that
+    /// Gives a block's write its place among the other writes. It runs on the writer's own thread. Only for a file that
     /// Strata owns.
     ///
     /// - Parameters:
     ///   - adding: calls its argument once, now or later and on any thread. This gives the write its place.
     ///   - resuming: lets the caller continue by calling its argument, on any thread. Called inside the database's
     ///     writer.
-    nonisolated(nonsending) func run(
+    /// - Returns: waits for the end of the write. Called once.
+    func add(
         block write: WaitingWrite,
         adding: (_ add: @escaping @Sendable () -> Void) -> Void,
         resuming: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
-    ) async throws {
-        await withCheckedContinuation { continuation in
-            write.willResume { resuming { continuation.resume() } }
-            adding { if self.waiting.withLock({ $0.add(write) }) { self.leadOnOwnThread(for: write) } }
-        }
-        do { try write.result() } catch { throw StrataError(grdb: error) }
+    ) -> PendingWrite {
+        let completion = Completion()
+        write.willResume { resuming { completion.complete() } }
+        adding { if self.waiting.withLock({ $0.add(write) }) { self.leadOnOwnThread(for: write) } }
+        return PendingWrite(write: write, completion: completion)
     }
 
     private func leadOnOwnThread(for write: WaitingWrite) {

@@ -93,6 +93,20 @@ final class WaitingWrite: @unchecked Sendable {
     }
 }
 
+/// A block's write that has its place among the writes that wait for the writer.
+struct PendingWrite: Sendable {
+    let write: WaitingWrite
+    let completion: Completion
+
+    /// Waits until the write has ended. Called once.
+    ///
+    /// - Throws: the error of the write.
+    nonisolated(nonsending) func outcome() async throws {
+        await completion.wait()
+        do { try write.result() } catch { throw StrataError(grdb: error) }
+    }
+}
+
 /// The writes that wait for the writer, in the order of calls.
 struct WaitingWrites {
     private var writes: Deque<WaitingWrite> = []

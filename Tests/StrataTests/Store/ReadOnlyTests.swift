@@ -318,7 +318,7 @@ import Testing
         defer { release(folder) }
         let url = try await makeProtectedBank(in: folder)
         try await expectRefusal(url, in: folder, .schemaMismatch, models: Bank.models + [Timestamp.self])
-        try await expectRefusal(url, in: folder, .schemaMismatch, models: [Author.self])
+        try await expectRefusal(url, in: folder, .schemaMismatch, models: [Timestamp.self])
         #expect(chmod(folder.url.path, 0o755) == 0 && chmod(url.path, 0o644) == 0)
         try folder.sql(url, "PRAGMA user_version = \(StoreFile.formatVersion + 1)")
         protect(url, in: folder)

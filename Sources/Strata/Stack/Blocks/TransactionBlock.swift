@@ -46,19 +46,23 @@ final class TransactionBlock<Value: Sendable>: TaskExecutor, @unchecked Sendable
             throw error
         }
         let task = makeTask()
+        if Task.isCancelled { task.cancel() }
+        // The block gets its place before this task first leaves the caller's actor. So calls from one actor keep their
+        // order.
+        let pending = store.add(
+            block: { try self.write($0) },
+            for: { label },
+            ended: { isCommitted in
+                self.end(isCommitted)
+                self.queue?.transactionHasEnded()
+            },
+            adding: { add in if let queue { queue.addToWriter(add) } else { add() } },
+            resuming: { self.tell(ended, then: $0) }
+        )
         let result: Result<CommitRecord?, any Error>
         do {
             try await withTaskCancellationHandler {
-                try await store.writeBlock(
-                    for: { label },
-                    { try self.write($0) },
-                    ended: { isCommitted in
-                        self.end(isCommitted)
-                        self.queue?.transactionHasEnded()
-                    },
-                    adding: { add in if let queue = self.queue { queue.addToWriter(add) } else { add() } },
-                    resuming: { self.tell(ended, then: $0) }
-                )
+                try await pending.outcome()
             } onCancel: {
                 task.cancel()
             }
