@@ -38,11 +38,11 @@ extension ContextStack {
     ///
     /// When the call returns, the changes are on disk. If the block or the commit throws, nothing is written.
     ///
-    /// If the last block of the stack took less than a millisecond, the block runs inside the transaction of its
-    /// commit. There it shares the transaction, and the wait for the disk, with other commits that wait. A block that
-    /// has run three times runs there too. All other writers of the store, also in other processes, wait meanwhile. So
-    /// if some blocks of a stack are short and others take long, use ``background(parent:_:)-1t5p8`` and a commit for
-    /// the long ones. With `.merge`, and in a caller's own database, blocks run before their transactions.
+    /// If other blocks of the stack wait or run, and the last block took less than a millisecond, the block runs inside
+    /// the transaction of its commit. There it shares the transaction, and the wait for the disk, with other commits. A
+    /// block that has run three times runs there too. All other writers of the store, also in other processes, wait
+    /// meanwhile. So if some blocks of a stack are short and others take long, use ``background(parent:_:)-1t5p8`` and a
+    /// commit for the long ones. With `.merge`, and in a caller's own database, blocks run before their transactions.
     ///
     /// - Isolation: callable from anywhere. The block runs on a queue of the stack or on the thread that writes. It
     ///   must not wait for another commit: inside a transaction, it would wait for ever. It may run several times, so

@@ -11,6 +11,8 @@ extension ContextStack {
     func runWrites(inside isInside: Bool) {
         core.writePace.timeLimit.withLock { $0 = isInside ? .seconds(600) : .zero }
         core.writePace.isShort = isInside
+        // A call that does not end: a block that is alone runs before its transaction.
+        if isInside { _ = core.writes.begin() }
     }
 }
 
@@ -143,6 +145,8 @@ struct ShortWriteTests {
     @Test("The last block of a stack decides how the next one runs")
     func pace() async throws {
         let (stack, journal) = (try await WriteTests.open(), Journal())
+        // As if the block of another call waited.
+        _ = stack.core.writes.begin()
         for isLong in [true, false, false, true, false] {
             // With a limit of zero, a block counts as long.
             stack.core.writePace.timeLimit.withLock { $0 = isLong ? .zero : .seconds(600) }
@@ -153,6 +157,22 @@ struct ShortWriteTests {
         }
         #expect(journal.all == ["before", "before", "inside", "inside", "before"])
         #expect(try await WriteTests.stored(stack) == ["own 10 -"])
+        try await stack.close()
+    }
+
+    @Test("A short block that is the only one runs before its transaction")
+    func alone() async throws {
+        let (stack, journal) = (try await WriteTests.open(), Journal())
+        for isShort in [false, true, true] {
+            stack.core.writePace.isShort = isShort
+            stack.core.writePace.timeLimit.withLock { $0 = .seconds(600) }
+            try await stack.write { context in
+                journal.add(context.runsInTransaction ? "inside" : "before")
+                try WriteTests.account(in: context).balance += 1
+            }
+        }
+        #expect(journal.all == ["before", "before", "before"])
+        #expect(try await WriteTests.stored(stack) == ["own 8 -"])
         try await stack.close()
     }
 

@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 
 /// A serial queue of blocks, each of which runs in a new context and is then committed.
 ///
@@ -8,6 +9,8 @@ package final class BlockQueue: Sendable {
     let executor: ContextExecutor
     /// The blocks of this queue that the writer has, and that have not ended.
     private let inTransactions = DispatchGroup()
+    /// The number of calls whose blocks wait, run, or are being committed.
+    private let calls = Atomic(0)
 
     /// The maximum number of runs of a block, unless its caller says otherwise. A block runs again while other commits
     /// change what it reads.
@@ -16,6 +19,11 @@ package final class BlockQueue: Sendable {
     static let runsOutside = 3
 
     package init(label: String) { executor = ContextExecutor(label: label) }
+
+    /// Notes the begin of a call. Returns whether no other call has a block in the queue.
+    func begin() -> Bool { calls.add(1, ordering: .relaxed).oldValue == 0 }
+
+    func end() { calls.subtract(1, ordering: .relaxed) }
 
     /// Adds a block to the writes that wait for the writer, when all earlier blocks of this queue have been committed
     /// or added. The writer runs its writes in order, so the executor does not wait for the block.
@@ -49,7 +57,8 @@ extension StackCore {
     ///   - limit: the maximum number of runs. If nil, the block runs once, and its reads are not checked.
     ///   - pace: measures the blocks like this one. If nil, the block counts as long.
     ///   - isOrdered: whether a block inside a transaction also waits for the earlier blocks of the queue, and later
-    ///     blocks of the queue for it. Otherwise it waits for the writer only.
+    ///     blocks of the queue for it. Otherwise it waits for the writer only. The only block of an ordered queue runs
+    ///     before its transaction: it would share the transaction with no other block, and needs fewer threads there.
     ///   - body: the block.
     ///   - commit: the work of an engine that is committed with the block.
     /// - Throws: errors thrown by the block and by the commit; then nothing is committed. `conflict` if other commits
@@ -66,12 +75,14 @@ extension StackCore {
         try engine.checkWritable()
         let mayRunInside = limit != nil && parent == nil && engine.runsBlocksInTransactions
         let pace = mayRunInside ? pace : nil
+        let isOnly = queue.begin() && isOrdered
+        defer { queue.end() }
         let body: @Sendable (ObjectContext) throws -> T = { context in
             try pace?.measure { try body(context) } ?? body(context)
         }
         for run in 1...(limit ?? 1) {
             do {
-                if mayRunInside, run > BlockQueue.runsOutside || pace?.isShort ?? false {
+                if mayRunInside, run > BlockQueue.runsOutside || pace?.isShort ?? false && !isOnly {
                     return try await runInTransaction(after: isOrdered ? queue : nil, body, commit)
                 }
                 return try await runBeforeTransaction(on: queue, over: parent, checksReads: limit != nil, body, commit)
