@@ -119,6 +119,8 @@ final class ReaderPool: Sendable {
         reader.endStreaming()
         reader.connection.overlay.show([:])
         reader.connection.readRecord = nil
+        // Read now: once the reader is idle, another thread may borrow it.
+        let isOfPlace = reader.isOfPlace
         let isKept = state.withLock { state in
             // Readers above the limit served a peak.
             guard !state.isClosed, state.openCount <= limit else { return false }
@@ -126,7 +128,7 @@ final class ReaderPool: Sendable {
             return true
         }
         if !isKept { close(reader) }
-        if !reader.isOfPlace { serve { $0.others -= 1 } }
+        if !isOfPlace { serve { $0.others -= 1 } }
     }
 
     func close() {
