@@ -66,12 +66,7 @@ actor ContextOwner {
         defer { end(scope, isAlone: isAlone) }
         if isLimited, isAlone { try await takePlace(scope) }
         let context = try begin(scope, isAlone: isAlone)
-        do {
-            return try BlockScope.$current.withValue(scope) { try body(context) }
-        } catch {
-            scope.noteFailure()
-            throw error
-        }
+        return try call(body, with: context, scope)
     }
 
     /// Runs an asynchronous block when the mutex admits it.
@@ -116,12 +111,7 @@ actor ContextOwner {
         let context = try begin(scope, isAlone: true)
         context.reading.transaction = reader
         defer { context.leaveTransaction() }
-        do {
-            return try BlockScope.$current.withValue(scope) { try body(context) }
-        } catch {
-            scope.noteFailure()
-            throw error
-        }
+        return try call(body, with: context, scope)
     }
 
     /// Runs the only block of a new private context, on the calling thread.
@@ -140,17 +130,26 @@ actor ContextOwner {
         }
     }
 
-    private func runAlone<T>(_ scope: BlockScope, _ body: (ObjectContext) throws -> T) throws -> T {
-        // No other code knows the context yet.
-        _ = mutex.tryEnter(scope)
-        defer { end(scope, isAlone: true) }
-        let context = try begin(scope, isAlone: true)
+    /// Calls a block, and notes if it has thrown an error.
+    private func call<T>(
+        _ body: (ObjectContext) throws -> T,
+        with context: ObjectContext,
+        _ scope: BlockScope
+    ) throws -> T {
         do {
             return try BlockScope.$current.withValue(scope) { try body(context) }
         } catch {
             scope.noteFailure()
             throw error
         }
+    }
+
+    private func runAlone<T>(_ scope: BlockScope, _ body: (ObjectContext) throws -> T) throws -> T {
+        // No other code knows the context yet.
+        _ = mutex.tryEnter(scope)
+        defer { end(scope, isAlone: true) }
+        let context = try begin(scope, isAlone: true)
+        return try call(body, with: context, scope)
     }
 
     /// Ends the context of ``run(_:in:_:)``, when the outcome of the transaction is known.
