@@ -31,6 +31,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -57,6 +58,7 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]
         ),
         .target(
@@ -71,6 +73,7 @@ let package = Package(
                     package: "swift-service-lifecycle",
                     condition: .when(traits: ["Pipeline"])
                 ),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]
         ),
         // Calls of Linux that its C library hides from Swift.
@@ -306,6 +309,7 @@ let package = Package(
             dependencies: [
                 "Strata", "StrataPipeline", "StrataTesting", "StoreModels", "strata-crash",
                 .product(name: "InMemoryLogging", package: "swift-log"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(
                     name: "ServiceLifecycle",
@@ -375,6 +379,7 @@ let package = Package(
                 "Strata", "CStrataSQLite", "PublicModels", "MainActorModels", "StoreModels",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "InMemoryLogging", package: "swift-log"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             // Stores that earlier versions of Strata have made.

@@ -83,7 +83,7 @@ actor Compiler {
             "StrataHTTP", "AsyncHTTPClient", "CAsyncHTTPClient", "Algorithms", "Atomics", "_AtomicsShims",
             "Configuration",
             "RealModule", "_NumericsShims", "SystemPackage", "CSystem", "Instrumentation", "Tracing",
-            "ServiceContextModule", "ServiceContextModuleCompatibility",
+            "InMemoryTracing", "ServiceContextModule", "ServiceContextModuleCompatibility",
             "NIO", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "NIOHTTP1", "NIOHTTP2", "NIOHPACK", "NIOSOCKS",
             "NIOEmbedded",
             "NIOConcurrencyHelpers", "NIOFoundationCompat", "NIOFoundationEssentialsCompat", "NIOHTTPCompression",

@@ -137,7 +137,10 @@ import Testing
     @Test("A package that uses only Strata resolves no packages of other products")
     func traits() throws {
         let manifest = try String(contentsOf: Repository.root.appending(path: "Package.swift"), encoding: .utf8)
-        let needed = ["GRDB.swift", "swift-collections", "swift-log", "swift-metrics", "swift-syntax"]
+        let needed = [
+            "GRDB.swift", "swift-collections", "swift-distributed-tracing", "swift-log", "swift-metrics",
+            "swift-syntax",
+        ]
         let products = manifest.matches(of: try Regex(#"\.product\([^()]*(\([^()]*\))?[^()]*\)"#)).map {
             manifest[$0.range]
         }

@@ -34,13 +34,16 @@ extension ContextHandle {
     ///   - dropping: whether the context ends with the block.
     ///   - isLimited: whether the block waits for a place in the reader pool. Blocks of engines do not wait for a
     ///     place, because blocks that have a place may wait for the engines' blocks.
+    ///   - span: the name of the block's span; nil for no span.
     nonisolated(nonsending) func run<T: Sendable>(
         stack: [ContextHandle],
         dropping: Bool = false,
         isLimited: Bool = true,
+        span: SpanName? = .perform,
         _ body: sending (ObjectContext) throws -> T
     ) async throws -> T {
-        let scope = try core.enter(self, stack: stack, dropping: dropping)
+        let scope = try core.enter(self, stack: stack, dropping: dropping, span: span)
+        defer { scope.span?.end() }
         defer { core.callerGoesOn() }
         return try await owner.run(scope, isLimited: isLimited && needsPlace(scope), body)
     }
@@ -48,9 +51,11 @@ extension ContextHandle {
     nonisolated(nonsending) func run<T>(
         stack: [ContextHandle],
         dropping: Bool = false,
+        span: SpanName? = .perform,
         _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
     ) async throws -> sending T {
-        let scope = try core.enter(self, stack: stack, dropping: dropping)
+        let scope = try core.enter(self, stack: stack, dropping: dropping, span: span)
+        defer { scope.span?.end() }
         defer { core.callerGoesOn() }
         return try await owner.run(scope, isLimited: needsPlace(scope), body)
     }

@@ -17,7 +17,7 @@ extension ContextStack {
         _ body: sending (ObjectContext) throws -> T
     ) async throws -> T {
         let handle = try core.make(.private, named: nil, parent: core.handle(of: parent))
-        return try await handle.run(stack: [handle], dropping: true, body)
+        return try await handle.run(stack: [handle], dropping: true, span: .background, body)
     }
 
     /// Runs an asynchronous block in a new private context and returns the block's value.
@@ -40,6 +40,6 @@ extension ContextStack {
         _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
     ) async throws -> sending T {
         let handle = try core.make(.private, named: nil, parent: core.handle(of: parent))
-        return try await handle.run(stack: [handle], dropping: true, body)
+        return try await handle.run(stack: [handle], dropping: true, span: .background, body)
     }
 }

@@ -1,5 +1,6 @@
 import Logging
 import Metrics
+import Tracing
 
 /// A component that works on a stack independently until the stack is closed.
 package protocol StackEngine: AnyObject, Sendable {
@@ -36,7 +37,7 @@ extension ContextStack {
         _ body: sending (ObjectContext) throws -> T
     ) async throws -> T {
         let handle = try core.make(.private, named: nil, parent: nil)
-        return try await handle.run(stack: [handle], dropping: true, isLimited: false, body)
+        return try await handle.run(stack: [handle], dropping: true, isLimited: false, span: nil, body)
     }
 
     /// Runs a block that only reads, in a new context directly over the store. The context ends with the block.
@@ -163,6 +164,9 @@ extension ContextStack {
         core.engine.telemetry.factory
     }
 
+    /// The tracer of this stack; nil if the stack is not traced.
+    package var tracer: (any Tracer)? { core.engine.telemetry.spans?.tracer }
+
     /// Logs a message about this stack.
     package func log(_ level: Logger.Level, _ message: String) { core.log(level, message) }
 }
@@ -170,4 +174,7 @@ extension ContextStack {
 extension ObjectContext {
     /// The engine with this name that works on the context's stack; nil if the stack has none.
     package func engine<Engine: StackEngine>(_ name: String, of type: Engine.Type) -> Engine? { reference.engine(name) }
+
+    /// The tracer of the context's stack; nil if the stack is not traced.
+    package var tracer: (any Tracer)? { store.telemetry.spans?.tracer }
 }

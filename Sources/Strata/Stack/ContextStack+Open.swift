@@ -19,7 +19,7 @@ extension ContextStack {
     ///   - author: the author that the history records for commits of this stack; a context may have another author.
     ///   - logger: logs dropped unsaved changes, failures that no caller waits for, migrations at the level `info`, and
     ///     commits at the level `debug`.
-    ///   - diagnostics: optional further reports: SQL statements, slow statements, and metrics. Off by default.
+    ///   - diagnostics: optional further reports: SQL statements, slow statements, metrics, and spans. Off by default.
     /// - Isolation: callable from anywhere; a separate queue waits for the disk.
     /// - Throws: ``StrataError`` with `invalidSchema`, `schemaMismatch`, `notUnique`, `notAStore`, `newerStore`,
     ///   `damagedStore`, `readOnly`, `cannotOpen`, `busy` or `diskFull`; `missingReference` if a migration deletes rows
@@ -45,7 +45,7 @@ extension ContextStack {
                     configuration: configuration,
                     migration: migration,
                     cancellation: cancellation,
-                    telemetry: Telemetry(logger, diagnostics)
+                    telemetry: Telemetry(logger, diagnostics, path: location.path)
                 )
             }
         } onCancel: {

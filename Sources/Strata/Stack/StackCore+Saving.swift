@@ -8,7 +8,9 @@ extension StackCore {
             var ready: [Int: PreparedLayer] = [:]
             defer { engine.layers.thaw(Set(ready.values.flatMap(\.segments))) }
             for handle in list.dropLast() {
-                ready[handle.id] = try await handle.run(stack: [handle], isLimited: false) { try $0.prepareForChain() }
+                ready[handle.id] = try await handle.run(stack: [handle], isLimited: false, span: nil) {
+                    try $0.prepareForChain()
+                }
             }
             return try await current.commit(with: ready)
         }

@@ -70,15 +70,22 @@ final class StackCore: Sendable {
 
     /// Counts a block as active and creates its scope, after publishing the context of the caller.
     ///
+    /// - Parameter span: the name of the block's span; nil for no span. The caller ends the span.
     /// - Throws: `closed`.
-    func enter(_ handle: ContextHandle, stack: [ContextHandle], dropping: Bool = false) throws -> BlockScope {
+    func enter(
+        _ handle: ContextHandle,
+        stack: [ContextHandle],
+        dropping: Bool = false,
+        span: SpanName? = nil
+    ) throws -> BlockScope {
         publishCaller()
         try admit()
         return BlockScope(
             handle,
             list: stack,
             outer: BlockScope.outer(for: self),
-            dropsContext: dropping
+            dropsContext: dropping,
+            span: span
         )
     }
 

@@ -82,6 +82,7 @@ final class ReaderPool: Sendable {
         do {
             let reader = try idle ?? open()
             reader.isOfPlace = isOfPlace
+            measureUse()
             return reader
         } catch {
             if !isOfPlace { serve { $0.others -= 1 } }
@@ -108,6 +109,12 @@ final class ReaderPool: Sendable {
         }
     }
 
+    /// Measures how many connections have a user.
+    private func measureUse() {
+        guard let metrics = telemetry.metrics else { return }
+        state.withLock { metrics.noteUsedReaders($0.openCount - $0.idle.count) }
+    }
+
     private func close(_ reader: Reader) {
         reader.close()
         count(-1)
@@ -128,6 +135,7 @@ final class ReaderPool: Sendable {
             return true
         }
         if !isKept { close(reader) }
+        measureUse()
         if !isOfPlace { serve { $0.others -= 1 } }
     }
 
@@ -182,7 +190,9 @@ final class ReaderPool: Sendable {
     private func serve(isForced: Bool = false, _ change: (inout State) -> Void = { _ in }) {
         let served = state.withLock { state in
             change(&state)
-            return state.serve(limit, isForced: isForced)
+            let served = state.serve(limit, isForced: isForced)
+            telemetry.metrics?.noteBlocksWaitingForReader(state.waiters.count)
+            return served
         }
         for continuation in served { continuation.resume() }
     }

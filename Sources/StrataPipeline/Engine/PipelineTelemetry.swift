@@ -3,8 +3,9 @@ import Logging
 import Metrics
 import Strata
 import Synchronization
+import Tracing
 
-/// Reports the work of a pipeline or broker to the log and the metrics of its stack.
+/// Reports the work of a pipeline or broker to the log, the metrics and the tracer of its stack.
 ///
 /// Isolation: any.
 final class PipelineTelemetry: Sendable {
@@ -18,12 +19,15 @@ final class PipelineTelemetry: Sendable {
         init(_ factory: any MetricsFactory, _ dimensions: [(String, String)]) {
             let outcomes = Outcome.allCases.map { outcome in
                 let own = dimensions + [("outcome", outcome.rawValue)]
-                return (outcome, Counter(label: "strata.operations", dimensions: own, factory: factory))
+                return (outcome, Counter(label: MetricName.operations.rawValue, dimensions: own, factory: factory))
             }
             ends = Dictionary(uniqueKeysWithValues: outcomes)
-            wait = Metrics.Timer(label: "strata.operation.wait", dimensions: dimensions, factory: factory)
-            duration = Metrics.Timer(label: "strata.operation.duration", dimensions: dimensions, factory: factory)
-            running = Gauge(label: "strata.operations.running", dimensions: dimensions, factory: factory)
+            func timer(_ name: MetricName) -> Metrics.Timer {
+                Metrics.Timer(label: name.rawValue, dimensions: dimensions, factory: factory)
+            }
+            wait = timer(.operationWait)
+            duration = timer(.operationDuration)
+            running = Gauge(label: MetricName.runningOperations.rawValue, dimensions: dimensions, factory: factory)
         }
     }
 
@@ -50,13 +54,20 @@ final class PipelineTelemetry: Sendable {
 
     private let logger: Logger?
     private let instruments: Instruments?
+    /// The gauges of the queues; nil without metrics.
+    let gauges: QueueGauges?
+    /// Nil if attempts have no spans.
+    let tracer: (any Tracer)?
     private let running = Mutex<[Int64: Running]>([:])
 
-    /// Nil if the stack has neither a logger nor metrics.
+    /// Nil if the stack has neither a logger nor metrics nor a tracer.
     init?(_ stack: ContextStack, runner: String) {
         logger = stack.logger
-        instruments = stack.metrics.map { Instruments($0.factory, $0.dimensions + [("runner", runner)]) }
-        if logger == nil, instruments == nil { return nil }
+        let dimensions = (stack.metrics?.dimensions ?? []) + [("runner", runner)]
+        instruments = stack.metrics.map { Instruments($0.factory, dimensions) }
+        gauges = stack.metrics.map { QueueGauges($0.factory, dimensions) }
+        tracer = stack.tracer
+        if logger == nil, instruments == nil, tracer == nil { return nil }
     }
 
     /// Records that an operation is about to start.

@@ -42,6 +42,7 @@ extension ObjectContext {
             if !operation.id.isAssigned { operation.problem = QueuedOperation.withoutID }
         }
         if let item = payload._itemNumber { operation.tie(to: item, of: payload, in: self) }
+        operation.storeTrace(in: self)
         return operation
     }
 
@@ -64,6 +65,7 @@ extension ObjectContext {
         let operation = try insert(QueuedOperation.make(payload, in: pipeline, lane, priority, key), as: id)
         if operation != nil, let key { release(key, in: pipeline) }
         if let item = payload._itemNumber { operation?.tie(to: item, of: payload, in: self) }
+        operation?.storeTrace(in: self)
         return operation
     }
 }

@@ -14,11 +14,13 @@ extension Store {
         rolledBack: @escaping () -> Void = {},
         _ body: (BatchJob) throws -> Void
     ) throws -> ChangeSet {
-        let watch = telemetry.startMeasuring()
+        // The transactions of engines serve many operations, whose attempts have spans.
+        let watch = telemetry.startMeasuring(isTraced: runsHooks)
         // A cancellation is passed on as itself, because it is not an error of the store.
         let result = Result { try batch(author, context, runsHooks, watch, body, rolledBack) }
             .mapError { ($0 as? StrataError)?.passed ?? $0 }
-        telemetry.report(.batch, watch, of: context, journal: journal, result) { changes in
+        telemetry.report(.batch, watch, of: context, journal: journal, waitingWrites: waitingWriteCount, result) {
+            changes in
             changes.changes.isEmpty
                 ? nil : WriteOutcome(sequence: changes.token.sequence, rows: RowCounts(changes.changes))
         }

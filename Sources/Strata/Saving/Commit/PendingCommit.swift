@@ -71,7 +71,8 @@ extension Store {
         of context: @autoclosure () -> String
     ) throws -> CommitRecord? {
         let result = result.mapError { ($0 as? StrataError)?.passed ?? $0 }
-        telemetry.report(.commit, watch, of: context(), journal: journal, result) { record in
+        telemetry.report(.commit, watch, of: context(), journal: journal, waitingWrites: waitingWriteCount, result) {
+            record in
             record.map { WriteOutcome(sequence: $0.sequence, rows: RowCounts($0.rows.values)) }
         }
         return try result.get()

@@ -107,7 +107,7 @@ extension StackCore {
         _ commit: BlockCommit
     ) async throws -> T {
         let handle = try make(.private, named: nil, parent: parent, on: queue.executor)
-        return try await handle.run(stack: [handle], dropping: true, isLimited: false) { context in
+        return try await handle.run(stack: [handle], dropping: true, isLimited: false, span: .write) { context in
             queue.waitForTransactions()
             context.saving.refusal = .committedAfterBlock
             if checksReads { context.reading.readRecord = ReadRecord(parents: context.path.dropLast()) }
@@ -135,7 +135,8 @@ extension StackCore {
         _ commit: BlockCommit
     ) async throws -> T {
         let handle = try make(.private, named: nil, parent: nil, on: transactionBlocks)
-        let scope = try enter(handle, stack: [handle], dropping: true)
+        let scope = try enter(handle, stack: [handle], dropping: true, span: .write)
+        defer { scope.span?.end() }
         defer { callerGoesOn() }
         let block = TransactionBlock(scope, on: transactionBlocks, after: queue) { context in
             context.saving.refusal = .committedAfterBlock

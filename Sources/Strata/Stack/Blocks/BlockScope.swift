@@ -1,4 +1,5 @@
 import Synchronization
+import Tracing
 
 /// One run of a block: the token that lets the same task join, and the stack that the block sees.
 ///
@@ -29,18 +30,33 @@ final class BlockScope: Sendable {
     /// Whether the context ends with the block (a background block).
     let dropsContext: Bool
 
+    /// The span of the block; nil without tracing, and for the blocks of engines. The creator of the scope ends it.
+    let span: (any Tracing.Span)?
+
     /// When the block was requested; nil if waiting times are not measured.
     private let asked: ContinuousClock.Instant?
 
     private let state: Mutex<State>
 
-    init(_ handle: ContextHandle, list: [ContextHandle], outer: BlockScope?, dropsContext: Bool) {
+    /// - Parameter span: the name of the block's span; nil for no span.
+    init(
+        _ handle: ContextHandle,
+        list: [ContextHandle],
+        outer: BlockScope?,
+        dropsContext: Bool,
+        span: SpanName? = nil
+    ) {
         self.handle = handle
         self.dropsContext = dropsContext
         self.outer = outer
         self.task = Self.identifierOfCurrentTask
         self.state = Mutex(State(list: list))
         asked = handle.core.engine.telemetry.isMeasuring ? .now : nil
+        if let span, let spans = handle.core.engine.telemetry.spans {
+            self.span = spans.startBlock(span, in: ContextName.label(handle.name, handle.id))
+        } else {
+            self.span = nil
+        }
     }
 
     /// Records the waiting time when the block starts.
@@ -73,9 +89,13 @@ final class BlockScope: Sendable {
         set { state.withLock { $0.hasPlace = newValue } }
     }
 
-    /// Records that the block has thrown an error.
-    func noteFailure() {
+    /// Records that the block has failed.
+    ///
+    /// - Parameter error: the error that the block has thrown; nil if its commit has failed, which has a separate span.
+    func noteFailure(_ error: (any Error)? = nil) {
         state.withLock { $0.hasFailed = true }
+        // A block that is about to run again has not failed.
+        if let error, let span, !(error is StaleReads) { span.record(error) }
     }
 
     /// Reads or changes the stack inside the block.

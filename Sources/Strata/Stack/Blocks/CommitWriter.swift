@@ -1,4 +1,5 @@
 import Dispatch
+import Tracing
 
 /// Runs the blocking part of commits that began on the main actor, on a separate queue.
 ///
@@ -8,9 +9,15 @@ final class CommitWriter: Sendable {
 
     /// Writes the commit and returns the result, without blocking a thread of the caller.
     nonisolated(nonsending) func write(_ commit: PendingCommit) async -> Result<CommitRecord?, any Error> {
-        await withCheckedContinuation { continuation in
+        // The queue does not inherit the task's values.
+        let trace = commit.store.telemetry.spans == nil ? nil : ServiceContext.current
+        return await withCheckedContinuation { continuation in
             queue.async {
-                continuation.resume(returning: Result { try commit.write() })
+                let result = Result {
+                    guard let trace else { return try commit.write() }
+                    return try ServiceContext.$current.withValue(trace) { try commit.write() }
+                }
+                continuation.resume(returning: result)
             }
         }
     }

@@ -1,4 +1,5 @@
 import Synchronization
+import Tracing
 
 /// The actor that owns the `ObjectContext` of one context, on the executor of that context.
 ///
@@ -83,6 +84,15 @@ actor ContextOwner {
         defer { end(scope, isAlone: isAlone) }
         if isLimited, isAlone { try await takePlace(scope) }
         do {
+            if let span = scope.span {
+                return try await ServiceContext.$current.withValue(span.context) {
+                    try await BlockScope.$current.withValue(scope) {
+                        // As below.
+                        let context = try self.begin(scope, isAlone: isAlone)
+                        return UnsafeTransfer(try await body(context))
+                    }
+                }.open()
+            }
             return try await BlockScope.$current.withValue(scope) {
                 // The use of `self` isolates this closure to the actor, so the body runs on the actor's executor even
                 // after an await. The synchronous call before the body keeps Swift 6.3.1 from leaving out the hop to
@@ -91,7 +101,7 @@ actor ContextOwner {
                 return UnsafeTransfer(try await body(context))
             }.open()
         } catch {
-            scope.noteFailure()
+            scope.noteFailure(error)
             throw error
         }
     }
@@ -137,9 +147,12 @@ actor ContextOwner {
         _ scope: BlockScope
     ) throws -> T {
         do {
-            return try BlockScope.$current.withValue(scope) { try body(context) }
+            return try BlockScope.$current.withValue(scope) {
+                guard let span = scope.span else { return try body(context) }
+                return try ServiceContext.$current.withValue(span.context) { try body(context) }
+            }
         } catch {
-            scope.noteFailure()
+            scope.noteFailure(error)
             throw error
         }
     }

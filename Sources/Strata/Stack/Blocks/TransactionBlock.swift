@@ -1,3 +1,5 @@
+import Tracing
+
 /// A block that runs inside the transaction that commits its changes.
 ///
 /// The block reads the newest state of the store, and no other commit can come between its reads and its writes. It
@@ -30,7 +32,7 @@ final class TransactionBlock<Value: Sendable>: TaskExecutor, @unchecked Sendable
     ///   - body: the block, and the preparation of its commit.
     init(_ scope: BlockScope, on executor: ContextExecutor, after queue: BlockQueue?, _ body: @escaping Body) {
         (self.scope, self.executor, self.queue, self.body) = (scope, executor, queue, body)
-        watch = scope.handle.core.engine.telemetry.startMeasuring()
+        watch = scope.handle.core.engine.telemetry.startMeasuring(under: scope.span?.context)
     }
 
     /// Runs the block and commits its changes.

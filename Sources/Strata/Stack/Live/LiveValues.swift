@@ -76,7 +76,8 @@ public struct LiveValues<Value: Sendable>: AsyncSequence, Sendable {
             let (live, observer) = (live, observer)
             observer.forget()
             let handle = try live.core.make(.private, named: nil, parent: live.context, merging: merging)
-            return try await handle.run(stack: [handle], dropping: true, isLimited: true) { context -> Value? in
+            return try await handle.run(stack: [handle], dropping: true, isLimited: true, span: nil) {
+                context -> Value? in
                 let record = ReadRecord(parents: context.path.dropLast())
                 context.reading.readRecord = record
                 context.saving.refusal = .blockOnlyReads

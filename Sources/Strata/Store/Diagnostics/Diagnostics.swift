@@ -1,5 +1,6 @@
 public import Logging
 public import Metrics
+public import Tracing
 
 /// Optional reports of a stack about its work, beyond the records that its `logger` always receives. Everything is off
 /// by default.
@@ -25,7 +26,7 @@ public import Metrics
 /// | `strata.backup` | the file with the copy of a store from before its migration |
 ///
 /// Commits, batches and migrations are logged at the levels `debug` and `info`, independently of these settings. The
-/// stack calls the log handler and the metrics handler in the middle of its work. These handlers must therefore not use
+/// stack calls the log handler, the metrics handler and the tracer in the middle of its work. They must therefore not use
 /// the stack that they receive records of.
 public struct Diagnostics: Sendable {
     /// Whether SQL statements are logged.
@@ -53,6 +54,14 @@ public struct Diagnostics: Sendable {
     /// Dimensions that distinguish the metrics of this stack from those of other stacks, for example
     /// `[("store", "notes")]`.
     public var metricsDimensions: [(String, String)]
+    /// The tracer of the stack's spans, usually `InstrumentationSystem.tracer`. Nil, the default, for no spans.
+    ///
+    /// Blocks, commits, batches and attempts of operations become spans, and so do slow statements if
+    /// ``slowStatementThreshold`` is set. A span is a child of the calling task's span. A queued operation stores the
+    /// trace of its `enqueue`, and the spans of its attempts link to this trace, also in another process.
+    ///
+    /// A `NoOpTracer` counts as nil, so pass the system's tracer after `InstrumentationSystem.bootstrap(_:)`.
+    public var tracer: (any Tracer)?
 
     /// Creates the settings; every omitted report is off.
     ///
@@ -63,12 +72,14 @@ public struct Diagnostics: Sendable {
         statementLevel: Logger.Level = .debug,
         slowStatementThreshold: Duration? = nil,
         metrics: (any MetricsFactory)? = nil,
-        metricsDimensions: [(String, String)] = []
+        metricsDimensions: [(String, String)] = [],
+        tracer: (any Tracer)? = nil
     ) {
         self.statements = statements
         self.statementLevel = statementLevel
         self.slowStatementThreshold = slowStatementThreshold
         self.metrics = metrics
         self.metricsDimensions = metricsDimensions
+        self.tracer = tracer
     }
 }

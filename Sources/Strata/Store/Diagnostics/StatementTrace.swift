@@ -2,7 +2,7 @@ import CStrataSQLite
 import Foundation
 import Logging
 
-/// Traces the statements of one connection from their first step to their end, and logs them.
+/// Traces the statements of one connection from their first step to their end, logs them, and makes spans of slow ones.
 ///
 /// The trace uses SQLite's callbacks: see https://www.sqlite.org/c3ref/trace_v2.html. A connection without a trace has
 /// no overhead.
@@ -21,8 +21,10 @@ final class StatementTrace {
 
     /// The name of the context for which the connection works.
     var context: String?
-    private let logger: Logger
+    private let logger: Logger?
     private let diagnostics: Diagnostics
+    /// Nil if slow statements make no spans.
+    private let spans: StoreSpans?
     /// The running statements, the innermost last.
     private var running: [Run] = []
     /// The texts of slow statements whose plan has not been logged.
@@ -35,9 +37,10 @@ final class StatementTrace {
     /// The maximum length of a logged text with values, in characters.
     private static let valuesLimit = 4000
 
-    init(_ logger: Logger, _ diagnostics: Diagnostics) {
+    init(_ logger: Logger?, _ diagnostics: Diagnostics, _ spans: StoreSpans?) {
         self.logger = logger
         self.diagnostics = diagnostics
+        self.spans = spans
     }
 
     /// Registers the callbacks with SQLite. The connection keeps the trace alive until ``unregister(from:)``.
@@ -98,7 +101,11 @@ final class StatementTrace {
         let run = running.remove(at: index)
         let duration = run.start.duration(to: .now)
         let isSlow = diagnostics.slowStatementThreshold.map { duration >= $0 } ?? false
-        guard isSlow || diagnostics.statements != .off else { return }
+        if isSlow, let spans {
+            let rows = sqlite3_column_count(statement) > 0 ? run.rows : nil
+            spans.recordSlowStatement(String(cString: text), duration, rows: rows, in: context)
+        }
+        guard let logger, isSlow || diagnostics.statements != .off else { return }
         let level = isSlow ? .warning : diagnostics.statementLevel
         guard level >= logger.logLevel else { return }
         let sql = String(cString: text)
@@ -149,7 +156,7 @@ final class StatementTrace {
             guard !lines.isEmpty else { continue }
             var metadata = metadata(of: sql, for: context)
             metadata[LogKey.plan] = .array(lines)
-            logger.warning("the plan of slow SQL", metadata: metadata)
+            logger?.warning("the plan of slow SQL", metadata: metadata)
         }
     }
 }

@@ -20,35 +20,41 @@ final class StoreMetrics: Sendable {
     private let conflicts: Counter
     private let writeWait: Metrics.Timer
     private let openReaders: Gauge
+    private let usedReaders: Gauge
+    private let blocksWaitingForReader: Gauge
+    private let waitingWrites: Gauge
     private let walSize: Gauge
     private let factory: any MetricsFactory
     private let dimensions: [(String, String)]
 
     init(_ factory: any MetricsFactory, _ dimensions: [(String, String)]) {
-        func counter(_ label: String, _ more: (String, String)...) -> Counter {
-            Counter(label: label, dimensions: dimensions + more, factory: factory)
+        func counter(_ name: MetricName, _ more: (String, String)...) -> Counter {
+            Counter(label: name.rawValue, dimensions: dimensions + more, factory: factory)
         }
-        func timer(_ label: String) -> Metrics.Timer {
-            Metrics.Timer(label: label, dimensions: dimensions, factory: factory)
+        func timer(_ name: MetricName) -> Metrics.Timer {
+            Metrics.Timer(label: name.rawValue, dimensions: dimensions, factory: factory)
+        }
+        func gauge(_ name: MetricName) -> Gauge {
+            Gauge(label: name.rawValue, dimensions: dimensions, factory: factory)
         }
         self.factory = factory
         self.dimensions = dimensions
         var writes: [WriteKind: Writes] = [:]
         for kind in WriteKind.allCases {
-            writes[kind] = Writes(
-                done: counter("strata.\(kind.plural)"),
-                duration: timer("strata.\(kind.rawValue).duration")
-            )
+            writes[kind] = Writes(done: counter(kind.names.done), duration: timer(kind.names.duration))
         }
         self.writes = writes
-        inserted = counter("strata.rows.written", ("kind", "inserted"))
-        updated = counter("strata.rows.written", ("kind", "updated"))
-        deleted = counter("strata.rows.written", ("kind", "deleted"))
-        conflicts = counter("strata.conflicts")
-        writeWait = timer("strata.write.wait")
-        contextWait = timer("strata.context.wait")
-        openReaders = Gauge(label: "strata.readers.open", dimensions: dimensions, factory: factory)
-        walSize = Gauge(label: "strata.wal.bytes", dimensions: dimensions, factory: factory)
+        inserted = counter(.writtenRows, ("kind", "inserted"))
+        updated = counter(.writtenRows, ("kind", "updated"))
+        deleted = counter(.writtenRows, ("kind", "deleted"))
+        conflicts = counter(.conflicts)
+        writeWait = timer(.writeWait)
+        contextWait = timer(.contextWait)
+        openReaders = gauge(.openReaders)
+        usedReaders = gauge(.usedReaders)
+        blocksWaitingForReader = gauge(.blocksWaitingForReader)
+        waitingWrites = gauge(.waitingWrites)
+        walSize = gauge(.journalSize)
     }
 
     func note(_ kind: WriteKind, _ rows: RowCounts, _ duration: Duration, waited: Duration) {
@@ -64,7 +70,7 @@ final class StoreMetrics: Sendable {
     func noteFailure(of kind: WriteKind, _ code: String) {
         // Created on demand: most codes never occur.
         let dimensions = dimensions + [("code", code)]
-        Counter(label: "strata.\(kind.rawValue).failures", dimensions: dimensions, factory: factory).increment()
+        Counter(label: kind.names.failures.rawValue, dimensions: dimensions, factory: factory).increment()
     }
 
     /// Counts the columns and objects that conflict with changes by others.
@@ -76,4 +82,20 @@ final class StoreMetrics: Sendable {
     func noteSize(of journal: Journal) { walSize.record(journal.size) }
 
     func noteReaders(_ count: Int) { openReaders.record(count) }
+
+    func noteUsedReaders(_ count: Int) { usedReaders.record(count) }
+
+    func noteBlocksWaitingForReader(_ count: Int) { blocksWaitingForReader.record(count) }
+
+    func noteWaitingWrites(_ count: Int) { waitingWrites.record(count) }
+}
+
+extension WriteKind {
+    /// The labels of the metrics of this kind.
+    fileprivate var names: (done: MetricName, duration: MetricName, failures: MetricName) {
+        switch self {
+        case .commit: (.commits, .commitDuration, .commitFailures)
+        case .batch: (.batches, .batchDuration, .batchFailures)
+        }
+    }
 }

@@ -1,7 +1,13 @@
+import Tracing
+
 /// Measures one write into the store. Used by one thread.
 final class WriteWatch {
+    /// The trace of the caller; nil if the write makes no span.
+    let trace: ServiceContext?
     private let start = ContinuousClock.now
     private var begin: ContinuousClock.Instant?
+
+    init(trace: ServiceContext? = nil) { self.trace = trace }
 
     /// Records that the writer is free and the transaction has begun.
     func hasBegun() { begin = .now }
@@ -16,8 +22,6 @@ final class WriteWatch {
 enum WriteKind: String, CaseIterable {
     case commit
     case batch
-
-    var plural: String { self == .commit ? "commits" : "batches" }
 }
 
 /// The outcome of a write.

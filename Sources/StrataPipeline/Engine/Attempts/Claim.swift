@@ -20,4 +20,6 @@ struct ClaimedOperation: Sendable {
     let key: String?
     /// When the operation was queued, by the clock of the process that saved it.
     let enqueuedAt: Date?
+    /// The stored trace of the operation's `enqueue`, if attempts have spans.
+    var trace: String?
 }

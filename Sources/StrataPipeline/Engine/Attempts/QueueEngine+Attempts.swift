@@ -1,6 +1,7 @@
 import Foundation
 import Strata
 import Synchronization
+import Tracing
 
 extension QueueEngine {
     /// Starts the handlers of claimed operations, and sends their events in order.
@@ -29,7 +30,11 @@ extension QueueEngine {
             return end(AttemptEnd(operation: operation, consumer: consumer, outcome: .failure(CancellationError())))
         }
         let task = Task(executorPreference: executor) {
-            await self.asHandler(of: consumer.id) { await self.run(operation, consumer, running.replacement) }
+            await self.asHandler(of: consumer.id) {
+                await self.inSpan(of: operation, consumer) { span in
+                    await self.run(operation, consumer, running.replacement, span)
+                }
+            }
         }
         let isCancelled = state.withLock { state in
             guard state.running[number]?.claim == operation.claim else { return true }
@@ -88,16 +93,20 @@ extension QueueEngine {
 
     /// Runs a handler, commits its changes, and ends the attempt.
     ///
-    /// - Parameter replacement: the function to call instead of the handler. It receives the handler.
+    /// - Parameters:
+    ///   - replacement: the function to call instead of the handler. It receives the handler.
+    ///   - span: the span of the attempt.
     private func run(
         _ operation: ClaimedOperation,
         _ consumer: Consumer,
-        _ replacement: HandlerReplacement?
+        _ replacement: HandlerReplacement?,
+        _ span: (any Tracing.Span)?
     ) async {
         var attemptEnd: AttemptEnd
         do {
             let handler = { try await consumer.run(operation, self) }
             let outcome = if let replacement { try await replacement(handler) } else { try await handler() }
+            if let span { outcome.record(in: span) }
             attemptEnd = AttemptEnd(operation: operation, consumer: consumer, outcome: .success(outcome))
             // If the handler was in time, its changes are committed, however long the commit waits for other commits.
             // Otherwise the changes are dropped.
@@ -106,7 +115,9 @@ extension QueueEngine {
                 attemptEnd.written = report
             }
         } catch {
-            attemptEnd = AttemptEnd(operation: operation, consumer: consumer, outcome: .failure(Self.reason(error)))
+            let reason = Self.reason(error)
+            span?.record(reason)
+            attemptEnd = AttemptEnd(operation: operation, consumer: consumer, outcome: .failure(reason))
         }
         end(attemptEnd, isLast: true)
     }

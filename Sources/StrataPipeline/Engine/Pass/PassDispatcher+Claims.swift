@@ -138,7 +138,9 @@ extension PassDispatcher {
             try repository.spend(claims.count, of: &left, consumer.name)
             if left.pause > 0 { recordLimit(of: consumer, for: left.pause) }
         }
-        result.claims += claims.map { ($0, consumer.id) }
+        let isTraced = consumer.events.telemetry?.tracer != nil
+        let traced = isTraced ? try repository.withTraces(claims) : claims
+        result.claims += traced.map { ($0, consumer.id) }
     }
 
     /// Records that a rate limit allows a consumer no further start for some seconds.

@@ -79,6 +79,7 @@ extension QueueEngine {
         report(unhandledTypes: result.unhandledTypes)
         for cycle in result.cycles { stack.log(.error, DependencyCycle.error(cycle).message) }
         start(result.claims.compactMap { claim in input.consumers[claim.consumer].map { (claim.operation, $0) } })
+        if input.isHeartbeatDue { measureQueues(of: input.consumers.values, now: input.now) }
         setAlarm()
     }
 

@@ -139,6 +139,14 @@ extension OperationHold: CommitHook {
     }
 }
 
+extension OperationTrace: CommitHook {
+    package static func afterWrite(_ commit: ModelChanges<Row>, in transaction: StoreTransaction) throws {
+        let repository = OperationRepository(transaction)
+        let strays = try repository.strays(among: commit.inserted, QueueSQL.selectStrayTraces)
+        try repository.delete(strays, of: OperationTrace.self, by: QueueSQL.deleteTrace)
+    }
+}
+
 extension OperationRepository {
     /// The inserted rows that belong to operations which do not exist, because their own context has deleted the
     /// operations before the commit.

@@ -393,5 +393,19 @@ extension OperationRepository {
         return taken.map { $0.claimed(by: worker, of: pipeline) }
     }
 
+    /// Adds the stored traces to claimed operations.
+    ///
+    /// - Complexity: one statement for each operation, if any operation has a trace.
+    func withTraces(_ claims: [ClaimedOperation]) throws -> [ClaimedOperation] {
+        guard !claims.isEmpty, try haveItems() else { return claims }
+        var claims = claims
+        for index in claims.indices {
+            try transaction.rows(QueueSQL.selectTrace, [.integer(claims[index].claim.operation)]) { row in
+                claims[index].trace = try row.read(String.self, at: 0)
+            }
+        }
+        return claims
+    }
+
     private static let claimColumns = ["status", "worker", "epoch", "attempts", "startedAt", "progress"]
 }

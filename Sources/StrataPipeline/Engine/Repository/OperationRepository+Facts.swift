@@ -6,7 +6,7 @@ extension OperationRepository {
     struct StoreFacts: Sendable {
         /// Whether the store has any dependencies or holds.
         var haveTies: Bool?
-        /// Whether any operation is about an object of the application.
+        /// Whether any operation is about an object of the application, or has a trace.
         var haveItems: Bool?
         /// Whether any operation waits for a place in its lane.
         var areAwaited: Bool?
@@ -46,7 +46,8 @@ extension OperationRepository {
     /// The models that the cached facts depend on. Operations are not among them, because a new operation does not wait
     /// for a place and has never run.
     private static let cachedFactModels: [any Model.Type] = [
-        OperationDependency.self, OperationHold.self, OperationItem.self, PipelineRecord.self, PeriodicOperation.self,
+        OperationDependency.self, OperationHold.self, OperationItem.self, OperationTrace.self, PipelineRecord.self,
+        PeriodicOperation.self,
     ]
 
     /// The facts for the next transaction.
@@ -63,7 +64,7 @@ extension OperationRepository {
         return sideResults.facts.haveTies!
     }
 
-    /// Whether any operation is about an object of the application.
+    /// Whether any operation is about an object of the application, or has a trace.
     func haveItems() throws -> Bool {
         if sideResults.facts.haveItems == nil { try readFacts() }
         return sideResults.facts.haveItems!

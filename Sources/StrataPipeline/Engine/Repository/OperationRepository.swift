@@ -138,17 +138,20 @@ struct OperationRepository {
         try recordTransitions(of: numbers)
     }
 
-    /// Releases the dependants of an operation that is no longer queued, and deletes its dependencies, holds and item.
+    /// Releases the dependants of an operation that is no longer queued, and deletes its dependencies,
+    /// holds, item and trace.
     func releaseDependants(of number: Int64) throws {
         var isPrerequisite = false
         var isDependant = false
         var isHeld = false
         var hasItem = false
+        var hasTrace = false
         try transaction.rows(QueueSQL.selectTies, [.integer(number)]) { row in
             isPrerequisite = try row.read(Bool.self, at: 0)
             isDependant = try row.read(Bool.self, at: 1)
             isHeld = try row.read(Bool.self, at: 2)
             hasItem = try row.read(Bool.self, at: 3)
+            hasTrace = try row.read(Bool.self, at: 4)
         }
         if isPrerequisite && isDependant { try transferDependencies(of: number) }
         if isPrerequisite {
@@ -165,6 +168,7 @@ struct OperationRepository {
             try transaction.report(deleted: holds, of: OperationHold.self)
         }
         if hasItem { try delete([number], of: OperationItem.self, by: QueueSQL.deleteItem) }
+        if hasTrace { try delete([number], of: OperationTrace.self, by: QueueSQL.deleteTrace) }
     }
 
     /// Makes the first waiting operations of a lane pending.

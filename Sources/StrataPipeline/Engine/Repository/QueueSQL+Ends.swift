@@ -7,7 +7,8 @@ extension QueueSQL {
         SELECT \
         EXISTS (SELECT 1 FROM \(dependencies) WHERE "prerequisite" = ?1), \
         EXISTS (SELECT 1 FROM \(dependencies) WHERE "dependant" = ?1), \
-        EXISTS (SELECT 1 FROM \(holds) WHERE "operation" = ?1), EXISTS (SELECT 1 FROM \(items) WHERE "id" = ?1)
+        EXISTS (SELECT 1 FROM \(holds) WHERE "operation" = ?1), EXISTS (SELECT 1 FROM \(items) WHERE "id" = ?1), \
+        EXISTS (SELECT 1 FROM \(traces) WHERE "id" = ?1)
         """
     static let selectWaitingDependants = """
         SELECT o."id" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."dependant" \
@@ -47,7 +48,8 @@ extension QueueSQL {
         """
     }
     static let selectAnyTies = """
-        SELECT EXISTS (SELECT 1 FROM \(dependencies)) OR EXISTS (SELECT 1 FROM \(holds)), EXISTS (SELECT 1 FROM \(items)), \
+        SELECT EXISTS (SELECT 1 FROM \(dependencies)) OR EXISTS (SELECT 1 FROM \(holds)), \
+        EXISTS (SELECT 1 FROM \(items)) OR EXISTS (SELECT 1 FROM \(traces)), \
         EXISTS (SELECT 1 FROM \(operations) WHERE "awaitsPlace" IS NOT NULL), \
         EXISTS (SELECT 1 FROM \(operations) WHERE "suspicion" IS NOT NULL)
         """
@@ -56,8 +58,11 @@ extension QueueSQL {
         SELECT o."payload" FROM \(items) i JOIN \(operations) o ON o."id" = i."id" WHERE i."id" = ? AND i."item" <> 0
         """
     static let deleteItem = "DELETE FROM \(items) WHERE \"id\" = ?"
+    static let selectTrace = "SELECT \"carrier\" FROM \(traces) WHERE \"id\" = ?"
+    static let deleteTrace = "DELETE FROM \(traces) WHERE \"id\" = ?"
     // Rows that belong to operations which do not exist, in a range of ids.
     static let selectStrayItems = selectStrays(items, of: "id")
+    static let selectStrayTraces = selectStrays(traces, of: "id")
     static let selectStrayHolds = selectStrays(holds, of: "operation")
     static let selectStrayDependencies = selectStrays(dependencies, of: "dependant")
     private static func selectStrays(_ table: String, of operation: String) -> String {

@@ -6,6 +6,7 @@ enum QueueSQL {
     static let dependencies = "\"OperationDependency\""
     static let holds = "\"OperationHold\""
     static let items = "\"OperationItem\""
+    static let traces = "\"OperationTrace\""
     static let schedules = "\"PeriodicOperation\""
     /// The conditions of statements for one operation and for several. For one operation, the first condition costs
     /// half as much.

@@ -1,0 +1,55 @@
+import Strata
+import Tracing
+
+/// The spans of attempts.
+extension PipelineTelemetry {
+    /// Starts the span of an attempt, with a link to the trace that has queued the operation; nil without a tracer.
+    ///
+    /// The span is not a child of that trace, which may have ended long ago. Each attempt begins its own trace.
+    func startSpan(of operation: ClaimedOperation) -> (any Tracing.Span)? {
+        guard let tracer else { return nil }
+        let span = tracer.startSpan(SpanName.attempt.rawValue, context: .topLevel, ofKind: .consumer)
+        if let trace = operation.trace.flatMap({ TraceCarrier(text: $0) })?.trace(by: tracer) {
+            span.addLink(SpanLink(context: trace, attributes: [:]))
+        }
+        span.updateAttributes { attributes in
+            attributes[.messagingSystem] = "strata"
+            attributes[.messagingOperation] = "process"
+            attributes[.destination] = operation.pipeline.rawValue
+            attributes[.message] = "\(operation.claim.operation)"
+            attributes[.attempt] = operation.attempt
+            if !operation.lane.isEmpty { attributes[.lane] = operation.lane }
+        }
+        return span
+    }
+}
+
+extension QueueEngine {
+    /// Runs a body in the span of an attempt, which ends with the body.
+    func inSpan(
+        of operation: ClaimedOperation,
+        _ consumer: Consumer,
+        _ body: ((any Tracing.Span)?) async -> Void
+    ) async {
+        guard let span = consumer.events.telemetry?.startSpan(of: operation) else { return await body(nil) }
+        await ServiceContext.$current.withValue(span.context) { await body(span) }
+        span.end()
+    }
+}
+
+extension Outcome {
+    /// Records the outcome that a handler has returned.
+    func record(in span: any Tracing.Span) {
+        let result: (name: String, failure: String?) =
+            switch kind {
+            case .done, .doneCommitting: ("done", nil)
+            case .retry(_, let reason): ("retry", reason ?? "retried")
+            case .snooze: ("snooze", nil)
+            case .wait: ("wait", nil)
+            case .fail(let reason): ("fail", reason)
+            case .skip: ("skip", nil)
+            }
+        span.updateAttributes { $0[.outcome] = result.name }
+        if let failure = result.failure { span.setStatus(SpanStatus(code: .error, message: failure)) }
+    }
+}
