@@ -25,15 +25,15 @@ extension PipelineTelemetry {
 }
 
 extension QueueEngine {
-    /// Runs a body in the span of an attempt, which ends with the body.
+    /// Runs a body in the span of an attempt, which ends with the body, before the end of the attempt is reported.
     func inSpan(
         of operation: ClaimedOperation,
         _ consumer: Consumer,
-        _ body: ((any Tracing.Span)?) async -> Void
-    ) async {
+        _ body: ((any Tracing.Span)?) async -> AttemptEnd?
+    ) async -> AttemptEnd? {
         guard let span = consumer.events.telemetry?.startSpan(of: operation) else { return await body(nil) }
-        await ServiceContext.$current.withValue(span.context) { await body(span) }
-        span.end()
+        defer { span.end() }
+        return await ServiceContext.$current.withValue(span.context) { await body(span) }
     }
 }
 

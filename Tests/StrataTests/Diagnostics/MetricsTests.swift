@@ -137,6 +137,43 @@ extension ContextName {
         try await stack.close()
     }
 
+    @Test("Readers in use, and blocks that wait for one, are measured")
+    func usedReaders() async throws {
+        let stack = try await ContextStack.open(
+            .inMemory,
+            models: Bank.models,
+            stack: .rootOnly,
+            configuration: StoreConfiguration(maximumReaderCount: 1),
+            diagnostics: Diagnostics(metrics: metrics, metricsDimensions: dimensions)
+        )
+        let used = try metrics.expectGauge("strata.readers.used", dimensions)
+        let waiting = try metrics.expectGauge("strata.readers.waiting", dimensions)
+        let (entered, leave) = (Signal(), Signal())
+        async let first: Void = stack.background { context in
+            _ = try context.count(Account.all)
+            #expect(used.lastValue == 1)
+            entered.set()
+            await leave.wait()
+        }
+        await entered.wait()
+        async let second: Int = stack.background { try $0.count(Account.all) }
+        while stack.core.engine.waitingCount == 0 { await Task.yield() }
+        #expect(waiting.lastValue == 1)
+        leave.set()
+        _ = try await (first, second)
+        #expect(used.lastValue == 0 && waiting.lastValue == 0)
+        try await stack.close()
+    }
+
+    @Test("The writes that wait for the writer are measured after each write")
+    func waitingWrites() async throws {
+        let stack = try await open()
+        try await stack.on(.root) { try Bank.found(in: $0) }
+        let gauge = try metrics.expectGauge("strata.writes.waiting", dimensions)
+        #expect(gauge.lastValue == 0)
+        try await stack.close()
+    }
+
     @Test("The number of open readers is measured, and is zero after the stack is closed")
     func readers() async throws {
         let stack = try await open()

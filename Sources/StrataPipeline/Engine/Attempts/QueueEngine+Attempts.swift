@@ -31,9 +31,10 @@ extension QueueEngine {
         }
         let task = Task(executorPreference: executor) {
             await self.asHandler(of: consumer.id) {
-                await self.inSpan(of: operation, consumer) { span in
+                let attemptEnd = await self.inSpan(of: operation, consumer) { span in
                     await self.run(operation, consumer, running.replacement, span)
                 }
+                if let attemptEnd { self.end(attemptEnd, isLast: true) }
             }
         }
         let isCancelled = state.withLock { state in
@@ -91,17 +92,18 @@ extension QueueEngine {
         return isMet
     }
 
-    /// Runs a handler, commits its changes, and ends the attempt.
+    /// Runs a handler, and commits its changes.
     ///
     /// - Parameters:
     ///   - replacement: the function to call instead of the handler. It receives the handler.
     ///   - span: the span of the attempt.
+    /// - Returns: the end of the attempt; nil if the engine has already recorded it in its own pass.
     private func run(
         _ operation: ClaimedOperation,
         _ consumer: Consumer,
         _ replacement: HandlerReplacement?,
         _ span: (any Tracing.Span)?
-    ) async {
+    ) async -> AttemptEnd? {
         var attemptEnd: AttemptEnd
         do {
             let handler = { try await consumer.run(operation, self) }
@@ -111,7 +113,7 @@ extension QueueEngine {
             // If the handler was in time, its changes are committed, however long the commit waits for other commits.
             // Otherwise the changes are dropped.
             if case .doneCommitting(let changes) = outcome.kind, recordTimelyReturn(by: operation.claim) {
-                guard let report = try await commitWhenPossible(changes, attemptEnd) else { return }
+                guard let report = try await commitWhenPossible(changes, attemptEnd) else { return nil }
                 attemptEnd.written = report
             }
         } catch {
@@ -119,7 +121,7 @@ extension QueueEngine {
             span?.record(reason)
             attemptEnd = AttemptEnd(operation: operation, consumer: consumer, outcome: .failure(reason))
         }
-        end(attemptEnd, isLast: true)
+        return attemptEnd
     }
 
     /// The reason why an attempt has failed. An error after a cancellation counts as the cancellation, and no other
