@@ -142,7 +142,7 @@ import Testing
             QueueSQL.selectPrerequisites,
             QueueSQL.selectAwaiting, QueueSQL.selectNextAwaitedLane, QueueSQL.selectActiveLanes,
             QueueSQL.selectAnyRecordingTransitions, QueueSQL.selectTransition, QueueSQL.selectOldTransitions,
-            QueueSQL.selectTrace, QueueSQL.deleteTrace, QueueSQL.selectStrayTraces,
+            QueueSQL.selectTrace, QueueSQL.deleteTrace,
         ]
         for isSuspected in [false, true] {
             for keys in [nil, "key"] {

@@ -98,7 +98,7 @@ import Tracing
         let blocks = finished(.write)
         #expect(blocks.count == 21)
         let commits = finished(.commit)
-        #expect(Set(commits.map(\.parentSpanID)) == Set(blocks.map(\.spanID)) && commits.count == 21)
+        #expect(Set(commits.compactMap(\.parentSpanID)) == Set(blocks.map(\.spanID)) && commits.count == 21)
         #expect(tracer.activeSpans.isEmpty)
         try await stack.close()
     }

@@ -13,7 +13,7 @@ final class CommitWriter: Sendable {
         let trace = commit.store.telemetry.spans == nil ? nil : ServiceContext.current
         return await withCheckedContinuation { continuation in
             queue.async {
-                let result = Result {
+                let result: Result<CommitRecord?, any Error> = Result {
                     guard let trace else { return try commit.write() }
                     return try ServiceContext.$current.withValue(trace) { try commit.write() }
                 }
