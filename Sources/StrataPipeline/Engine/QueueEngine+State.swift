@@ -19,6 +19,8 @@ extension QueueEngine {
         var commits = Commits()
         /// The alarm for the next date that needs a pass.
         var alarm = Alarm()
+        /// The times at which the queues are measured.
+        var gaugePace = GaugePace()
 
         /// Whether an attempt still runs and its end has not been reported.
         func isOpen(_ claim: Claim) -> Bool {
