@@ -45,7 +45,12 @@ extension ContextHandle {
         let scope = try core.enter(self, stack: stack, dropping: dropping, span: span)
         defer { scope.span?.end() }
         defer { core.callerGoesOn() }
-        return try await owner.run(scope, isLimited: isLimited && needsPlace(scope), body)
+        do {
+            return try await owner.run(scope, isLimited: isLimited && needsPlace(scope), body)
+        } catch {
+            scope.recordInSpan(error)
+            throw error
+        }
     }
 
     nonisolated(nonsending) func run<T>(
@@ -57,7 +62,12 @@ extension ContextHandle {
         let scope = try core.enter(self, stack: stack, dropping: dropping, span: span)
         defer { scope.span?.end() }
         defer { core.callerGoesOn() }
-        return try await owner.run(scope, isLimited: needsPlace(scope), body)
+        do {
+            return try await owner.run(scope, isLimited: needsPlace(scope), body)
+        } catch {
+            scope.recordInSpan(error)
+            throw error
+        }
     }
 
     /// Whether a block takes a place in the reader pool. Only the outermost blocks of unnamed private contexts take

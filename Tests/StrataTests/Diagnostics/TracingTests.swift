@@ -122,7 +122,29 @@ import Tracing
         try await stack.close()
     }
 
-    @Test("A block whose task is cancelled while it waits ends its span")
+    @Test("A write whose commit fails records the error, before and inside the transaction")
+    func failedWrites() async throws {
+        let stack = try await open()
+        await #expect(throws: StrataError.self) {
+            try await stack.write { context in
+                for _ in 0..<2 { context.insert(Account(name: "same", balance: 0)) }
+            }
+        }
+        await #expect(throws: StrataError.self) {
+            let pace = BlockPace(isShort: true)
+            try await stack.commitOverStore(on: BlockQueue(label: "test"), pace: pace, author: "test") { context in
+                for _ in 0..<2 { context.insert(Account(name: "same", balance: 0)) }
+            } alongside: { _ in
+            }
+        }
+        let blocks = finished(.write)
+        #expect(blocks.count == 2 && blocks.allSatisfy { $0.errors.count == 1 && $0.status?.code == .error })
+        #expect(blocks.allSatisfy { $0.attributes.get("error.type") == "notUnique" })
+        #expect(tracer.activeSpans.isEmpty)
+        try await stack.close()
+    }
+
+    @Test("A block whose task is cancelled while it waits ends its span, with the cancellation")
     func cancelled() async throws {
         let stack = try await open()
         let (entered, leave) = (Signal(), Signal())
@@ -137,6 +159,8 @@ import Tracing
         waiting.cancel()
         let result = await waiting.result
         #expect(throws: CancellationError.self) { try result.get() }
+        let block = try #require(finished(.perform).first)
+        #expect(block.attributes.get("error.type") == "CancellationError" && block.errors.count == 1)
         leave.set()
         try await holding
         #expect(finished(.perform).count == 2 && tracer.activeSpans.isEmpty)

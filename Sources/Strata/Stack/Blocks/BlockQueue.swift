@@ -144,6 +144,11 @@ extension StackCore {
             return (value, try commit.begin(in: context))
         }
         commit.prepared()
-        return try await block.run(ended: commit.ended)
+        do {
+            return try await block.run(ended: commit.ended)
+        } catch {
+            scope.recordInSpan(error)
+            throw error
+        }
     }
 }

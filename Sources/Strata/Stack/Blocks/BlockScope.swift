@@ -89,13 +89,15 @@ final class BlockScope: Sendable {
         set { state.withLock { $0.hasPlace = newValue } }
     }
 
-    /// Records that the block has failed.
-    ///
-    /// - Parameter error: the error that the block has thrown; nil if its commit has failed, which has a separate span.
-    func noteFailure(_ error: (any Error)? = nil) {
+    /// Records that the block, or its commit, has failed.
+    func noteFailure() {
         state.withLock { $0.hasFailed = true }
+    }
+
+    /// Records in the block's span the error that its caller receives. The block may not even have started.
+    func recordInSpan(_ error: any Error) {
         // A block that is about to run again has not failed.
-        if let error, let span, !(error is StaleReads) { span.record(error) }
+        if let span, !(error is StaleReads) { span.record(error) }
     }
 
     /// Reads or changes the stack inside the block.

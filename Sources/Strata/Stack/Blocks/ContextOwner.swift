@@ -101,7 +101,7 @@ actor ContextOwner {
                 return UnsafeTransfer(try await body(context))
             }.open()
         } catch {
-            scope.noteFailure(error)
+            scope.noteFailure()
             throw error
         }
     }
@@ -152,7 +152,7 @@ actor ContextOwner {
                 return try ServiceContext.$current.withValue(span.context) { try body(context) }
             }
         } catch {
-            scope.noteFailure(error)
+            scope.noteFailure()
             throw error
         }
     }
