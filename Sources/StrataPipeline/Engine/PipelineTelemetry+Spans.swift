@@ -43,7 +43,8 @@ extension Outcome {
         let result: (name: String, failure: String?) =
             switch kind {
             case .done, .doneCommitting: ("done", nil)
-            case .retry(_, let reason): ("retry", reason ?? "retried")
+            // Without a reason, the handler asks for another attempt although none has failed.
+            case .retry(_, let reason): ("retry", reason)
             case .snooze: ("snooze", nil)
             case .wait: ("wait", nil)
             case .fail(let reason): ("fail", reason)

@@ -219,13 +219,17 @@ extension QueuedOperation {
         if self.request != .complete { self.request = request }
     }
 
-    /// Removes the operation before it was ever committed, with its dependencies and holds.
+    /// Removes the operation before it was ever committed, with its dependencies, holds, item and trace.
     private func takeBack() throws {
         let (context, number) = (try requireContext(), id.rawValue)
         context.delete(self)
         for dependency in try context.fetch(.of(dependant: number)) { context.delete(dependency) }
         for hold in try context.fetch(OperationHold.where { $0.operation == number }) { context.delete(hold) }
         if let item = try context.find(id.counterpart(OperationItem.self)) { context.delete(item) }
+        // Only a context with a tracer stores traces.
+        if context.tracer != nil, let trace = try context.find(id.counterpart(OperationTrace.self)) {
+            context.delete(trace)
+        }
     }
 
     /// The context of the operation.

@@ -55,6 +55,25 @@ import Tracing
         try await harness.close()
     }
 
+    @Test("The outcome that a handler returns is part of its span, and only an error makes the span fail")
+    func outcomes() async throws {
+        let harness = try await PipelineHarness.open(diagnostics: Diagnostics(tracer: tracer))
+        try await harness.commit(["A"])
+        harness.pipeline.resume()
+        let pause = Duration.seconds(1)
+        let outcomes: [Outcome] = [
+            .retry(after: pause), .snooze(for: pause), .retry(after: pause, because: Refusal()), .done,
+        ]
+        for outcome in outcomes {
+            try await harness.end("A", .success(outcome))
+            harness.clock.advance(by: .seconds(60))
+        }
+        let attempts = attempts()
+        #expect(attempts.map { $0.attributes.get("strata.outcome") } == ["retry", "snooze", "retry", "done"])
+        #expect(attempts.map { $0.status?.code == .error } == [false, false, true, false])
+        try await harness.close()
+    }
+
     @Test("The trace of enqueue is still known after a restart")
     func restart() async throws {
         let folder = try ScratchFolder()
@@ -130,6 +149,9 @@ import Tracing
         try await harness.stack.background { context in
             context.delete(context.enqueue(Named(name: "gone"), in: .work))
             try context.commit()
+            context.enqueue(Named(name: "taken back"), in: .work).skip()
+            let count = try context.count(OperationTrace.all)
+            #expect(count == 0)
         }
         #expect(try await Self.traces(harness) == 0)
         try await harness.commit(["A", "B"])
@@ -180,5 +202,24 @@ import Tracing
         #expect(queued.lastValue == 3 && failed.lastValue == 1)
         #expect(try #require(oldest.lastValue) > 1800)
         try await harness.close()
+    }
+
+    @Test("Long queues are measured less often, and never twice at a time")
+    func pace() {
+        var pace = GaugePace()
+        let start = Date(timeIntervalSinceReferenceDate: 800_000_000)
+        func begin(after seconds: Double) -> Bool { pace.begin(at: start.addingTimeInterval(seconds)) }
+        let first = [begin(after: 0), begin(after: 10)]
+        #expect(first == [true, false])
+        pace.end(after: .seconds(2))
+        let second = [begin(after: 10), begin(after: 39), begin(after: 40)]
+        #expect(second == [false, false, true])
+        pace.end(after: .milliseconds(1))
+        let third = begin(after: 50)
+        #expect(third)
+        pace.end(after: .seconds(2))
+        // The clock was set back.
+        let fourth = begin(after: -3600)
+        #expect(fourth)
     }
 }
