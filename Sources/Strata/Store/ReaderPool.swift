@@ -146,6 +146,7 @@ final class ReaderPool: Sendable {
             return state.idle
         }
         for reader in readers { close(reader) }
+        measureUse()
     }
 
     // MARK: Places

@@ -165,12 +165,25 @@ extension ContextName {
         try await stack.close()
     }
 
-    @Test("The writes that wait for the writer are measured after each write")
+    @Test("The writes that wait for the writer are measured after each write, also after a failed one")
     func waitingWrites() async throws {
         let stack = try await open()
         try await stack.on(.root) { try Bank.found(in: $0) }
         let gauge = try metrics.expectGauge("strata.writes.waiting", dimensions)
         #expect(gauge.lastValue == 0)
+        let store = stack.core.engine
+        let results: [Result<Int64, any Error>] = [.success(1), .failure(CancellationError())]
+        for (index, result) in results.enumerated() {
+            store.telemetry.report(
+                .commit,
+                WriteWatch(),
+                of: "test",
+                journal: store.journal,
+                waitingWrites: index + 1,
+                result
+            ) { WriteOutcome(sequence: $0, rows: RowCounts([] as [any AnyRowChanges])) }
+            #expect(gauge.lastValue == Double(index + 1))
+        }
         try await stack.close()
     }
 
@@ -188,5 +201,6 @@ extension ContextName {
         #expect(gauge.lastValue == 2)
         try await stack.close()
         #expect(gauge.lastValue == 0)
+        #expect(try metrics.expectGauge("strata.readers.used", dimensions).lastValue == 0)
     }
 }

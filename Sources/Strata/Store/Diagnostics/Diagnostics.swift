@@ -26,8 +26,8 @@ public import Tracing
 /// | `strata.backup` | the file with the copy of a store from before its migration |
 ///
 /// Commits, batches and migrations are logged at the levels `debug` and `info`, independently of these settings. The
-/// stack calls the log handler, the metrics handler and the tracer in the middle of its work. They must therefore not use
-/// the stack that they receive records of.
+/// stack calls the log handler, the metrics handler and the tracer in the middle of its work. They must therefore not
+/// use the stack that they receive records of.
 public struct Diagnostics: Sendable {
     /// Whether SQL statements are logged.
     public enum StatementLogging: Sendable {
