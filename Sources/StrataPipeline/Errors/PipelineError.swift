@@ -36,6 +36,20 @@ public struct PipelineError: Error, Sendable, CustomStringConvertible, ProductEr
         public static let timedOut = Code("timedOut")
         /// The handler has thrown `CancellationError`, although its task was not cancelled.
         public static let unexpectedCancellation = Code("unexpectedCancellation")
+        /// The result of an operation has more bytes than ``Outcome/maximumResultSize``.
+        public static let resultTooLarge = Code("resultTooLarge")
+        /// The awaited operation has failed permanently. The message contains its last error.
+        public static let operationFailed = Code("operationFailed")
+        /// The awaited operation was skipped.
+        public static let operationSkipped = Code("operationSkipped")
+        /// The awaited operation has failed, and its pipeline discards failed operations.
+        public static let operationDiscarded = Code("operationDiscarded")
+        /// The awaited operation has not ended before the deadline of the wait.
+        public static let deadlineExceeded = Code("deadlineExceeded")
+        /// The awaited operation has no result, or its record is no longer kept.
+        public static let noResult = Code("noResult")
+        /// The result cannot be decoded as the requested type.
+        public static let undecodableResult = Code("undecodableResult")
     }
 
     /// The kind of the error, for code that decides by it.

@@ -13,6 +13,16 @@ extension ObjectContext {
 }
 
 extension FinishedOperation {
+    /// The value that the handler has returned with ``Outcome/done(result:)`` or ``Outcome/doneWithResult(_:)``.
+    ///
+    /// The value need not have the type that has encoded it, as long as its JSON can be decoded as `type`.
+    ///
+    /// - Returns: nil if the handler has returned no value, and for operations that no handler has completed.
+    /// - Throws: ``PipelineError`` with `undecodableResult`.
+    public func resultValue<Value: Decodable>(as type: Value.Type) throws -> Value? {
+        try resultValue.map { try ResultValue.decode($0, as: type, of: id.rawValue) }
+    }
+
     /// The payload that the operation had at its end. The payload of an item refers to its object, which may have been
     /// deleted since.
     ///

@@ -4,7 +4,7 @@ public import Strata
 public struct Outcome: Sendable {
     enum Kind: Sendable {
         case done
-        case doneCommitting(@Sendable (ObjectContext) throws -> Void)
+        case doneCommitting(@Sendable (ObjectContext) throws -> ResultValue?)
         case retry(after: Duration, reason: String? = nil)
         case snooze(for: Duration, reason: String? = nil)
         case wait(Constraint)
@@ -13,6 +13,8 @@ public struct Outcome: Sendable {
     }
 
     let kind: Kind
+    /// The value that the completed operation keeps; nil for none.
+    var result: ResultValue?
 
     /// The operation is done. Its dependants may start.
     public static let done = Outcome(kind: .done)
@@ -34,7 +36,12 @@ public struct Outcome: Sendable {
     /// The timeout does not count during this time. If another process has taken over the operation, nothing is
     /// committed.
     public static func done(_ changes: @escaping @Sendable (ObjectContext) throws -> Void) -> Outcome {
-        Outcome(kind: .doneCommitting(changes))
+        Outcome(
+            kind: .doneCommitting { context in
+                try changes(context)
+                return nil
+            }
+        )
     }
 
     /// Tries the operation again after a pause. The attempt counts.

@@ -10,7 +10,7 @@ struct Chore: OperationPayload {
 
 extension CrashCommands {
     /// Runs the queued operations of a pipeline until none is left. The commit that ends an operation also inserts a
-    /// mark for it, and counts it in a common row.
+    /// mark for it, and counts it in a common row. The operation's result is the number of its id.
     ///
     /// Handlers write into a process log when they begin and when they end, as ``ProcessLogEntry``.
     static func drain(_ path: String) async throws {
@@ -29,9 +29,10 @@ extension CrashCommands {
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...10)))
             entry.isEnd = true
             processLog.write(entry)
-            return .done { context in
+            return .doneWithResult { context in
                 context.insert(Mark(operation: number, process: Int(process)))
                 try context.first(Counter.all)!.last += 1
+                return number
             }
         }
         // The loop is bounded, although the test that has started this process kills it long before.

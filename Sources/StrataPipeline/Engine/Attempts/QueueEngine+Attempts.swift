@@ -152,7 +152,7 @@ extension QueueEngine {
     ///
     /// - Returns: as ``commit(_:_:)``.
     private func commitWhenPossible(
-        _ changes: @escaping @Sendable (ObjectContext) throws -> Void,
+        _ changes: @escaping @Sendable (ObjectContext) throws -> ResultValue?,
         _ attemptEnd: AttemptEnd
     ) async throws -> OperationRepository.Report? {
         var refusals = 0
@@ -174,13 +174,14 @@ extension QueueEngine {
     ///
     /// - Returns: the result for the operation; nil if the engine has already recorded the result in its own pass.
     private func commit(
-        _ changes: @escaping @Sendable (ObjectContext) throws -> Void,
+        _ changes: @escaping @Sendable (ObjectContext) throws -> ResultValue?,
         _ attemptEnd: AttemptEnd
     ) async throws -> OperationRepository.Report? {
         let operation = attemptEnd.operation
         let options = attemptEnd.consumer.options
         let id = stack.id(operation.claim.operation, of: QueuedOperation.self)
-        let releasedKey = Mutex<String?>(nil)
+        // What the last run of the block has left.
+        let left = Mutex<(releasedKey: String?, result: ResultValue?)>((nil, nil))
         let pass = JointPass(self, attemptEnd)
         try await stack.commitOverStore(
             on: doneBlocks,
@@ -189,15 +190,18 @@ extension QueueEngine {
         ) { context in
             let completing = CompletingOperation.Value(id, operation)
             context.state[CompletingOperation.self] = completing
-            do { try changes(context) } catch { throw BlockError(error: error) }
-            releasedKey.withLock { $0 = completing.releasedKey }
+            let result: ResultValue?
+            do { result = try changes(context) } catch { throw BlockError(error: error) }
+            let key = completing.releasedKey
+            left.withLock { $0 = (key, result) }
         } prepared: {
             pass.begin()
         } alongside: { transaction in
             try pass.write(transaction) { repository in
-                let report = try repository.end(operation, .success(.done), options)
+                let (releasedKey, result) = left.withLock { $0 }
+                let report = try repository.end(operation, .success(Outcome(kind: .done, result: result)), options)
                 if case .lost = report { throw Self.lostError(operation.claim) }
-                if let key = releasedKey.withLock({ $0 }) {
+                if let key = releasedKey {
                     try repository.transaction.run(QueueSQL.setFinishedKey, [.text(key), .integer(id.rawValue)])
                 }
                 return report

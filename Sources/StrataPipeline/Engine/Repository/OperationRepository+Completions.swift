@@ -18,6 +18,12 @@ extension OperationRepository {
         return completed
     }
 
+    /// Stores the result of an operation that this transaction has completed.
+    func keep(_ result: ResultValue?, of number: Int64) throws {
+        guard let result else { return }
+        try transaction.run(QueueSQL.setResultValue, [.blob(result.data), .integer(number)])
+    }
+
     /// Completes operations with consecutive ids.
     private func complete(_ run: ArraySlice<ClaimedOperation>) throws -> [Int64] {
         let (first, last) = (run[run.startIndex], run[run.endIndex - 1])

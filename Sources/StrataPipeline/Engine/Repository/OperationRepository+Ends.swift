@@ -43,7 +43,10 @@ extension OperationRepository {
         _ options: PipelineOptions,
         isSatisfied: Bool = false
     ) throws -> Report {
-        if outcome.isDone, try !complete([operation]).isEmpty { return .finished(.completed) }
+        if outcome.isDone, try !complete([operation]).isEmpty {
+            try keep(outcome.result, of: operation.claim.operation)
+            return .finished(.completed)
+        }
         let claim = operation.claim
         var holder: (pipeline: PipelineName, lane: String, attempts: Int, request: OperationRequest?, crashes: Int)?
         try transaction.rows(
@@ -80,7 +83,10 @@ extension OperationRepository {
         default: break
         }
         switch outcome {
-        case .success(let outcome): return try end(operation, outcome.kind, holder.attempts, options, isSatisfied)
+        case .success(let value):
+            let report = try end(operation, value.kind, holder.attempts, options, isSatisfied)
+            if outcome.isDone { try keep(value.result, of: claim.operation) }
+            return report
         case .failure(let error): return try fail(operation, error, holder.attempts, options)
         }
     }
@@ -142,11 +148,16 @@ extension OperationRepository {
             return .retrying(at: now, message: "cancelled")
         }
         let message = HandlerText.kept("\(error)")
-        if error is UnreadableOperation || options.retry.maxAttempts.map({ attempts >= $0 }) ?? false {
+        if Self.isPermanent(error) || options.retry.maxAttempts.map({ attempts >= $0 }) ?? false {
             return try failForGood(operation, message, attempts, options)
         }
         let pause = options.retry.pause(after: attempts, .random(in: 0...1))
         return try retry(operation, after: pause, because: message, attempts)
+    }
+
+    /// Whether a further attempt would fail the same way.
+    private static func isPermanent(_ error: any Error) -> Bool {
+        error is UnreadableOperation || (error as? PipelineError)?.code == .resultTooLarge
     }
 
     /// Starts the pause before the next attempt.
@@ -287,6 +298,9 @@ extension OperationRepository {
 extension Result<Outcome, any Error> {
     /// Whether the attempt ended as if the process had died.
     var isCrash: Bool { if case .failure(let error) = self { error is AttemptCrash } else { false } }
+
+    /// The value that the operation keeps if it is completed; nil for none.
+    var result: ResultValue? { if case .success(let outcome) = self { outcome.result } else { nil } }
 
     /// Whether the handler has returned an outcome of done.
     var isDone: Bool {

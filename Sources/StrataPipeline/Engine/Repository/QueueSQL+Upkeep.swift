@@ -93,6 +93,8 @@ extension QueueSQL {
     static let moveFinished = "UPDATE \"FinishedOperation\" SET \"finishedAt\" = ?, \"_version\" = ? WHERE \"id\" = ?"
     static let selectTransitionsAfter = "SELECT \"id\" FROM \"OperationTransition\" WHERE \"at\" > ? LIMIT ?"
     static let moveTransition = "UPDATE \"OperationTransition\" SET \"at\" = ?, \"_version\" = ? WHERE \"id\" = ?"
+    /// For operations that the same transaction has finished, so that the version stays.
+    static let setResultValue = "UPDATE \"FinishedOperation\" SET \"resultValue\" = ? WHERE \"id\" = ?"
     static let selectResult = "SELECT \"pipeline\", \"result\" FROM \"FinishedOperation\" WHERE \"id\" = ?"
     static let deleteFinished = "DELETE FROM \"FinishedOperation\" WHERE \"id\" = ?"
 
