@@ -33,7 +33,7 @@ final class PipelineTelemetry: Sendable {
 
     /// The result of an attempt, in the words of logs and metrics.
     private enum Outcome: String, CaseIterable {
-        case completed, skipped, dropped, failed, retried, waiting, lost
+        case completed, skipped, dropped, expired, failed, retried, waiting, lost
 
         init(_ result: OperationResult) {
             self =
@@ -41,6 +41,7 @@ final class PipelineTelemetry: Sendable {
                 case .completed: .completed
                 case .skipped: .skipped
                 case .discarded: .dropped
+                case .expired: .expired
                 }
         }
     }

@@ -44,6 +44,8 @@ public struct PipelineError: Error, Sendable, CustomStringConvertible, ProductEr
         public static let operationSkipped = Code("operationSkipped")
         /// The awaited operation has failed, and its pipeline discards failed operations.
         public static let operationDiscarded = Code("operationDiscarded")
+        /// The awaited operation has expired before it started.
+        public static let operationExpired = Code("operationExpired")
         /// The awaited operation has not ended before the deadline of the wait.
         public static let deadlineExceeded = Code("deadlineExceeded")
         /// The awaited operation has no result, or its record is no longer kept.

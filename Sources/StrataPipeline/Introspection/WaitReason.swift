@@ -18,6 +18,8 @@ public enum WaitReason: Hashable, Sendable {
     case constraint(Constraint)
     /// The operation has failed permanently.
     case failed(String)
+    /// The operation has not started before its expiry. The next pass of an engine ends it.
+    case expired(at: Date)
     /// The operation's pipeline is open in this process, and no handler there takes the type of the payload. Another
     /// process may have a handler.
     case noHandler(type: String)
@@ -50,7 +52,8 @@ extension WaitReason {
             left == right
         case (.failed(let left), .failed(let right)): left.hasSameBytes(as: right)
         case (.noHandler(let left), .noHandler(let right)): left.hasSameBytes(as: right)
-        case (.rateLimited(let left), .rateLimited(let right)): left == right
+        case (.rateLimited(let left), .rateLimited(let right)), (.expired(let left), .expired(let right)):
+            left == right
         case (.notOpen, .notOpen), (.claimedTwice, .claimedTwice), (.suspended, .suspended): true
         default: false
         }
@@ -67,7 +70,7 @@ extension WaitReason {
         case .constraint(let constraint), .gateClosed(let constraint): hasher.combine(constraint)
         case .failed(let message): message.hashBytes(into: &hasher)
         case .noHandler(let type): type.hashBytes(into: &hasher)
-        case .rateLimited(let date): hasher.combine(date)
+        case .rateLimited(let date), .expired(let date): hasher.combine(date)
         case .notOpen: hasher.combine(0)
         case .claimedTwice: hasher.combine(1)
         case .suspended: hasher.combine(2)
@@ -87,6 +90,7 @@ extension WaitReason: CustomStringConvertible {
         case .hold(let name, let date): "is held by '\(name)' until \(date.inWords)"
         case .constraint(let constraint): "waits for '\(constraint.rawValue)'"
         case .failed(let message): "has failed: \(message)"
+        case .expired(let date): "has not started before it expired at \(date.inWords)"
         case .noHandler(let type): "has no handler in this process for its type '\(type)'"
         case .notOpen: "has no open pipeline or broker in this process"
         case .claimedTwice: "is in a queue that several brokers take"
@@ -122,6 +126,9 @@ extension QueuedOperation {
         case .pending, .waiting, .held: break
         }
         var waitReasons: [WaitReason] = []
+        if epoch == 0, let date = try expiresAt(), date <= context.pipelineTime {
+            waitReasons.append(.expired(at: date))
+        }
         if let constraint { waitReasons.append(.constraint(Constraint(rawValue: constraint))) }
         let number = id.rawValue
         for hold in try context.fetch(OperationHold.where { $0.operation == number }.sorted { $0.until }) {

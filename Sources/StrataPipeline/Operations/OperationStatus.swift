@@ -34,6 +34,8 @@ public enum OperationResult: String, AttributeValue, CaseIterable {
     case skipped
     /// The operation had failed, and its pipeline discards failed operations. The stored name is `dropped`.
     case discarded = "dropped"
+    /// The operation had not started when its time was over: see ``OperationOptions/expires``.
+    case expired
 }
 
 /// A request to change a queued operation. The request is stored until the engine has carried it out.

@@ -230,6 +230,7 @@ extension QueuedOperation {
         if context.tracer != nil, let trace = try context.find(id.counterpart(OperationTrace.self)) {
             context.delete(trace)
         }
+        if let settings = try context.find(id.counterpart(OperationSettings.self)) { context.delete(settings) }
     }
 
     /// The context of the operation.

@@ -86,6 +86,7 @@ struct OperationResultWait {
         case .finished(.skipped, _): throw error(.operationSkipped, "The operation was skipped.")
         case .finished(.discarded, _):
             throw error(.operationDiscarded, "The operation has failed, and its pipeline discards failed operations.")
+        case .finished(.expired, _): throw error(.operationExpired, "The operation has expired before it started.")
         case .failed(let message):
             throw error(.operationFailed, "The operation has failed: \(message) To try it again, call retry().")
         case .unknown:

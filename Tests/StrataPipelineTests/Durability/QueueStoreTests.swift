@@ -143,6 +143,8 @@ import Testing
             QueueSQL.selectAwaiting, QueueSQL.selectNextAwaitedLane, QueueSQL.selectActiveLanes,
             QueueSQL.selectAnyRecordingTransitions, QueueSQL.selectTransition, QueueSQL.selectOldTransitions,
             QueueSQL.selectTrace, QueueSQL.deleteTrace,
+            QueueSQL.selectDueExpiries, QueueSQL.selectFailingDependants, QueueSQL.setExpiryHandled,
+            QueueSQL.setResultValue,
         ]
         for isSuspected in [false, true] {
             for keys in [nil, "key"] {

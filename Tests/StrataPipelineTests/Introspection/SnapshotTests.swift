@@ -132,6 +132,7 @@ import Testing
     func reasonWords() {
         let date = Date(timeIntervalSince1970: 1_780_000_000.25)
         let words: [(reason: WaitReason, text: String)] = [
+            (.expired(at: date), "has not started before it expired at 2026-05-28T20:26:40.250Z"),
             (.notOpen, "has no open pipeline or broker in this process"),
             (.claimedTwice, "is in a queue that several brokers take"),
             (.suspended, "waits until its pipeline is resumed"),

@@ -75,7 +75,7 @@ extension Mirror {
                     case .rateLimited: "waits for the rate limit"
                     case .gateClosed: "waits for the remote"
                     case .fullLane, .constraint, .noHandler, .notOpen, .claimedTwice, .suspended, .fullPipeline,
-                        .fullStack:
+                        .fullStack, .expired:
                         waitReason.description
                     }
                 }

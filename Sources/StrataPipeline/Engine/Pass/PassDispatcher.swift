@@ -134,6 +134,7 @@ struct PassDispatcher {
         }
         if input.isTimeUp {
             while try repository.releaseDueHolds() {}
+            try repository.expireDue()
             try repository.runDueSchedules()
         }
     }
@@ -164,7 +165,7 @@ struct PassDispatcher {
 
     /// Records what the next pass may reuse.
     private mutating func remember(isUnchanged: Bool) throws {
-        // Without holds, only schedules can be due.
+        // Without holds and options, only schedules can be due.
         let isDueAsBefore =
             isUnchanged && repository.sideResults.facts.haveTies == false && !input.isTimeUp
             && !input.work.haveSchedulesChanged

@@ -152,7 +152,7 @@ extension OperationRepository {
     /// operations before the commit.
     ///
     /// - Complexity: one statement for each run of consecutive ids, and O(rows).
-    fileprivate func strays(among inserted: [Int64], _ sql: String) throws -> [Int64] {
+    func strays(among inserted: [Int64], _ sql: String) throws -> [Int64] {
         try IDRanges(ascending: inserted).ranges.flatMap { run in
             try transaction.numbers(sql, [.integer(run.lowerBound), .integer(run.upperBound)])
         }

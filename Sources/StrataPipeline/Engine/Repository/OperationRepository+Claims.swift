@@ -76,6 +76,7 @@ extension OperationRepository {
             }
             var ready: [Candidate] = []
             var failing: (number: Int64, prerequisite: Int64)?
+            var expired: [Int64] = []
             // Set when a place in a lane passes to another operation. This operation may rank before the remaining
             // candidates, so they are read again.
             var isStale = false
@@ -88,6 +89,7 @@ extension OperationRepository {
                 case .waits(let isPlaceTaken): (isMarked, isStale) = (true, isPlaceTaken)
                 // The failure may change the other candidates, so they are read again.
                 case .fails(let prerequisite): failing = (candidate.number, prerequisite)
+                case .isExpired: expired.append(candidate.number)
                 }
             }
             if !isTaking, !ready.isEmpty { return ([], false) }
@@ -96,8 +98,10 @@ extension OperationRepository {
                 try fail(number, Self.reason(prerequisite))
                 isMarked = true
             }
+            for number in expired { try expire(number) }
+            if !expired.isEmpty { isMarked = true }
             // The place may have passed to an operation of another type.
-            if isStale || failing != nil { areOffered = false }
+            if isStale || failing != nil || !expired.isEmpty { areOffered = false }
         }
         // If only handlers of this process are in the way, the engine waits for their ends.
         return (claims, looks == 0 && claims.isEmpty && !isMarked && !blockedHere.isEmpty)
@@ -120,6 +124,7 @@ extension OperationRepository {
         let key: String?
         let heldUntil: Date?
         let isDependent: Bool
+        let expiresAt: Date?
 
         static let typeColumn: Int32 = 6
 
@@ -136,6 +141,7 @@ extension OperationRepository {
             key = try row.read(String?.self, at: 10)
             heldUntil = hasTies ? try row.read(Date?.self, at: 11) : nil
             isDependent = hasTies ? try row.read(Bool.self, at: 12) : false
+            expiresAt = hasTies ? try row.read(Date?.self, at: 13) : nil
         }
 
         func claimed(by worker: Int64, of pipeline: PipelineName) -> ClaimedOperation {
@@ -231,6 +237,8 @@ extension OperationRepository {
         case waits(isPlaceTaken: Bool)
         /// The operation fails together with its prerequisite, and other operations may fail with it.
         case fails(prerequisite: Int64)
+        /// The operation was never started, and its time is over.
+        case isExpired
         /// A handler of this process is in the way.
         case blockedHere
     }
@@ -243,6 +251,7 @@ extension OperationRepository {
         _ occupancy: inout Occupancy?
     ) throws -> Look {
         let number = candidate.number
+        if let date = candidate.expiresAt, date <= now, candidate.epoch == 0 { return .isExpired }
         if let hold = candidate.heldUntil, hold > now {
             try setIfPending(.held, of: number)
             return .waits(isPlaceTaken: try offerPlace(of: candidate, in: pipeline, occupancy))

@@ -27,8 +27,8 @@ extension OperationRepository {
 
         /// The results of operations that do not run.
         var reports: [Entry] = []
-        /// Operations that must fail, with their failed prerequisites.
-        fileprivate var toFail: [(operation: Int64, prerequisite: Int64)] = []
+        /// Operations that must fail together with a prerequisite, with the reason.
+        var toFail: [(operation: Int64, reason: String)] = []
         fileprivate var isFailing = false
         /// The types of payloads of operations that were found and left to other processes, by pipeline.
         var unhandledTypes: [PipelineName: Set<UTF8Text>] = [:]
@@ -220,7 +220,7 @@ extension OperationRepository {
             }
         }
         // This is done before the discard, which would release these dependants.
-        sideResults.toFail += toFail.map { ($0, number) }
+        sideResults.toFail += toFail.map { ($0, Self.reason(number)) }
         if isDiscarded {
             try finish(number, .discarded, in: pipeline, lane)
         } else {
@@ -232,12 +232,12 @@ extension OperationRepository {
     }
 
     /// Fails the dependants of failed operations, the dependants of these, and so on.
-    private func failDependants() throws {
+    func failDependants() throws {
         // A loop instead of recursion: a chain of thousands of operations must not exhaust the call stack.
         guard !sideResults.isFailing else { return }
         sideResults.isFailing = true
         defer { sideResults.isFailing = false }
-        while let (number, prerequisite) = sideResults.toFail.popLast() { try fail(number, Self.reason(prerequisite)) }
+        while let (number, reason) = sideResults.toFail.popLast() { try fail(number, reason) }
     }
 
     static func reason(_ prerequisite: Int64) -> String {

@@ -4,7 +4,7 @@ import Strata
 extension OperationRepository {
     /// What a transaction knows of the store as a whole. Its own changes are taken into account. Nil is unknown.
     struct StoreFacts: Sendable {
-        /// Whether the store has any dependencies or holds.
+        /// Whether the store has any dependencies, holds, or operations with options.
         var haveTies: Bool?
         /// Whether any operation is about an object of the application, or has a trace.
         var haveItems: Bool?
@@ -46,8 +46,8 @@ extension OperationRepository {
     /// The models that the cached facts depend on. Operations are not among them, because a new operation does not wait
     /// for a place and has never run.
     private static let cachedFactModels: [any Model.Type] = [
-        OperationDependency.self, OperationHold.self, OperationItem.self, OperationTrace.self, PipelineRecord.self,
-        PeriodicOperation.self,
+        OperationDependency.self, OperationHold.self, OperationItem.self, OperationTrace.self, OperationSettings.self,
+        PipelineRecord.self, PeriodicOperation.self,
     ]
 
     /// The facts for the next transaction.
@@ -58,7 +58,7 @@ extension OperationRepository {
         )
     }
 
-    /// Whether the store has any dependencies or holds.
+    /// Whether the store has any dependencies, holds, or operations with options.
     func haveTies() throws -> Bool {
         if sideResults.facts.haveTies == nil { try readFacts() }
         return sideResults.facts.haveTies!

@@ -146,12 +146,14 @@ struct OperationRepository {
         var isHeld = false
         var hasItem = false
         var hasTrace = false
+        var hasSettings = false
         try transaction.rows(QueueSQL.selectTies, [.integer(number)]) { row in
             isPrerequisite = try row.read(Bool.self, at: 0)
             isDependant = try row.read(Bool.self, at: 1)
             isHeld = try row.read(Bool.self, at: 2)
             hasItem = try row.read(Bool.self, at: 3)
             hasTrace = try row.read(Bool.self, at: 4)
+            hasSettings = try row.read(Bool.self, at: 5)
         }
         if isPrerequisite && isDependant { try transferDependencies(of: number) }
         if isPrerequisite {
@@ -169,6 +171,7 @@ struct OperationRepository {
         }
         if hasItem { try delete([number], of: OperationItem.self, by: QueueSQL.deleteItem) }
         if hasTrace { try delete([number], of: OperationTrace.self, by: QueueSQL.deleteTrace) }
+        if hasSettings { try delete([number], of: OperationSettings.self, by: QueueSQL.deleteSettings) }
     }
 
     /// Makes the first waiting operations of a lane pending.

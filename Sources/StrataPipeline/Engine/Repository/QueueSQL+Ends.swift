@@ -2,13 +2,13 @@
 extension QueueSQL {
     // The end of an operation in the queue.
 
-    /// Whether an operation has dependants, dependencies, holds and an item.
+    /// Whether an operation has dependants, dependencies, holds, an item and options.
     static let selectTies = """
         SELECT \
         EXISTS (SELECT 1 FROM \(dependencies) WHERE "prerequisite" = ?1), \
         EXISTS (SELECT 1 FROM \(dependencies) WHERE "dependant" = ?1), \
         EXISTS (SELECT 1 FROM \(holds) WHERE "operation" = ?1), EXISTS (SELECT 1 FROM \(items) WHERE "id" = ?1), \
-        EXISTS (SELECT 1 FROM \(traces) WHERE "id" = ?1)
+        EXISTS (SELECT 1 FROM \(traces) WHERE "id" = ?1), EXISTS (SELECT 1 FROM \(settings) WHERE "id" = ?1)
         """
     static let selectWaitingDependants = """
         SELECT o."id" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."dependant" \
@@ -48,8 +48,9 @@ extension QueueSQL {
         """
     }
     static let selectAnyTies = """
-        SELECT EXISTS (SELECT 1 FROM \(dependencies)) OR EXISTS (SELECT 1 FROM \(holds)), \
-        EXISTS (SELECT 1 FROM \(items)) OR EXISTS (SELECT 1 FROM \(traces)), \
+        SELECT EXISTS (SELECT 1 FROM \(dependencies)) OR EXISTS (SELECT 1 FROM \(holds)) \\
+        OR EXISTS (SELECT 1 FROM \(settings)), \\
+        EXISTS (SELECT 1 FROM \(items)) OR EXISTS (SELECT 1 FROM \(traces)), \\
         EXISTS (SELECT 1 FROM \(operations) WHERE "awaitsPlace" IS NOT NULL), \
         EXISTS (SELECT 1 FROM \(operations) WHERE "suspicion" IS NOT NULL)
         """
@@ -65,7 +66,7 @@ extension QueueSQL {
     static let selectStrayTraces = selectStrays(traces, of: "id")
     static let selectStrayHolds = selectStrays(holds, of: "operation")
     static let selectStrayDependencies = selectStrays(dependencies, of: "dependant")
-    private static func selectStrays(_ table: String, of operation: String) -> String {
+    static func selectStrays(_ table: String, of operation: String) -> String {
         """
         SELECT "id" FROM \(table) WHERE "id" BETWEEN ? AND ? AND "\(operation)" NOT IN (SELECT "id" FROM \(operations))
         """

@@ -4,7 +4,8 @@ extension QueueSQL {
 
     static let selectDueHolds = "SELECT \"id\", \"operation\" FROM \(holds) WHERE \"until\" <= ? LIMIT 1000"
     static let selectNextDue = """
-        SELECT min("at") FROM (SELECT min("until") AS "at" FROM \(holds) UNION ALL SELECT min("nextAt") FROM \(schedules) WHERE "nextAt" > ?)
+        SELECT min("at") FROM (SELECT min("until") AS "at" FROM \(holds) UNION ALL SELECT min("nextAt") FROM \(schedules) WHERE "nextAt" > ? \
+        UNION ALL SELECT min("expiryDue") FROM \(settings) WHERE "expiryDue" > -1e300)
         """
     /// Pauses that began later than a date, with their lengths.
     static let selectPausesBegunAfter = "SELECT \"id\", \"until\" - \"since\" FROM \(holds) WHERE \"since\" > ?"

@@ -1,0 +1,21 @@
+/// Statements about the options of single operations.
+extension QueueSQL {
+    static let settings = "\"OperationSettings\""
+
+    static let deleteSettings = "DELETE FROM \(settings) WHERE \"id\" = ?"
+    static let selectStraySettings = selectStrays(settings, of: "id")
+
+    // Expiry.
+
+    /// Operations whose expiry has come, and whether they are still queued and were never started.
+    static let selectDueExpiries = """
+        SELECT s."id", coalesce(o."status" < 3 AND o."epoch" = 0, 0) FROM \(settings) s \
+        LEFT JOIN \(operations) o ON o."id" = s."id" WHERE s."expiryDue" <= ? ORDER BY s."expiryDue" LIMIT ?
+        """
+    static let setExpiryHandled = "UPDATE \(settings) SET \"expiryDue\" = NULL, \"_version\" = ? WHERE \"id\" = ?"
+    /// The dependants that fail with an expired operation.
+    static let selectFailingDependants = """
+        SELECT o."id" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."dependant" \
+        WHERE d."prerequisite" = ? AND d."whenFailed" = 'fail' AND o."status" < 3
+        """
+}

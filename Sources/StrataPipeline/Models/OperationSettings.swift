@@ -1,0 +1,12 @@
+import Foundation
+import Strata
+
+/// The options of a queued operation that has any, under the operation's id number: see ``OperationOptions``.
+@Model(.index("expiryDue", whereNotNil: "expiryDue"), table: "OperationSettings")
+package final class OperationSettings {
+    /// The date after which the operation no longer starts; nil for never.
+    package internal(set) var expiresAt: Date?
+    /// ``expiresAt`` until the engine has handled this date; nil afterwards. So an operation that runs or has failed at
+    /// this date is looked at once.
+    package internal(set) var expiryDue: Date?
+}
