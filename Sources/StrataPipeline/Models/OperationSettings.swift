@@ -9,4 +9,6 @@ package final class OperationSettings {
     /// ``expiresAt`` until the engine has handled this date; nil afterwards. So an operation that runs or has failed at
     /// this date is looked at once.
     package internal(set) var expiryDue: Date?
+    /// The options of its attempts; nil for those of the pipeline.
+    package internal(set) var attempts: AttemptOptions?
 }

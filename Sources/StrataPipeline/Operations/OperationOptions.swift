@@ -22,6 +22,16 @@ public struct OperationOptions: Sendable, Hashable {
     /// expire any more, also while it waits for its next attempt.
     public var expires: Expiry?
 
+    /// When the operation is tried again after its handler has thrown; nil for the policy of its pipeline.
+    public var retry: RetryPolicy?
+
+    /// How long the handler of an attempt may take; nil for the timeout of its pipeline.
+    public var timeout: Duration?
+
     /// Creates options. Without arguments, the operation has those of its pipeline.
-    public init(expires: Expiry? = nil) { self.expires = expires }
+    public init(expires: Expiry? = nil, retry: RetryPolicy? = nil, timeout: Duration? = nil) {
+        self.expires = expires
+        self.retry = retry
+        self.timeout = timeout
+    }
 }

@@ -2,12 +2,15 @@ public import Foundation
 import Strata
 
 extension QueuedOperation {
-    /// Replaces all options of this operation, from the commit on. Options that are nil are those of the pipeline.
+    /// Replaces all options of this operation, from the commit on. Options that are nil are those of the pipeline. A
+    /// running attempt keeps the options that it started with.
     ///
-    /// - Throws: ``PipelineError`` with `invalidArgument` if the operation does not belong to a context; the store's
-    ///   errors.
+    /// - Throws: ``PipelineError`` with `invalidArgument` if an option is out of the bounds that apply to those of a
+    ///   pipeline, or if the operation does not belong to a context; the store's errors. Nothing has changed then.
     public func setOptions(_ options: OperationOptions) throws {
         let context = try requireContext()
+        try PipelineOptions(retry: options.retry ?? .standard, timeout: options.timeout).check(.flat)
+        let attempts = AttemptOptions(options)
         let expiresAt = options.expires.map { expiry -> Date in
             switch expiry {
             case .at(let date): date
@@ -15,12 +18,16 @@ extension QueuedOperation {
             }
         }
         let settings = try context.find(id.counterpart(OperationSettings.self))
-        if expiresAt == nil {
+        if expiresAt == nil, attempts == nil {
             if let settings { context.delete(settings) }
         } else if let settings {
             (settings.expiresAt, settings.expiryDue) = (expiresAt, expiresAt)
+            settings.attempts = attempts
         } else if id.isAssigned {
-            context.insert(OperationSettings(expiresAt: expiresAt, expiryDue: expiresAt), with: self)
+            context.insert(
+                OperationSettings(expiresAt: expiresAt, expiryDue: expiresAt, attempts: attempts),
+                with: self
+            )
         } else {
             problem = Self.withoutID
         }

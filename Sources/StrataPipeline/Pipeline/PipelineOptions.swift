@@ -41,6 +41,16 @@ public struct PipelineOptions: Sendable {
     /// When an operation is tried again after its handler has thrown.
     public var retry: RetryPolicy
 
+    /// Chooses the pause before the next attempt by the error of the last one; nil for the pauses of ``retry``.
+    ///
+    /// The closure receives the number of the failed attempt, from 1, and the error that the handler has thrown, or a
+    /// ``PipelineError`` with `timedOut`. If it returns nil, ``retry`` or the operation's own policy chooses the pause.
+    /// The number of attempts always follows the policy. A pause has at least 10 milliseconds.
+    ///
+    /// The closure is called by the engine, on any thread. It must return at once. It is not stored, so each process
+    /// uses its own.
+    public var backoff: (@Sendable (_ attempt: Int, _ error: any Error) -> Duration?)?
+
     /// What happens to operations that have failed permanently; nil for `blockLane` in serial orderings, and for
     /// `setAside` in `flat`.
     public var onFailure: FailurePolicy?
@@ -90,6 +100,7 @@ public struct PipelineOptions: Sendable {
         maxConcurrentPerLane: Int? = nil,
         rateLimit: RateLimit? = nil,
         retry: RetryPolicy = .standard,
+        backoff: (@Sendable (_ attempt: Int, _ error: any Error) -> Duration?)? = nil,
         onFailure: FailurePolicy? = nil,
         timeout: Duration? = nil,
         constraints: [any ConstraintSource] = [],
@@ -105,6 +116,7 @@ public struct PipelineOptions: Sendable {
         self.maxConcurrentPerLane = maxConcurrentPerLane
         self.rateLimit = rateLimit
         self.retry = retry
+        self.backoff = backoff
         self.onFailure = onFailure
         self.timeout = timeout
         self.constraints = constraints

@@ -20,6 +20,8 @@ struct ClaimedOperation: Sendable {
     let key: String?
     /// When the operation was queued, by the clock of the process that saved it.
     let enqueuedAt: Date?
+    /// The operation's own options, which replace those of the pipeline; nil for none.
+    let options: AttemptOptions?
     /// The stored trace of the operation's `enqueue`, if attempts have spans.
     var trace: String?
 }

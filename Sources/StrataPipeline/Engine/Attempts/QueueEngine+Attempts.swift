@@ -16,7 +16,9 @@ extension QueueEngine {
             if let replacement = consumer.interceptors.replacement(for: operation.claim.operation) {
                 state.withLock { $0.running[operation.claim.operation]?.replacement = replacement }
             }
-            if let timeout = consumer.options.timeout { setDeadline(timeout, of: operation, consumer) }
+            if let timeout = operation.options?.timeout ?? consumer.options.timeout {
+                setDeadline(timeout, of: operation, consumer)
+            }
         }
         executor.start(attempts) { self.begin($0.operation, $0.consumer) }
     }
@@ -54,7 +56,7 @@ extension QueueEngine {
                 "The attempt took longer than its timeout of \(timeout).",
                 operations: [number]
             )
-            let attemptEnd = AttemptEnd(operation: operation, consumer: consumer, outcome: .failure(error))
+            let attemptEnd = AttemptEnd.failure(of: operation, consumer, error)
             guard recordMissedDeadline(attemptEnd) else { return }
             consumer.events.send(.stuck(stack.id(number, of: QueuedOperation.self), after: timeout))
             end(attemptEnd)
@@ -119,7 +121,7 @@ extension QueueEngine {
         } catch {
             let reason = Self.reason(error)
             span?.record(reason)
-            attemptEnd = AttemptEnd(operation: operation, consumer: consumer, outcome: .failure(reason))
+            attemptEnd = .failure(of: operation, consumer, reason)
         }
         return attemptEnd
     }

@@ -77,7 +77,8 @@ struct PassDispatcher {
                         attemptEnd.operation,
                         attemptEnd.outcome,
                         attemptEnd.consumer.options,
-                        isSatisfied: attemptEnd.isSatisfied
+                        isSatisfied: attemptEnd.isSatisfied,
+                        pause: attemptEnd.pause
                     )
             result.events.append((attemptEnd.consumer.events, number, report))
         }

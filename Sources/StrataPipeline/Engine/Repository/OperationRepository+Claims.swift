@@ -125,6 +125,7 @@ extension OperationRepository {
         let heldUntil: Date?
         let isDependent: Bool
         let expiresAt: Date?
+        let options: AttemptOptions?
 
         static let typeColumn: Int32 = 6
 
@@ -142,6 +143,7 @@ extension OperationRepository {
             heldUntil = hasTies ? try row.read(Date?.self, at: 11) : nil
             isDependent = hasTies ? try row.read(Bool.self, at: 12) : false
             expiresAt = hasTies ? try row.read(Date?.self, at: 13) : nil
+            options = hasTies ? try row.read(AttemptOptions?.self, at: 14) : nil
         }
 
         func claimed(by worker: Int64, of pipeline: PipelineName) -> ClaimedOperation {
@@ -154,7 +156,8 @@ extension OperationRepository {
                 payload: payload,
                 payloadVersion: payloadVersion,
                 key: key,
-                enqueuedAt: enqueuedAt
+                enqueuedAt: enqueuedAt,
+                options: options
             )
         }
     }

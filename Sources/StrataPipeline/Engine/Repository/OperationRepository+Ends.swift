@@ -41,7 +41,8 @@ extension OperationRepository {
         _ operation: ClaimedOperation,
         _ outcome: Result<Outcome, any Error>,
         _ options: PipelineOptions,
-        isSatisfied: Bool = false
+        isSatisfied: Bool = false,
+        pause: Duration? = nil
     ) throws -> Report {
         if outcome.isDone, try !complete([operation]).isEmpty {
             try keep(outcome.result, of: operation.claim.operation)
@@ -61,6 +62,8 @@ extension OperationRepository {
             )
         }
         guard let holder else { return .lost }
+        var options = options
+        if let retry = operation.options?.retry { options.retry = retry }
         // The operation may have been moved while it ran.
         var operation = operation
         (operation.pipeline, operation.lane) = (holder.pipeline, holder.lane)
@@ -87,7 +90,7 @@ extension OperationRepository {
             let report = try end(operation, value.kind, holder.attempts, options, isSatisfied)
             if outcome.isDone { try keep(value.result, of: claim.operation) }
             return report
-        case .failure(let error): return try fail(operation, error, holder.attempts, options)
+        case .failure(let error): return try fail(operation, error, holder.attempts, options, pause)
         }
     }
 
@@ -140,7 +143,8 @@ extension OperationRepository {
         _ operation: ClaimedOperation,
         _ error: any Error,
         _ attempts: Int,
-        _ options: PipelineOptions
+        _ options: PipelineOptions,
+        _ pause: Duration? = nil
     ) throws -> Report {
         if error is CancellationError {
             // The operation is returned to the queue without a failed attempt.
@@ -151,7 +155,7 @@ extension OperationRepository {
         if Self.isPermanent(error) || options.retry.maxAttempts.map({ attempts >= $0 }) ?? false {
             return try failForGood(operation, message, attempts, options)
         }
-        let pause = options.retry.pause(after: attempts, .random(in: 0...1))
+        let pause = pause?.seconds ?? options.retry.pause(after: attempts, .random(in: 0...1))
         return try retry(operation, after: pause, because: message, attempts)
     }
 

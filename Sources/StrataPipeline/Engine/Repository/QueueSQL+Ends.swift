@@ -48,9 +48,9 @@ extension QueueSQL {
         """
     }
     static let selectAnyTies = """
-        SELECT EXISTS (SELECT 1 FROM \(dependencies)) OR EXISTS (SELECT 1 FROM \(holds)) \\
-        OR EXISTS (SELECT 1 FROM \(settings)), \\
-        EXISTS (SELECT 1 FROM \(items)) OR EXISTS (SELECT 1 FROM \(traces)), \\
+        SELECT EXISTS (SELECT 1 FROM \(dependencies)) OR EXISTS (SELECT 1 FROM \(holds)) \
+        OR EXISTS (SELECT 1 FROM \(settings)), \
+        EXISTS (SELECT 1 FROM \(items)) OR EXISTS (SELECT 1 FROM \(traces)), \
         EXISTS (SELECT 1 FROM \(operations) WHERE "awaitsPlace" IS NOT NULL), \
         EXISTS (SELECT 1 FROM \(operations) WHERE "suspicion" IS NOT NULL)
         """
