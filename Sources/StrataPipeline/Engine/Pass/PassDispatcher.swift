@@ -67,7 +67,7 @@ struct PassDispatcher {
         for attemptEnd in ended {
             let number = attemptEnd.operation.claim.operation
             if let result = attemptEnd.outcome.result, completed.contains(number) {
-                try repository.keep(result, of: number)
+                try repository.storeResult(result, of: number)
             }
             let report =
                 try completed.contains(number)

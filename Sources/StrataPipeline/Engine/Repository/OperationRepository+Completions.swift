@@ -19,7 +19,7 @@ extension OperationRepository {
     }
 
     /// Stores the result of an operation that this transaction has completed.
-    func keep(_ result: ResultValue?, of number: Int64) throws {
+    func storeResult(_ result: ResultValue?, of number: Int64) throws {
         guard let result else { return }
         try transaction.run(QueueSQL.setResultValue, [.blob(result.data), .integer(number)])
     }

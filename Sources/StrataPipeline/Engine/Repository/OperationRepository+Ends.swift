@@ -45,7 +45,7 @@ extension OperationRepository {
         pause: Duration? = nil
     ) throws -> Report {
         if outcome.isDone, try !complete([operation]).isEmpty {
-            try keep(outcome.result, of: operation.claim.operation)
+            try storeResult(outcome.result, of: operation.claim.operation)
             return .finished(.completed)
         }
         let claim = operation.claim
@@ -88,7 +88,7 @@ extension OperationRepository {
         switch outcome {
         case .success(let value):
             let report = try end(operation, value.kind, holder.attempts, options, isSatisfied)
-            if outcome.isDone { try keep(value.result, of: claim.operation) }
+            if outcome.isDone { try storeResult(value.result, of: claim.operation) }
             return report
         case .failure(let error): return try fail(operation, error, holder.attempts, options, pause)
         }
