@@ -1,9 +1,12 @@
 import Foundation
 import Strata
 
-/// The options of a queued operation that has any, under the operation's id number: see ``OperationOptions``.
+/// The options of a queued operation that has any: see ``OperationOptions``.
 @Model(.index("expiryDue", whereNotNil: "expiryDue"), table: "OperationSettings")
 package final class OperationSettings {
+    /// The id number of the operation. The row has an id of its own, because a context may remove the options of an
+    /// operation and set others, and ids are used once.
+    @Attribute(.unique(onConflict: .update)) package internal(set) var operation: Int64
     /// The date after which the operation no longer starts; nil for never.
     package internal(set) var expiresAt: Date?
     /// ``expiresAt`` until the engine has handled this date; nil afterwards. So an operation that runs or has failed at

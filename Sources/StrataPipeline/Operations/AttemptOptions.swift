@@ -1,4 +1,3 @@
-import Foundation
 package import Strata
 
 /// The options of an operation that apply to its attempts, in place of those of its pipeline. Stored as JSON.
@@ -24,22 +23,5 @@ package struct AttemptOptions: Codable, Hashable, AttributeValue {
     /// When the operation is tried again; nil for the pipeline's policy.
     var retry: RetryPolicy? {
         storedRetry.map { RetryPolicy(maxAttempts: $0.maxAttempts, base: $0.base, cap: $0.cap) }
-    }
-
-    /// The options as JSON.
-    package var storedValue: StoredValue {
-        get throws {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = .sortedKeys
-            return .text(String(decoding: try encoder.encode(self), as: UTF8.self))
-        }
-    }
-
-    /// Reads stored options; nil for any other value.
-    package init?(storedValue: StoredValue) {
-        guard case .text(let text) = storedValue,
-            let options = try? JSONDecoder().decode(Self.self, from: Data(text.utf8))
-        else { return nil }
-        self = options
     }
 }

@@ -78,7 +78,8 @@ extension QueuedOperation {
     static let unfitItem = "is about an object"
 
     static let withoutID =
-        "could not get an id from the store, so it cannot have items, options or dependencies. Roll it back, and queue it again"
+        "could not get an id from the store, so it cannot have items, options or dependencies. Roll it back, and queue "
+        + "it again"
 
     /// Ties the operation to an object. When the object is deleted, the operation is removed as well.
     func tie(to item: Int64, of payload: some OperationPayload, in context: ObjectContext) {

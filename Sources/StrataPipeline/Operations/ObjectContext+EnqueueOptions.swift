@@ -9,7 +9,8 @@ extension ObjectContext {
     ///
     /// - Parameter options: the options.
     /// - Returns: the operation.
-    /// - Throws: as ``QueuedOperation/setOptions(_:)``. The operation is not queued then.
+    /// - Throws: ``PipelineError`` with `invalidArgument` if an option is out of the bounds that apply to those of a
+    ///   pipeline. The operation is not queued then.
     @discardableResult
     public func enqueue<Payload: OperationPayload>(
         _ payload: Payload,
@@ -20,6 +21,7 @@ extension ObjectContext {
         notBefore: Date? = nil,
         options: OperationOptions
     ) throws -> QueuedOperation {
+        try options.check()
         let operation = enqueue(
             payload,
             in: pipeline,
@@ -28,10 +30,7 @@ extension ObjectContext {
             key: key,
             notBefore: notBefore
         )
-        do { try operation.setOptions(options) } catch {
-            operation.skip()
-            throw error
-        }
+        operation.add(options, in: self)
         return operation
     }
 
@@ -48,7 +47,8 @@ extension ObjectContext {
         notBefore: Date? = nil,
         options: OperationOptions
     ) throws -> QueuedOperation {
-        try enqueue(
+        try options.check()
+        return try enqueue(
             QueuedItem(insert(item)),
             in: pipeline,
             lane: lane,

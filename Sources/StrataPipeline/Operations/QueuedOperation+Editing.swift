@@ -219,7 +219,7 @@ extension QueuedOperation {
         if self.request != .complete { self.request = request }
     }
 
-    /// Removes the operation before it was ever committed, with its dependencies, holds, item and trace.
+    /// Removes the operation before it was ever committed, with its dependencies, holds, item, trace and options.
     private func takeBack() throws {
         let (context, number) = (try requireContext(), id.rawValue)
         context.delete(self)
@@ -230,7 +230,7 @@ extension QueuedOperation {
         if context.tracer != nil, let trace = try context.find(id.counterpart(OperationTrace.self)) {
             context.delete(trace)
         }
-        if let settings = try context.find(id.counterpart(OperationSettings.self)) { context.delete(settings) }
+        for settings in try context.fetch(.of(operation: number)) { context.delete(settings) }
     }
 
     /// The context of the operation.

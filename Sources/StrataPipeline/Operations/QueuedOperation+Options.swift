@@ -9,29 +9,34 @@ extension QueuedOperation {
     ///   pipeline, or if the operation does not belong to a context; the store's errors. Nothing has changed then.
     public func setOptions(_ options: OperationOptions) throws {
         let context = try requireContext()
-        try PipelineOptions(retry: options.retry ?? .standard, timeout: options.timeout).check(.flat)
-        let attempts = AttemptOptions(options)
-        let expiresAt = options.expires.map { expiry -> Date in
-            switch expiry {
-            case .at(let date): date
-            case .after(let duration): context.pipelineTime.later(by: duration.seconds)
+        try options.check()
+        if let settings = try context.first(.of(operation: id.rawValue)) {
+            if options.isEmpty {
+                context.delete(settings)
+            } else {
+                settings.expiresAt = options.expires?.date(in: context)
+                settings.expiryDue = settings.expiresAt
+                settings.attempts = AttemptOptions(options)
             }
-        }
-        let settings = try context.find(id.counterpart(OperationSettings.self))
-        if expiresAt == nil, attempts == nil {
-            if let settings { context.delete(settings) }
-        } else if let settings {
-            (settings.expiresAt, settings.expiryDue) = (expiresAt, expiresAt)
-            settings.attempts = attempts
-        } else if id.isAssigned {
-            context.insert(
-                OperationSettings(expiresAt: expiresAt, expiryDue: expiresAt, attempts: attempts),
-                with: self
-            )
         } else {
-            problem = Self.withoutID
+            add(options, in: context)
         }
         edits += 1
+    }
+
+    /// Sets the options of an operation that does not have any.
+    func add(_ options: OperationOptions, in context: ObjectContext) {
+        guard !options.isEmpty else { return }
+        let date = options.expires?.date(in: context)
+        context.insert(
+            OperationSettings(
+                operation: id.rawValue,
+                expiresAt: date,
+                expiryDue: date,
+                attempts: AttemptOptions(options)
+            )
+        )
+        if !id.isAssigned { problem = Self.withoutID }
     }
 
     /// When this operation expires if it has not started by then; nil for never.
@@ -39,11 +44,32 @@ extension QueuedOperation {
     /// - Throws: ``PipelineError`` with `invalidArgument` if the operation does not belong to a context; the store's
     ///   errors.
     public func expiresAt() throws -> Date? {
-        try requireContext().find(id.counterpart(OperationSettings.self))?.expiresAt
+        try requireContext().first(.of(operation: id.rawValue))?.expiresAt
+    }
+}
+
+extension OperationOptions {
+    /// Whether all options are those of the pipeline.
+    fileprivate var isEmpty: Bool { self == OperationOptions() }
+
+    /// Rejects options that a pipeline would reject too.
+    func check() throws { try PipelineOptions(retry: retry ?? .standard, timeout: timeout).check(.flat) }
+}
+
+extension OperationOptions.Expiry {
+    fileprivate func date(in context: ObjectContext) -> Date {
+        switch self {
+        case .at(let date): date
+        case .after(let duration): context.pipelineTime.later(by: duration.seconds)
+        }
     }
 }
 
 extension ObjectContext {
     /// The time by the clock of the stack's pipelines, or of the machine if none is open.
     var pipelineTime: Date { engine(QueueEngine.name, of: QueueEngine.self)?.clock.now ?? Date() }
+}
+
+extension Query where Object == OperationSettings {
+    static func of(operation number: Int64) -> Self { OperationSettings.where { $0.operation == number } }
 }

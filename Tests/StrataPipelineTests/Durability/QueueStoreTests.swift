@@ -144,7 +144,7 @@ import Testing
             QueueSQL.selectAnyRecordingTransitions, QueueSQL.selectTransition, QueueSQL.selectOldTransitions,
             QueueSQL.selectTrace, QueueSQL.deleteTrace,
             QueueSQL.selectDueExpiries, QueueSQL.selectFailingDependants, QueueSQL.setExpiryHandled,
-            QueueSQL.setResultValue,
+            QueueSQL.setResultValue, QueueSQL.selectSettings,
         ]
         for isSuspected in [false, true] {
             for keys in [nil, "key"] {

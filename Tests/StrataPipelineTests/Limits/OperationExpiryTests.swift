@@ -196,6 +196,33 @@ import Testing
         try await harness.close()
     }
 
+    @Test("A context can set options after a rollback, and after it has removed them")
+    func again() async throws {
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["A"])
+        let id = harness.id("A")
+        let dates = try await harness.stack.background { context in
+            let operation = try #require(try context.find(id))
+            try operation.setOptions(Self.minute)
+            context.rollback()
+            var dates = [try operation.expiresAt()]
+            try operation.setOptions(Self.minute)
+            try context.commit()
+            try operation.setOptions(OperationOptions())
+            dates.append(try operation.expiresAt())
+            try operation.setOptions(OperationOptions(expires: .at(.distantFuture)))
+            try context.commit()
+            dates.append(try operation.expiresAt())
+            return dates
+        }
+        #expect(dates == [nil, nil, .distantFuture])
+        #expect(try await Self.settingsCount(harness.stack) == 1)
+        harness.clock.advance(by: .seconds(60))
+        await harness.pipeline.waitUntilProcessed()
+        #expect(try await harness.row("A") != nil)
+        try await harness.close()
+    }
+
     @Test("Tasks of a broker's queues expire too")
     func broker() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)

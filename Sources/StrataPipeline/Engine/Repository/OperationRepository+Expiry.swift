@@ -10,16 +10,18 @@ extension OperationRepository {
     /// portion, the next due date has come too, and the next pass continues.
     func expireDue() throws {
         guard try haveTies() else { return }
-        var due: [(number: Int64, mayExpire: Bool)] = []
+        var due: [(settings: Int64, operation: Int64, mayExpire: Bool)] = []
         let values: [StoredValue] = [.real(now.timeIntervalSinceReferenceDate), .integer(Int64(Self.expiryPortion))]
         try transaction.rows(QueueSQL.selectDueExpiries, values) { row in
-            due.append((try row.read(Int64.self, at: 0), try row.read(Bool.self, at: 1)))
+            due.append(
+                (try row.read(Int64.self, at: 0), try row.read(Int64.self, at: 1), try row.read(Bool.self, at: 2))
+            )
         }
-        for (number, mayExpire) in due {
+        for (settings, operation, mayExpire) in due {
             // The end of an earlier one may have failed its dependants.
-            if try mayExpire && expire(number) { continue }
-            try transaction.run(QueueSQL.setExpiryHandled, [version, .integer(number)])
-            try transaction.report(updated: number, ["expiryDue"], of: OperationSettings.self)
+            if try mayExpire && expire(operation) { continue }
+            try transaction.run(QueueSQL.setExpiryHandled, [version, .integer(settings)])
+            try transaction.report(updated: settings, ["expiryDue"], of: OperationSettings.self)
         }
     }
 

@@ -138,8 +138,8 @@ struct OperationRepository {
         try recordTransitions(of: numbers)
     }
 
-    /// Releases the dependants of an operation that is no longer queued, and deletes its dependencies,
-    /// holds, item and trace.
+    /// Releases the dependants of an operation that is no longer queued, and deletes its dependencies, holds, item,
+    /// trace and options.
     func releaseDependants(of number: Int64) throws {
         var isPrerequisite = false
         var isDependant = false
@@ -171,7 +171,10 @@ struct OperationRepository {
         }
         if hasItem { try delete([number], of: OperationItem.self, by: QueueSQL.deleteItem) }
         if hasTrace { try delete([number], of: OperationTrace.self, by: QueueSQL.deleteTrace) }
-        if hasSettings { try delete([number], of: OperationSettings.self, by: QueueSQL.deleteSettings) }
+        if hasSettings {
+            let settings = try transaction.numbers(QueueSQL.selectSettings, [.integer(number)])
+            try delete(settings, of: OperationSettings.self, by: QueueSQL.deleteSettings)
+        }
     }
 
     /// Makes the first waiting operations of a lane pending.

@@ -8,7 +8,7 @@ extension QueueSQL {
         EXISTS (SELECT 1 FROM \(dependencies) WHERE "prerequisite" = ?1), \
         EXISTS (SELECT 1 FROM \(dependencies) WHERE "dependant" = ?1), \
         EXISTS (SELECT 1 FROM \(holds) WHERE "operation" = ?1), EXISTS (SELECT 1 FROM \(items) WHERE "id" = ?1), \
-        EXISTS (SELECT 1 FROM \(traces) WHERE "id" = ?1), EXISTS (SELECT 1 FROM \(settings) WHERE "id" = ?1)
+        EXISTS (SELECT 1 FROM \(traces) WHERE "id" = ?1), EXISTS (SELECT 1 FROM \(settings) WHERE "operation" = ?1)
         """
     static let selectWaitingDependants = """
         SELECT o."id" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."dependant" \

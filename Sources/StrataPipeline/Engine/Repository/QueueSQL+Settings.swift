@@ -2,15 +2,16 @@
 extension QueueSQL {
     static let settings = "\"OperationSettings\""
 
+    static let selectSettings = "SELECT \"id\" FROM \(settings) WHERE \"operation\" = ?"
     static let deleteSettings = "DELETE FROM \(settings) WHERE \"id\" = ?"
-    static let selectStraySettings = selectStrays(settings, of: "id")
+    static let selectStraySettings = selectStrays(settings, of: "operation")
 
     // Expiry.
 
     /// Operations whose expiry has come, and whether they are still queued and were never started.
     static let selectDueExpiries = """
-        SELECT s."id", coalesce(o."status" < 3 AND o."epoch" = 0, 0) FROM \(settings) s \
-        LEFT JOIN \(operations) o ON o."id" = s."id" WHERE s."expiryDue" <= ? ORDER BY s."expiryDue" LIMIT ?
+        SELECT s."id", s."operation", coalesce(o."status" < 3 AND o."epoch" = 0, 0) FROM \(settings) s \
+        LEFT JOIN \(operations) o ON o."id" = s."operation" WHERE s."expiryDue" <= ? ORDER BY s."expiryDue" LIMIT ?
         """
     static let setExpiryHandled = "UPDATE \(settings) SET \"expiryDue\" = NULL, \"_version\" = ? WHERE \"id\" = ?"
     /// The dependants that fail with an expired operation.

@@ -31,8 +31,8 @@ enum QueueSQL {
         , (SELECT max("until") FROM \(holds) WHERE "operation" = o."id"), \
         EXISTS (SELECT 1 FROM \(dependencies) d JOIN \(operations) p ON p."id" = d."prerequisite" \
         WHERE d."dependant" = o."id" AND NOT (p."status" = 4 AND d."whenFailed" = 'run')), \
-        (SELECT "expiresAt" FROM \(settings) WHERE "id" = o."id"), \
-        (SELECT "attempts" FROM \(settings) WHERE "id" = o."id")
+        (SELECT "expiresAt" FROM \(settings) WHERE "operation" = o."id"), \
+        (SELECT "attempts" FROM \(settings) WHERE "operation" = o."id")
         """
     private static func selectCandidates(_ selection: OperationRepository.Selection, with ties: String = "") -> String {
         // The plus signs make SQLite use the index of the few matching rows, and not the index of all pending rows.
