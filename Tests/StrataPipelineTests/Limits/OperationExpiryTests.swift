@@ -129,6 +129,33 @@ import Testing
         try await harness.close()
     }
 
+    @Test("A claim ends about one portion of expired operations, and the next one continues")
+    func portionsOfClaims() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let count = 2 * OperationRepository.expiryPortion + 50
+        try await stack.background { context in
+            let options = OperationOptions(expires: .at(.distantPast))
+            for number in 0..<count {
+                try context.enqueue(Named(name: "\(number)"), in: .work, options: options)
+            }
+            try context.commit()
+        }
+        var left = [Int64(count)]
+        for _ in 0..<3 {
+            try stack.transact(author: "test") { transaction in
+                let found = try OperationRepository(transaction).claim(8, of: .work, by: 1)
+                #expect(found.claims.isEmpty)
+                left.append(try transaction.integer("SELECT count(*) FROM QueuedOperation", []) ?? -1)
+            }
+        }
+        #expect(left.last == 0)
+        // A claim reads a few candidates at once.
+        for (before, after) in zip(left, left.dropFirst()) {
+            #expect(before - after <= Int64(OperationRepository.expiryPortion) + 10, "\(left)")
+        }
+        try await stack.close()
+    }
+
     @Test("An operation whose time was over before a pipeline opened, or before its retry, never starts")
     func lateClaims() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)

@@ -98,8 +98,12 @@ extension OperationRepository {
                 try fail(number, Self.reason(prerequisite))
                 isMarked = true
             }
-            for number in expired { try expire(number) }
-            if !expired.isEmpty { isMarked = true }
+            if !expired.isEmpty {
+                for number in expired { try expire(number) }
+                // One transaction ends about one portion, as in `expireDue`.
+                looks -= expired.count * (Self.lookLimit / Self.expiryPortion - 1)
+                isMarked = true
+            }
             // The place may have passed to an operation of another type.
             if isStale || failing != nil || !expired.isEmpty { areOffered = false }
         }
