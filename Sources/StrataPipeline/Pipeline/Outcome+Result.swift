@@ -14,9 +14,9 @@ extension Outcome {
     /// finished operation: ``FinishedOperation/resultValue``. If the operation is retried on request, the value is
     /// dropped with the attempt.
     ///
-    /// - Throws: ``PipelineError`` with `resultTooLarge` if the value has more than ``maximumResultSize`` bytes as JSON.
-    ///   A handler that passes this error on fails the operation permanently, because another attempt would fail too.
-    ///   Encoding errors.
+    /// - Throws: ``PipelineError`` with `resultTooLarge` if the value has more than ``maximumResultSize`` bytes as
+    ///   JSON. A handler that passes this error on fails the operation permanently, because another attempt would fail
+    ///   too. Encoding errors.
     /// - Complexity: O(size of the value).
     public static func done(result value: some Encodable) throws -> Outcome {
         Outcome(kind: .done, result: try ResultValue(value))
@@ -35,7 +35,7 @@ extension Outcome {
     /// The changes, the end of the operation and the value are stored together, or none of them. The rules for the
     /// block are those of ``done(_:)``. If the value is too large or cannot be encoded, the attempt fails, and nothing
     /// is committed.
-    public static func doneWithResult<Value: Encodable>(
+    public static func doneWithResult<Value: Encodable & Sendable>(
         _ body: @escaping @Sendable (ObjectContext) throws -> Value
     ) -> Outcome {
         Outcome(kind: .doneCommitting { context in try ResultValue(try body(context)) })
