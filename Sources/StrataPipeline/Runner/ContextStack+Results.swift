@@ -22,9 +22,10 @@ extension ContextStack {
     ///   - clock: the clock for the deadline.
     /// - Isolation: any. Not inside a block of a context, which would hold its snapshot during the wait.
     /// - Throws: ``PipelineError`` with `operationFailed`, `operationSkipped`, `operationDiscarded` or
-    ///   `operationExpired` for an operation that has ended without completion; `noResult` for one that has no result, or whose record the
-    ///   store does not have (any more); `undecodableResult`; `deadlineExceeded`; `modelsMissing`; `closed` if the stack
-    ///   is closed during the wait. `StrataError` with `idOfOtherStore`; `CancellationError`; the store's errors.
+    ///   `operationExpired` for an operation that has ended without completion; `noResult` for one that has no result,
+    ///   or whose record the store does not have (any more); `undecodableResult`; `deadlineExceeded`; `modelsMissing`;
+    ///   `closed` if the stack is closed before the end. `StrataError` with `idOfOtherStore`; `CancellationError`; the
+    ///   store's errors.
     /// - Complexity: one look-up at first, and one for each commit that changes the operation. Each other commit costs
     ///   O(log changed rows).
     public func result<Value: Decodable & Sendable>(

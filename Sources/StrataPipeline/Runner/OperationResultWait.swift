@@ -62,19 +62,26 @@ struct OperationResultWait {
             alarm = clock.alarm(at: deadline) { continuation.yield() }
         }
         try Task.checkCancellation()
-        throw error(.closed, "The stack was closed before the operation ended.")
+        throw closedError
     }
 
     private func look() async throws -> Sight {
-        try await stack.overStore { [id] context -> Sight in
-            try context.refuseForeign(id)
-            if let operation = try context.find(id) {
-                return operation.status == .failed ? .failed(operation.failures.list.last?.message ?? "") : .queued
+        do {
+            return try await stack.overStore { [id] context -> Sight in
+                try context.refuseForeign(id)
+                if let operation = try context.find(id) {
+                    return operation.status == .failed ? .failed(operation.failures.list.last?.message ?? "") : .queued
+                }
+                guard let finished = try context.finishedOperation(id) else { return .unknown }
+                return .finished(finished.result, finished.resultValue)
             }
-            guard let finished = try context.finishedOperation(id) else { return .unknown }
-            return .finished(finished.result, finished.resultValue)
+        } catch let error as StrataError where error.code == .closed {
+            throw closedError
         }
     }
+
+    /// The same error, whether the stack is closed during a look or between two looks.
+    private var closedError: PipelineError { error(.closed, "The stack was closed before the operation ended.") }
 
     /// The result of an operation that has ended; nil if it is still queued.
     private func end(_ sight: Sight) throws -> Data? {
@@ -92,8 +99,8 @@ struct OperationResultWait {
         case .unknown:
             throw error(
                 .noResult,
-                "The store has no operation of this id: it is not committed yet, was deleted, or ended so long ago that "
-                    + "its record is no longer kept."
+                "The store has no operation of this id: it is not committed yet, was deleted, or ended so long ago "
+                    + "that its record is no longer kept."
             )
         }
     }
