@@ -31,7 +31,7 @@ public final class FinishedOperation {
     public internal(set) var attempts: Int
     /// The failed attempts, with their messages.
     public internal(set) var failures: AttemptFailures
-    /// The value that the handler has returned with ``Outcome/done(result:)`` or ``Outcome/doneWithResult(_:)``, as JSON;
-    /// nil if it has returned none. ``resultValue(as:)`` decodes it.
+    /// The value that the handler has returned with ``Outcome/done(result:)`` or ``Outcome/doneWithResult(_:)``, as
+    /// JSON; nil if it has returned none. ``resultValue(as:)`` decodes it.
     public internal(set) var resultValue: Data?
 }

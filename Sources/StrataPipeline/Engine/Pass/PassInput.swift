@@ -98,7 +98,7 @@ struct PassMemory: Sendable {
     var isBusy = false
     /// The facts that the last pass has read from the store.
     var cachedFacts: OperationRepository.CachedFacts?
-    /// The next date at which a hold ends or a schedule is due, as last known.
+    /// The next date at which a hold ends, an operation expires or a schedule is due, as last known.
     var nextDue: Date?
     /// The date up to which due schedules have been handled.
     var seenUntil = Date.distantPast
