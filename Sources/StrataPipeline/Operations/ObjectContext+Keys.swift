@@ -45,8 +45,7 @@ extension ObjectContext {
         notBefore: Date? = nil
     ) throws -> QueuedOperation {
         try payload.refuseForeignItem(in: self)
-        if let queued = try first(.of(key, in: pipeline)), state[CompletingOperation.self]?.isCompleting(queued) != true
-        {
+        if let queued = try queuedOperation(key: key, in: pipeline) {
             switch policy {
             // The edit makes the commit conflict if the operation is finished by then.
             case .keep: if queued.commit > 0 { queued.edits += 1 }
@@ -79,6 +78,14 @@ extension ObjectContext {
             onDuplicate: policy,
             notBefore: notBefore
         )
+    }
+
+    /// The operation that is queued under a key, unless this context's commit completes it.
+    func queuedOperation(key: String, in pipeline: PipelineName) throws -> QueuedOperation? {
+        guard let queued = try first(.of(key, in: pipeline)),
+            state[CompletingOperation.self]?.isCompleting(queued) != true
+        else { return nil }
+        return queued
     }
 
     /// Frees the key of the operation that this context's commit completes, so that the same commit can queue another

@@ -231,6 +231,7 @@ extension QueuedOperation {
             context.delete(trace)
         }
         for settings in try context.fetch(.of(operation: number)) { context.delete(settings) }
+        if let uniqueness = try context.find(id.counterpart(OperationUniqueness.self)) { context.delete(uniqueness) }
     }
 
     /// The context of the operation.

@@ -38,6 +38,7 @@ do {
     case "drain": try await CrashCommands.drain(path)
     case "handle": try await CrashCommands.handle(path)
     case "poison": try await CrashCommands.poison(path, besides: number)
+    case "unique": try await CrashCommands.unique(path, count: number)
     case "serve": try await CrashCommands.serve(path)
     case "steps": try await CrashCommands.steps(path, killBefore: number)
     case "share": try await CrashCommands.share(path)

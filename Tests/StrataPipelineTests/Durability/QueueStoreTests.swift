@@ -144,7 +144,8 @@ import Testing
             QueueSQL.selectAnyRecordingTransitions, QueueSQL.selectTransition, QueueSQL.selectOldTransitions,
             QueueSQL.selectTrace, QueueSQL.deleteTrace,
             QueueSQL.selectDueExpiries, QueueSQL.selectFailingDependants, QueueSQL.setExpiryHandled,
-            QueueSQL.setResultValue, QueueSQL.selectSettings,
+            QueueSQL.setResultValue, QueueSQL.selectSettings, QueueSQL.selectEndedUniqueness,
+            QueueSQL.selectSameUniqueness, QueueSQL.deleteUniqueness,
         ]
         for isSuspected in [false, true] {
             for keys in [nil, "key"] {

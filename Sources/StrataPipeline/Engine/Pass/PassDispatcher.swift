@@ -39,6 +39,9 @@ struct PassDispatcher {
         if let end = result.memory.heartbeat.archiveEnd, try !repository.prune(upTo: end) {
             result.memory.heartbeat.archiveEnd = nil
         }
+        if result.memory.heartbeat.prunesUniqueness {
+            result.memory.heartbeat.prunesUniqueness = try repository.pruneUniqueness()
+        }
         if input.mustWakeConstrained {
             for (id, constraints) in input.satisfied {
                 for constraint in constraints { try repository.wake(constraint, of: input.consumers[id]!) }
@@ -153,6 +156,7 @@ struct PassDispatcher {
         heartbeat.others = try repository.reclaimFromSilentWorkers(heartbeat.others, except: result.memory.worker)
         try repository.forgetEmptyQueues()
         heartbeat.archiveEnd = try repository.archiveEnd()
+        heartbeat.prunesUniqueness = true
         let consumers = input.consumers.values
         (heartbeat.cyclesSearchedTo, result.cycles) = try repository.breakStrayCycles(
             after: heartbeat.cyclesSearchedTo

@@ -15,6 +15,7 @@ extension QueuedOperation: CommitHook {
         try repository.checkMoved(commit.updated("sortKey") + commit.updated("commit"))
         for number in commit.updated { try repository.applyRequest(of: number) }
         for number in commit.deleted { try repository.releaseDependants(of: number) }
+        try repository.endUniqueness(of: commit.deleted)
         guard !commit.deleted.isEmpty else { return }
         if let rows = commit.deletedRows {
             try repository.recordTransitions(ofDeleted: rows)

@@ -19,6 +19,14 @@ extension OperationRepository {
             )
         }
         try transaction.report(updated: schedules, ["pipeline"], of: PeriodicOperation.self)
+        let unique = try transaction.numbers(QueueSQL.selectUniquenessOf, [.text(name.rawValue)])
+        for number in unique {
+            try transaction.run(
+                QueueSQL.moveUniqueness,
+                [.text(other.rawValue), .integer(transaction.number), .integer(number)]
+            )
+        }
+        try transaction.report(updated: unique, ["pipeline"], of: OperationUniqueness.self)
         for number in numbers {
             try transaction.run(
                 QueueSQL.move,

@@ -118,6 +118,7 @@ struct OperationRepository {
             ]
         )
         try removeFromQueue([number])
+        if result != .completed { try endUniqueness(of: [number]) }
         try releaseDependants(of: number)
         // If the commit has operations left, these have had their turn already.
         if let before, try firstGroup(of: laneKey, rules) == before { return }
