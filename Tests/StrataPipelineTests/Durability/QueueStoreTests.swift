@@ -145,7 +145,9 @@ import Testing
             QueueSQL.selectTrace, QueueSQL.deleteTrace,
             QueueSQL.selectDueExpiries, QueueSQL.selectFailingDependants, QueueSQL.setExpiryHandled,
             QueueSQL.setResultValue, QueueSQL.selectSettings, QueueSQL.selectEndedUniqueness,
-            QueueSQL.selectSameUniqueness, QueueSQL.deleteUniqueness,
+            QueueSQL.selectSameUniqueness, QueueSQL.deleteUniqueness, QueueSQL.selectDueDebounced,
+            QueueSQL.selectSameDebounced, QueueSQL.mergeDebounced, QueueSQL.selectOfKey, QueueSQL.replacePayload,
+            QueueSQL.clearItem, QueueSQL.selectDebouncedAfter, QueueSQL.moveDebouncedTime,
         ]
         for isSuspected in [false, true] {
             for keys in [nil, "key"] {

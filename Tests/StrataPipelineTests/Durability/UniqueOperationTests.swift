@@ -287,14 +287,14 @@ import Testing
         try await stack.close()
     }
 
-    @Test("A store without the table of unique keys gets it when it is opened, and keeps its operations")
+    @Test("A store of the former version gets the tables of unique and debounced operations, and keeps its operations")
     func formerStore() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
-        let table = ObjectIdentifier(OperationUniqueness.self)
+        let later = [ObjectIdentifier(OperationUniqueness.self), ObjectIdentifier(DebouncedOperation.self)]
         let former = try await ContextStack.open(
             location,
-            models: Pipeline.models.filter { ObjectIdentifier($0) != table },
+            models: Pipeline.models.filter { !later.contains(ObjectIdentifier($0)) },
             stack: .rootOnly
         )
         let id = try await former.background { context in

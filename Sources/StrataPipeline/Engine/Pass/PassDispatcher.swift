@@ -11,6 +11,14 @@ struct PassDispatcher {
     let input: PassInput
     let repository: OperationRepository
     var result: PassResult
+    /// Whether the next pass must queue further debounced operations.
+    private var hasMoreDebounced = false
+
+    private init(_ input: PassInput, _ repository: OperationRepository) {
+        self.input = input
+        self.repository = repository
+        result = PassResult(memory: input.memory)
+    }
 
     /// Writes a pass in the transaction of a repository.
     ///
@@ -20,11 +28,7 @@ struct PassDispatcher {
         _ repository: OperationRepository,
         isUnchanged: Bool
     ) throws -> PassResult {
-        var dispatcher = PassDispatcher(
-            input: input,
-            repository: repository,
-            result: PassResult(memory: input.memory)
-        )
+        var dispatcher = PassDispatcher(input, repository)
         try dispatcher.write()
         try dispatcher.remember(isUnchanged: isUnchanged)
         return dispatcher.result
@@ -36,6 +40,7 @@ struct PassDispatcher {
         try reportDecided()
         try handleDueDates()
         if input.isHeartbeatDue { try sendHeartbeat() }
+        hasMoreDebounced = try repository.queueDebounced()
         if let end = result.memory.heartbeat.archiveEnd, try !repository.prune(upTo: end) {
             result.memory.heartbeat.archiveEnd = nil
         }
@@ -170,9 +175,10 @@ struct PassDispatcher {
 
     /// Records what the next pass may reuse.
     private mutating func remember(isUnchanged: Bool) throws {
-        // Without holds and options, only schedules can be due.
+        // Without holds, options and debounced operations, only schedules can be due.
+        let facts = repository.sideResults.facts
         let isDueAsBefore =
-            isUnchanged && repository.sideResults.facts.haveTies == false && !input.isTimeUp
+            isUnchanged && facts.haveTies == false && facts.areDebounced == false && !input.isTimeUp
             && !input.work.haveSchedulesChanged
         if !isDueAsBefore {
             let start =
@@ -180,6 +186,7 @@ struct PassDispatcher {
                 ? input.now : input.work.haveSchedulesChanged ? .distantPast : input.memory.seenUntil
             result.memory.nextDue = try repository.nextDue(after: start)
         }
+        if hasMoreDebounced { result.memory.nextDue = input.now }
         result.memory.cachedFacts = repository.cachedFacts
         if input.isTimeUp { result.memory.seenUntil = input.now }
         if let last = result.claims.last { result.memory.lastServed = last.consumer }

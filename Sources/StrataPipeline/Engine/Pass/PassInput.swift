@@ -37,7 +37,7 @@ struct PassInput: Sendable {
         return pause <= 0 || pause > 2 * PassMemory.Heartbeat.interval
     }
 
-    /// Whether a hold ends, an operation expires, a schedule is due, or a heartbeat is due.
+    /// Whether a hold ends, an operation expires, a schedule or a debounced operation is due, or a heartbeat is due.
     var isTimeUp: Bool { isHeartbeatDue || memory.nextDue.map { $0 <= now } ?? false }
 
     /// Whether other commits or the time may have made operations ready.

@@ -18,6 +18,7 @@ extension OperationRepository {
         let late: [StoredValue] = [
             .real(now.addingTimeInterval(Self.clockTolerance).timeIntervalSinceReferenceDate), .integer(Self.chunkSize),
         ]
+        try correctDebounced(late)
         // Without the correction they would be kept longer by the difference, and would count as the newest.
         try correct(late, of: FinishedOperation.self, "finishedAt", QueueSQL.selectFinishedAfter, QueueSQL.moveFinished)
         try correct(late, of: OperationTransition.self, "at", QueueSQL.selectTransitionsAfter, QueueSQL.moveTransition)
@@ -43,6 +44,20 @@ extension OperationRepository {
             )
             try transaction.report(updated: id, ["until", "since"], of: OperationHold.self)
         }
+    }
+
+    /// Restarts the waits of debounced operations that seem to have begun later than now, with their length.
+    private func correctDebounced(_ late: [StoredValue]) throws {
+        guard try areDebounced() else { return }
+        let numbers = try transaction.numbers(QueueSQL.selectDebouncedAfter, late)
+        if numbers.isEmpty { return }
+        for number in numbers {
+            try transaction.run(
+                QueueSQL.moveDebouncedTime,
+                [.real(now.timeIntervalSinceReferenceDate), version, .integer(number)]
+            )
+        }
+        try transaction.report(updated: numbers, ["firstAt", "dueAt"], of: DebouncedOperation.self)
     }
 
     private func correct(

@@ -11,22 +11,18 @@ extension OperationRepository {
         // If both pipelines have an operation with the same key, both operations run. The moved one loses its key.
         let taken = try transaction.numbers(QueueSQL.selectKeyTaken, [.text(name.rawValue), .text(other.rawValue)])
         for number in taken { try dropKey(of: number) }
-        let schedules = try transaction.numbers(QueueSQL.selectSchedulesOf, [.text(name.rawValue)])
-        for schedule in schedules {
-            try transaction.run(
-                QueueSQL.moveSchedule,
-                [.text(other.rawValue), .integer(transaction.number), .integer(schedule)]
-            )
+        let related: [(model: any Model.Type, select: String, move: String)] = [
+            (PeriodicOperation.self, QueueSQL.selectSchedulesOf, QueueSQL.moveSchedule),
+            (OperationUniqueness.self, QueueSQL.selectUniquenessOf, QueueSQL.moveUniqueness),
+            (DebouncedOperation.self, QueueSQL.selectDebouncedOf, QueueSQL.moveDebounced),
+        ]
+        for (model, select, move) in related {
+            let rows = try transaction.numbers(select, [.text(name.rawValue)])
+            for row in rows {
+                try transaction.run(move, [.text(other.rawValue), .integer(transaction.number), .integer(row)])
+            }
+            try transaction.report(updated: rows, ["pipeline"], of: model)
         }
-        try transaction.report(updated: schedules, ["pipeline"], of: PeriodicOperation.self)
-        let unique = try transaction.numbers(QueueSQL.selectUniquenessOf, [.text(name.rawValue)])
-        for number in unique {
-            try transaction.run(
-                QueueSQL.moveUniqueness,
-                [.text(other.rawValue), .integer(transaction.number), .integer(number)]
-            )
-        }
-        try transaction.report(updated: unique, ["pipeline"], of: OperationUniqueness.self)
         for number in numbers {
             try transaction.run(
                 QueueSQL.move,

@@ -12,6 +12,8 @@ extension OperationRepository {
         var areAwaited: Bool?
         /// Whether any operation is suspected of having ended its process.
         var areSuspected: Bool?
+        /// Whether any operation is to be queued after a time without further calls.
+        var areDebounced: Bool?
         /// Whether any pipeline records transitions.
         var areTransitionsRecorded: Bool?
 
@@ -22,6 +24,7 @@ extension OperationRepository {
                 haveItems: haveItems == false ? false : nil,
                 areAwaited: areAwaited == false ? false : nil,
                 areSuspected: areSuspected == false ? false : nil,
+                areDebounced: areDebounced == false ? false : nil,
                 areTransitionsRecorded: areTransitionsRecorded == false ? false : nil
             )
         }
@@ -47,7 +50,7 @@ extension OperationRepository {
     /// for a place and has never run.
     private static let cachedFactModels: [any Model.Type] = [
         OperationDependency.self, OperationHold.self, OperationItem.self, OperationTrace.self, OperationSettings.self,
-        PipelineRecord.self, PeriodicOperation.self,
+        PipelineRecord.self, PeriodicOperation.self, DebouncedOperation.self,
     ]
 
     /// The facts for the next transaction.
@@ -82,6 +85,12 @@ extension OperationRepository {
         return sideResults.facts.areSuspected!
     }
 
+    /// Whether any operation is to be queued after a time without further calls.
+    func areDebounced() throws -> Bool {
+        if sideResults.facts.areDebounced == nil { try readFacts() }
+        return sideResults.facts.areDebounced!
+    }
+
     private func readFacts() throws {
         try transaction.rows(QueueSQL.selectAnyTies, []) { row in
             var facts = sideResults.facts
@@ -89,6 +98,7 @@ extension OperationRepository {
             facts.haveItems = try facts.haveItems ?? row.read(Bool.self, at: 1)
             facts.areAwaited = try facts.areAwaited ?? row.read(Bool.self, at: 2)
             facts.areSuspected = try facts.areSuspected ?? row.read(Bool.self, at: 3)
+            facts.areDebounced = try facts.areDebounced ?? row.read(Bool.self, at: 4)
             sideResults.facts = facts
         }
     }

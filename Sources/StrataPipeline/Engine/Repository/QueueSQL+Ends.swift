@@ -52,7 +52,7 @@ extension QueueSQL {
         OR EXISTS (SELECT 1 FROM \(settings)), \
         EXISTS (SELECT 1 FROM \(items)) OR EXISTS (SELECT 1 FROM \(traces)), \
         EXISTS (SELECT 1 FROM \(operations) WHERE "awaitsPlace" IS NOT NULL), \
-        EXISTS (SELECT 1 FROM \(operations) WHERE "suspicion" IS NOT NULL)
+        EXISTS (SELECT 1 FROM \(operations) WHERE "suspicion" IS NOT NULL), EXISTS (SELECT 1 FROM \(debounced))
         """
     static let selectOfItems = "SELECT \"id\" FROM \(items) WHERE \"item\" BETWEEN ? AND ?"
     static let selectItemPayload = """

@@ -4,8 +4,9 @@ extension QueueSQL {
 
     static let selectDueHolds = "SELECT \"id\", \"operation\" FROM \(holds) WHERE \"until\" <= ? LIMIT 1000"
     static let selectNextDue = """
-        SELECT min("at") FROM (SELECT min("until") AS "at" FROM \(holds) UNION ALL SELECT min("nextAt") FROM \(schedules) WHERE "nextAt" > ? \
-        UNION ALL SELECT min("expiryDue") FROM \(settings) WHERE "expiryDue" > -1e300)
+        SELECT min("at") FROM (SELECT min("until") AS "at" FROM \(holds) UNION ALL SELECT min("nextAt") FROM \(schedules) WHERE "nextAt" > ?1 \
+        UNION ALL SELECT min("expiryDue") FROM \(settings) WHERE "expiryDue" > -1e300 \
+        UNION ALL SELECT min("dueAt") FROM \(debounced) WHERE "dueAt" > ?1)
         """
     /// Pauses that began later than a date, with their lengths.
     static let selectPausesBegunAfter = "SELECT \"id\", \"until\" - \"since\" FROM \(holds) WHERE \"since\" > ?"
@@ -44,11 +45,15 @@ extension QueueSQL {
     static let selectScheduled = """
         SELECT 1 FROM \(operations) WHERE "schedule" = ? AND +"pipeline" = ? AND +"status" <> 4 LIMIT 1
         """
-    static let insertOperation = """
-        INSERT INTO \(operations) ("id", "pipeline", "lane", "priority", "rank", "type", "payload", "payloadVersion", "schedule", \
+    static let insertOperation = insertOperation(with: "schedule")
+    /// Inserts an operation with a text in one of the columns that are otherwise empty.
+    static func insertOperation(with column: String) -> String {
+        """
+        INSERT INTO \(operations) ("id", "pipeline", "lane", "priority", "rank", "type", "payload", "payloadVersion", "\(column)", \
         "enqueuedAt", "commit", "failures", "_version", "sortKey", "edits", "status", "attempts", "crashes", "epoch") \
         VALUES (?1, ?2, ?3, ?4, ~?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?10, 0, 0, 0, 0, 0, 0)
         """
+    }
 
     // Rate limits.
 

@@ -1,0 +1,107 @@
+import Foundation
+import Strata
+
+/// Operations that are queued when no further call has replaced them for a while.
+extension OperationRepository {
+    /// The number of operations that one transaction queues, so that other commits get their turn.
+    static let debouncePortion = 200
+
+    /// Replaces the other rows of a key by a new one. The first call determines the latest due time.
+    func mergeDebounced(into number: Int64) throws {
+        var replaced: [Int64] = []
+        var first = Double.infinity
+        try transaction.rows(QueueSQL.selectSameDebounced, [.integer(number)]) { row in
+            replaced.append(try row.read(Int64.self, at: 0))
+            first = min(first, try row.read(Double.self, at: 1))
+        }
+        guard !replaced.isEmpty else { return }
+        try delete(replaced, of: DebouncedOperation.self, by: QueueSQL.deleteDebounced)
+        try transaction.run(QueueSQL.mergeDebounced, [.real(first), version, .integer(number)])
+        try transaction.report(updated: number, ["firstAt", "dueAt"], of: DebouncedOperation.self)
+    }
+
+    /// A due row.
+    private struct DueDebounce {
+        let id: Int64
+        let pipeline: String
+        let key: String
+        let lane: String
+        let priority: Int64
+        let type: String
+        let payload: Data
+        let payloadVersion: Int64
+
+        init(_ row: RowReader) throws {
+            id = try row.read(Int64.self, at: 0)
+            pipeline = try row.read(String.self, at: 1)
+            key = try row.read(String.self, at: 2)
+            lane = try row.read(String.self, at: 3)
+            priority = try row.read(Int64.self, at: 4)
+            type = try row.read(String.self, at: 5)
+            payload = try row.read(Data.self, at: 6)
+            payloadVersion = try row.read(Int64.self, at: 7)
+        }
+    }
+
+    /// Queues due operations. If an operation with the key runs, the row stays, and a pass after the operation's end
+    /// queues the new one.
+    ///
+    /// - Returns: whether there may be more.
+    /// - Complexity: O(due rows), up to one portion, and O(due rows whose key a running operation has).
+    func queueDebounced() throws -> Bool {
+        guard try areDebounced() else { return false }
+        var all: [DueDebounce] = []
+        let values: [StoredValue] = [.real(now.timeIntervalSinceReferenceDate), .integer(Int64(Self.debouncePortion))]
+        try transaction.rows(QueueSQL.selectDueDebounced, values) { all.append(try DueDebounce($0)) }
+        for due in all {
+            // Two rows have the same key if the rows of a renamed pipeline have joined those of another one.
+            if let queued = try transaction.integer(QueueSQL.selectOfKey, [.text(due.pipeline), .text(due.key)]) {
+                try replace(queued, by: due)
+            } else {
+                try queue(due)
+            }
+            try delete([due.id], of: DebouncedOperation.self, by: QueueSQL.deleteDebounced)
+        }
+        return all.count == Self.debouncePortion
+    }
+
+    private func queue(_ due: DueDebounce) throws {
+        let number = try transaction.newID()
+        try transaction.run(
+            QueueSQL.insertKeyed,
+            [
+                .integer(number), .text(due.pipeline), .text(due.lane), .integer(due.priority), .text(due.type),
+                .blob(due.payload), .integer(due.payloadVersion), .text(due.key),
+                .real(now.timeIntervalSinceReferenceDate), version, try AttemptFailures().storedValue,
+            ]
+        )
+        try transaction.report(inserted: number, of: QueuedOperation.self)
+        try recordTransitions(of: [number])
+    }
+
+    /// Replaces the payload of an operation that does not run, and makes it pending as if it had never been tried.
+    private func replace(_ number: Int64, by due: DueDebounce) throws {
+        try transaction.run(
+            QueueSQL.replacePayload,
+            [
+                .text(due.type), .blob(due.payload), .integer(due.payloadVersion), .integer(due.priority), version,
+                .integer(number),
+            ]
+        )
+        try transaction.report(updated: number, QueueSQL.replacePayloadColumns, of: QueuedOperation.self)
+        // The operation may have been about an object.
+        if try haveItems(), try transaction.run(QueueSQL.clearItem, [version, .integer(number)]) > 0 {
+            try transaction.report(updated: number, ["item"], of: OperationItem.self)
+        }
+        try retry(number)
+    }
+}
+
+/// Merges the rows of a key at each commit, whichever process and context it comes from.
+extension DebouncedOperation: CommitHook {
+    package static func afterWrite(_ commit: ModelChanges<Row>, in transaction: StoreTransaction) throws {
+        let repository = OperationRepository(transaction)
+        // The last call of the commit has the greatest id, and replaces the others.
+        for number in commit.inserted.reversed() { try repository.mergeDebounced(into: number) }
+    }
+}
