@@ -15,6 +15,7 @@ extension QueuedOperation: CommitHook {
         try repository.checkMoved(commit.updated("sortKey") + commit.updated("commit"))
         for number in commit.updated { try repository.applyRequest(of: number) }
         for number in commit.deleted { try repository.releaseDependants(of: number) }
+        try repository.deleteTags(of: commit.deleted)
         guard !commit.deleted.isEmpty else { return }
         if let rows = commit.deletedRows {
             try repository.recordTransitions(ofDeleted: rows)
@@ -144,7 +145,7 @@ extension OperationRepository {
     /// operations before the commit.
     ///
     /// - Complexity: one statement for each run of consecutive ids, and O(rows).
-    fileprivate func strays(among inserted: [Int64], _ sql: String) throws -> [Int64] {
+    func strays(among inserted: [Int64], _ sql: String) throws -> [Int64] {
         try IDRanges(ascending: inserted).ranges.flatMap { run in
             try transaction.numbers(sql, [.integer(run.lowerBound), .integer(run.upperBound)])
         }
