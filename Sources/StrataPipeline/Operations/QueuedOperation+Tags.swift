@@ -62,7 +62,7 @@ extension FinishedOperation {
 
 extension ObjectContext {
     fileprivate func tags(ofOperation number: Int64) throws -> [String] {
-        try fetch(OperationTag.where { $0.operation == number }.sorted { $0.name.ascending }).map(\.name)
+        try fetch(OperationTag.where { $0.operation == number }.sorted { $0.name }).map(\.name)
     }
 
     /// Inserts tags of an operation, each once.

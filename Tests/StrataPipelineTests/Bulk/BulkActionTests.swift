@@ -146,6 +146,47 @@ import Testing
         #expect(counts[0] == counts[1] && counts[0] > 0 && counts[1] < 40, "\(counts)")
     }
 
+    @Test("No statement of a bulk action scans a table")
+    func plans() async throws {
+        var statements = [
+            QueueSQL.selectListedFailed, QueueSQL.retryListed, QueueSQL.selectListedInactive,
+            QueueSQL.selectListedUnasked, QueueSQL.skipListed, QueueSQL.archiveListed, QueueSQL.deleteListed,
+            QueueSQL.selectDependantsOfListed, QueueSQL.selectDependenciesOfListed,
+            QueueSQL.deleteDependenciesOfListed, QueueSQL.selectHoldsOfListed, QueueSQL.deleteListedHolds,
+            QueueSQL.selectListedItems, QueueSQL.deleteListedItems, QueueSQL.countImpliedPairs,
+            QueueSQL.insertImpliedPairs, QueueSQL.selectHoldsNamed, QueueSQL.moveListedHolds, QueueSQL.insertHolds,
+            QueueSQL.selectListedOfOtherPriority, QueueSQL.prioritiseListed, QueueSQL.selectListedWaiting,
+            QueueSQL.selectListedAwaiting, QueueSQL.setListedPending, QueueSQL.selectAwaitingInLanes,
+        ]
+        statements += [
+            QueueSQL.countRecordedQueued, QueueSQL.recordQueued, QueueSQL.countRecordedFinished,
+            QueueSQL.recordFinished, QueueSQL.selectTags, QueueSQL.deleteTags,
+        ]
+        for ordering in PipelineOrdering.allCases where ordering.isSerial {
+            statements.append(QueueSQL.selectNextInLanes(ordering))
+        }
+        // The list of ids, the paths between dependencies, and the lanes of the listed operations.
+        let short = ["json_each", "p", "pair", "l", "CONSTANT"]
+        let all = statements
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        var scans: [String] = []
+        try stack.transact(author: "test") { transaction in
+            for sql in all {
+                let count = (1...5).last { sql.contains("?\($0)") } ?? 0
+                let nulls = [StoredValue](repeating: .null, count: count)
+                try transaction.rows("EXPLAIN QUERY PLAN \(sql)", nulls) { row in
+                    let words = try row.read(String.self, at: 3).split(separator: " ")
+                    guard words.first == "SCAN", words.count > 1 else { return }
+                    if !short.contains(where: { words[1] == $0 }), !words[1].hasPrefix("(subquery") {
+                        scans.append("\(words.joined(separator: " ")): \(sql)")
+                    }
+                }
+            }
+        }
+        #expect(scans == [])
+        try await stack.close()
+    }
+
     /// A bulk action on every second operation of a store.
     enum Bulk: CaseIterable, Sendable {
         case retry, skip, hold, release, priority

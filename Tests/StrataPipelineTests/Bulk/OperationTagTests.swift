@@ -102,7 +102,7 @@ import Testing
         }
         try await harness.stack.background { context in
             #expect(try context.count(FinishedOperation.all) == 0)
-            #expect(try context.column(OperationTag.sorted { $0.name.ascending }, \.name) == ["C", "import"])
+            #expect(try context.column(OperationTag.sorted { $0.name }, \.name) == ["C", "import"])
         }
         try await harness.end("C")
         try await harness.close()
