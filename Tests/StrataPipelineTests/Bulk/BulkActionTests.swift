@@ -106,6 +106,22 @@ import Testing
         try await harness.close()
     }
 
+    @Test("A free place in a lane goes to the operation that is the best after a change of priorities")
+    func priorityInLane() async throws {
+        let harness = try await PipelineHarness.open(maxPerLane: 1)
+        try await harness.commit(["A", "B", "C", "D"], lane: { _ in "one" })
+        // The place of A is offered to B, which cannot start.
+        try await harness.play([.resume("A"), .suspend(), .done("A")])
+        let first = harness.id("B")
+        let offered = QueuedOperation.where { $0.id.in([first]) }
+        #expect(try await Self.act(harness) { try $0.setPriority(-1, of: offered) } == 1)
+        try await harness.play([.resume("C"), .suspend(), .done("C")])
+        // The place of C is offered to D.
+        #expect(try await Self.act(harness) { try $0.setPriority(1, of: offered) } == 1)
+        try await harness.play([.resume("B"), .done("B", "D"), .done("D")])
+        try await harness.close()
+    }
+
     @Test("An unsaved edit is ignored by a bulk action, and conflicts with it if both set the same value")
     func unsaved() async throws {
         let harness = try await PipelineHarness.open()
@@ -146,7 +162,7 @@ import Testing
         #expect(counts[0] == counts[1] && counts[0] > 0 && counts[1] < 40, "\(counts)")
     }
 
-    @Test("No statement of a bulk action scans a table")
+    @Test("No statement of a bulk action scans a table, reads a whole pipeline, or pairs all ids with each other")
     func plans() async throws {
         var statements = [
             QueueSQL.selectListedFailed, QueueSQL.retryListed, QueueSQL.selectListedInactive,
@@ -156,7 +172,7 @@ import Testing
             QueueSQL.selectListedItems, QueueSQL.deleteListedItems, QueueSQL.countImpliedPairs,
             QueueSQL.insertImpliedPairs, QueueSQL.selectHoldsNamed, QueueSQL.moveListedHolds, QueueSQL.insertHolds,
             QueueSQL.selectListedOfOtherPriority, QueueSQL.prioritiseListed, QueueSQL.selectListedWaiting,
-            QueueSQL.selectListedAwaiting, QueueSQL.setListedPending, QueueSQL.selectAwaitingInLanes,
+            QueueSQL.selectAwaitingBesideListed, QueueSQL.setListedPending, QueueSQL.selectAwaitingInLanes,
         ]
         statements += [
             QueueSQL.countRecordedQueued, QueueSQL.recordQueued, QueueSQL.countRecordedFinished,
@@ -175,7 +191,13 @@ import Testing
                 let count = (1...5).last { sql.contains("?\($0)") } ?? 0
                 let nulls = [StoredValue](repeating: .null, count: count)
                 try transaction.rows("EXPLAIN QUERY PLAN \(sql)", nulls) { row in
-                    let words = try row.read(String.self, at: 3).split(separator: " ")
+                    let step = try row.read(String.self, at: 3)
+                    if step.hasSuffix("(pipeline=?)") || step.hasSuffix("(status=?)")
+                        || step.hasPrefix("SEARCH d ") && step.hasSuffix("(dependant=? AND prerequisite=?)")
+                    {
+                        scans.append("\(step): \(sql)")
+                    }
+                    let words = step.split(separator: " ")
                     guard words.first == "SCAN", words.count > 1 else { return }
                     if !short.contains(where: { words[1] == $0 }), !words[1].hasPrefix("(subquery") {
                         scans.append("\(words.joined(separator: " ")): \(sql)")

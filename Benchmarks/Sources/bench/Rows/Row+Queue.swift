@@ -106,8 +106,9 @@ extension Row {
 
     /// Operations that have failed, all retried by one call.
     ///
-    /// Equal: one transaction that resets the same columns of the same rows, in a table with the same indexes. Strata also finds
-    /// the rows by a query first, checks each status change by a trigger, and writes the entry of its history.
+    /// Equal: one transaction that resets the same columns of the same rows, in a table with the same indexes, on a connection
+    /// that has just been opened. Strata also finds the rows by a query first, checks each status change by a trigger, and
+    /// writes the entry of its history.
     static func retryFailed(_ sizes: Sizes) -> Row {
         Row(
             work: .retryFailed,
@@ -115,9 +116,12 @@ extension Row {
             unit: .milliseconds,
             target: nil
         ) { round in
-            let database = try JobTable.make(round, .normal)
-            try JobTable.enqueue(sizes.tied, perCommit: 10_000, database)
-            try database.execute(JobTable.failAll)
+            do {
+                let first = try JobTable.make(round, .normal)
+                try JobTable.enqueue(sizes.tied, perCommit: 10_000, first)
+                try first.execute(JobTable.failAll)
+            }
+            let database = try Database(round.file, .normal)
             let watch = Stopwatch()
             try database.transaction { try database.execute(JobTable.retryAll) }
             let seconds = watch.seconds

@@ -108,9 +108,9 @@ extension OperationRepository {
         let list = StoredValue.ids(changed)
         try transaction.run(QueueSQL.prioritiseListed, [list, priority, version])
         try transaction.report(updated: changed, ["priority", "rank"], of: QueuedOperation.self)
-        // A place may have been offered to an operation that is now the second best. Other waits do not depend on
-        // priorities.
-        if try areAwaited() { try setPending(transaction.numbers(QueueSQL.selectListedAwaiting, [list])) }
+        // A place may have been offered to an operation that is no longer the best of its lane. The operation that is
+        // the best now need not be among the changed ones. Other waits do not depend on priorities.
+        if try areAwaited() { try setPending(transaction.numbers(QueueSQL.selectAwaitingBesideListed, [list])) }
         return changed.count
     }
 

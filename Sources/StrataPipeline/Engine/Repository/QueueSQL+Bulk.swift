@@ -1,7 +1,8 @@
 /// Statements for any number of operations at once. Their first parameter is a JSON array of ids, so the text of a
 /// statement does not depend on the number of operations.
 ///
-/// The plus signs make SQLite search by these ids, and not by an index of all operations with a status.
+/// The plus signs and cross joins make SQLite search by these ids, and not by an index of all operations with a status
+/// or of a pipeline.
 extension QueueSQL {
     /// The ids of the array.
     static let ids = "SELECT value FROM json_each(?1)"
@@ -43,12 +44,15 @@ extension QueueSQL {
 
     /// The implied dependencies that remain when the operations between two others leave the queue: `path` leads from
     /// each remaining dependant through the leaving operations.
+    ///
+    /// The plus makes SQLite read the few prerequisites of an operation. Otherwise it would look up each of the listed
+    /// ids among them, and the time would grow with the square of the list.
     private static let impliedPairs = """
         WITH RECURSIVE path("dependant", "via") AS (\
         SELECT d."dependant", d."prerequisite" FROM \(dependencies) d WHERE d."prerequisite" IN (\(ids)) \
         AND d."isImplied" = 1 AND d."dependant" NOT IN (\(ids)) UNION \
         SELECT p."dependant", d."prerequisite" FROM path p JOIN \(dependencies) d ON d."dependant" = p."via" \
-        WHERE d."isImplied" = 1 AND d."prerequisite" IN (\(ids))), \
+        WHERE d."isImplied" = 1 AND +d."prerequisite" IN (\(ids))), \
         pair("dependant", "prerequisite", "whenFailed") AS (\
         SELECT p."dependant", d."prerequisite", min(d."whenFailed") FROM path p \
         JOIN \(dependencies) d ON d."dependant" = p."via" JOIN \(operations) o ON o."id" = d."prerequisite" \
@@ -85,8 +89,6 @@ extension QueueSQL {
     static let selectListedWaiting = """
         SELECT "id" FROM \(operations) WHERE \(listed) AND +"status" IN (1, 2) AND "constraint" IS NULL ORDER BY "id"
         """
-    static let selectListedAwaiting =
-        "SELECT \"id\" FROM \(operations) WHERE \(listed) AND +\"awaitsPlace\" IS NOT NULL ORDER BY \"id\""
     static let setListedPending =
         "UPDATE \(operations) SET \"status\" = 0, \(awaitsNothing), \"_version\" = ?2 WHERE \(listed)"
 
@@ -114,13 +116,18 @@ extension QueueSQL {
 
     /// The best operations that wait for a place in the lanes of finished operations: as many in each lane as have
     /// finished there.
-    static let selectAwaitingInLanes = """
+    static let selectAwaitingInLanes = selectAwaiting(inLanesOf: "\"FinishedOperation\"")
+    /// As `selectAwaitingInLanes`, for the lanes of queued operations.
+    static let selectAwaitingBesideListed = selectAwaiting(inLanesOf: operations)
+    private static func selectAwaiting(inLanesOf table: String) -> String {
+        """
         SELECT "id" FROM (SELECT o."id" AS "id", l."places" AS "places", row_number() OVER \
         (PARTITION BY o."pipeline", o."lane" ORDER BY o."rank", o."commit", o."id") AS "place" FROM (\
-        SELECT "pipeline", "lane", count(*) AS "places" FROM "FinishedOperation" WHERE \(listed) GROUP BY "pipeline", "lane") l \
+        SELECT "pipeline", "lane", count(*) AS "places" FROM \(table) WHERE \(listed) GROUP BY "pipeline", "lane") l \
         JOIN \(operations) o ON o."pipeline" = l."pipeline" AND o."lane" = l."lane" WHERE o."awaitsPlace" IS NOT NULL) \
         WHERE "place" <= "places" ORDER BY "id"
         """
+    }
 
     // Transitions.
 
@@ -128,7 +135,7 @@ extension QueueSQL {
     private static func recorded(_ table: String, status: String) -> String {
         """
         FROM (SELECT x."id" AS "id", x."pipeline" AS "pipeline", \(status) AS "status", x."attempts" AS "attempts" \
-        FROM \(table) x JOIN "PipelineRecord" r ON r."name" = x."pipeline" WHERE x.\(listed) AND r."isJournalled" = 1)
+        FROM \(table) x CROSS JOIN "PipelineRecord" r ON r."name" = x."pipeline" WHERE x.\(listed) AND r."isJournalled" = 1)
         """
     }
     private static let recordedQueued: String = {
