@@ -77,9 +77,10 @@ extension QueuedOperation {
     /// The beginning of the problems that are recorded for an object to which the operation cannot be tied.
     static let unfitItem = "is about an object"
 
+    /// The problem that is recorded if other rows must refer to the operation, and it has no id.
     static let withoutID =
-        "could not get an id from the store, so it cannot have items, options or dependencies. Roll it back, and queue "
-        + "it again"
+        "could not get an id from the store, so it cannot have items, options, tags or dependencies. Roll it back, and "
+        + "queue it again"
 
     /// Ties the operation to an object. When the object is deleted, the operation is removed as well.
     func tie(to item: Int64, of payload: some OperationPayload, in context: ObjectContext) {

@@ -163,13 +163,7 @@ extension QueuedOperation {
     ///   - date: the end of the hold.
     /// - Throws: ``PipelineError`` with `invalidArgument`; the store's errors.
     public func hold(_ name: String, until date: Date) throws {
-        guard !HoldName.all.containsBytes(of: name) else {
-            throw PipelineError(
-                .invalidArgument,
-                "'\(name)' is the name of a hold that pipelines create themselves. Choose another name.",
-                operations: [id.rawValue]
-            )
-        }
+        try HoldName.requireFree(name, operations: [id.rawValue])
         try setHold(name, until: date, in: requireContext())
     }
 
@@ -219,12 +213,13 @@ extension QueuedOperation {
         if self.request != .complete { self.request = request }
     }
 
-    /// Removes the operation before it was ever committed, with its dependencies, holds, item, trace and options.
+    /// Removes the operation before it was ever committed, with its dependencies, holds, item, trace, options and tags.
     private func takeBack() throws {
         let (context, number) = (try requireContext(), id.rawValue)
         context.delete(self)
         for dependency in try context.fetch(.of(dependant: number)) { context.delete(dependency) }
         for hold in try context.fetch(OperationHold.where { $0.operation == number }) { context.delete(hold) }
+        for tag in try context.fetch(OperationTag.where { $0.operation == number }) { context.delete(tag) }
         if let item = try context.find(id.counterpart(OperationItem.self)) { context.delete(item) }
         // Only a context with a tracer stores traces.
         if context.tracer != nil, let trace = try context.find(id.counterpart(OperationTrace.self)) {

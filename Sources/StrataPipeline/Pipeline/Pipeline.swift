@@ -22,7 +22,7 @@ public final class Pipeline: OperationRunner {
         QueuedOperation.self, FinishedOperation.self, OperationDependency.self, OperationHold.self, OperationItem.self,
         PipelineWorker.self, PipelineRecord.self, PeriodicOperation.self,
         PipelineBudget.self, PipelineRetention.self, OperationTransition.self, OperationTrace.self,
-        OperationSettings.self, OperationUniqueness.self, DebouncedOperation.self,
+        OperationSettings.self, OperationUniqueness.self, DebouncedOperation.self, OperationTag.self,
     ]
 
     /// The name of the pipeline.

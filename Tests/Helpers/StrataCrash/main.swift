@@ -40,6 +40,7 @@ do {
     case "poison": try await CrashCommands.poison(path, besides: number)
     case "unique": try await CrashCommands.unique(path, count: number)
     case "serve": try await CrashCommands.serve(path)
+    case "bulk": try await CrashCommands.bulk(path, killBefore: number)
     case "steps": try await CrashCommands.steps(path, killBefore: number)
     case "share": try await CrashCommands.share(path)
     case "compete": try await CrashCommands.compete(path, contexts: number)

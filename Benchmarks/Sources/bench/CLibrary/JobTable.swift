@@ -52,6 +52,12 @@ enum JobTable {
     private static let archiveRange = archive.replacing("id = ?1", with: "id BETWEEN ?1 AND ?4")
     private static let deleteRange = "DELETE FROM job WHERE id BETWEEN ? AND ?"
 
+    static let failAll = "UPDATE job SET status = 4, attempts = 10"
+    static let retryAll = """
+        UPDATE job SET status = 0, worker = NULL, attempts = 0, crashes = 0, "constraint" = NULL, request = NULL, version = 2 \
+        WHERE status = 4 AND pipeline = 'work'
+        """
+
     private static let depend = "INSERT INTO dependency VALUES (NULL, ?, ?, 'wait', 1)"
     private static let wait = "UPDATE job SET status = 1 WHERE id IN (SELECT dependant FROM dependency)"
     private static let dependants = "SELECT dependant FROM dependency WHERE prerequisite = ?"

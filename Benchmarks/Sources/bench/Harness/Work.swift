@@ -8,6 +8,7 @@ enum Work: String, CaseIterable, Sendable {
     case batchUpdate, savepoints, undo, live, liveSum, history
     case enqueue, enqueueNoting, enqueueMany, enqueueMost, enqueueFull, enqueueManyFull, enqueueMostFull
     case workAlone, work, workWide, workByRanges, workAloneFull, workFull, workChanging, workChangingFull
+    case retryFailed
     case workMiddleBacklog, workBacklog, workOfBacklog
     case workAfter, workChain, workFan, workLane, workLanes, workPoisoned, openQueue, openQueueMemory
     case cloudDependencies, cloudWalk, putToFolder, pushToFolder, putToS3, pushToS3, largeToS3, seal

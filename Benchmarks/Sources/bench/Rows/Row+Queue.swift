@@ -104,6 +104,33 @@ extension Row {
         }
     }
 
+    /// Operations that have failed, all retried by one call.
+    ///
+    /// Equal: one transaction that resets the same columns of the same rows, in a table with the same indexes, on a connection
+    /// that has just been opened. Strata also finds the rows by a query first, checks each status change by a trigger, and
+    /// writes the entry of its history.
+    static func retryFailed(_ sizes: Sizes) -> Row {
+        Row(
+            work: .retryFailed,
+            name: "retry \(sizes.tied) failed operations at once, NORMAL",
+            unit: .milliseconds,
+            target: nil
+        ) { round in
+            do {
+                let first = try JobTable.make(round, .normal)
+                try JobTable.enqueue(sizes.tied, perCommit: 10_000, first)
+                try first.execute(JobTable.failAll)
+            }
+            let database = try Database(round.file, .normal)
+            let watch = Stopwatch()
+            try database.transaction { try database.execute(JobTable.retryAll) }
+            let seconds = watch.seconds
+            var check = Checksum()
+            check.add(number: try JobTable.count("job WHERE status = 0 AND attempts = 0", database))
+            return Sample(cost: seconds, check: check)
+        }
+    }
+
     /// Queues jobs by bare statements, and measures the work on them.
     private static func reference(
         _ round: Round,

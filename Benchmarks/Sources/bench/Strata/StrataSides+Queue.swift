@@ -58,6 +58,25 @@ extension StrataSides {
         }
     }
 
+    static func retryFailed(_ round: Round) async throws -> Sample {
+        let first = try await queueStack(round)
+        _ = try await queue(round.sizes.tied, perCommit: 10_000, first)
+        try await first.close()
+        try Database(round.file).execute("UPDATE \"QueuedOperation\" SET \"status\" = 4, \"attempts\" = 10")
+        let stack = try await queueStack(round)
+        let (seconds, ready) = try await stack.background { context in
+            let failed = QueuedOperation.where { $0.pipeline == .work && $0.status == .failed }
+            let watch = Stopwatch()
+            try context.retryOperations(failed)
+            let seconds = watch.seconds
+            return (seconds, try context.count(QueuedOperation.where { $0.status == .pending && $0.attempts == 0 }))
+        }
+        try await stack.close()
+        var check = Checksum()
+        check.add(number: ready)
+        return Sample(cost: seconds, check: check)
+    }
+
     static func workChanging(_ round: Round, _ synchronous: Synchronous) async throws -> Sample {
         let count = round.sizes.worked(8, synchronous)
         return try await work(round, of: count, .flat, handlers: 8, synchronous) { stack in

@@ -35,6 +35,7 @@ enum StrataSides {
             .workFull: { try await work($0, handlers: 8, .full) },
             .workChanging: { try await workChanging($0, .normal) },
             .workChangingFull: { try await workChanging($0, .full) },
+            .retryFailed: retryFailed,
             .workMiddleBacklog: { try await workBacklog($0, of: $0.sizes.middleBacklog) },
             .workBacklog: { try await workBacklog($0, of: $0.sizes.backlog) },
             .workOfBacklog: { try await workBacklog($0, of: $0.sizes.backlog) },

@@ -152,6 +152,14 @@ extension ObjectContext {
         _ model: Object.Type,
         _ body: (BatchJob, Entity<Object.Row>) throws -> Void
     ) throws -> ObjectChanges<Object> {
+        let entity = try store.schema.entity(model)
+        return try runBatch { try body($0, entity) }.of(model)
+    }
+
+    /// Runs a batch, and refreshes the context with its changes.
+    ///
+    /// - Parameter runsHooks: whether engines write their derived changes in the same transaction, after the batch.
+    func runBatch(runsHooks: Bool = true, _ body: (BatchJob) throws -> Void) throws -> ChangeSet {
         guard !isEnded else { throw Self.endedError }
         guard !saving.isRunning else {
             throw StrataError(
@@ -161,9 +169,8 @@ extension ObjectContext {
         }
         try checkNoSavepoint()
         try checkCommits()
-        let entity = try store.schema.entity(model)
-        let changes = try store.batch(author: author, for: reference.label) { try body($0, entity) }
+        let changes = try store.batch(author: author, for: reference.label, runsHooks: runsHooks, body)
         if reading.isPinned { try acquireSnapshot() } else { lookAgain() }
-        return changes.of(model)
+        return changes
     }
 }

@@ -6,18 +6,20 @@ extension Store {
     /// - Parameters:
     ///   - context: the name of the context that requests the batch, for the log.
     ///   - runsHooks: whether engines write their derived changes in the same transaction, after the batch.
+    ///   - mayShare: whether the batch may share a transaction with other commits, because it writes few rows.
     ///   - rolledBack: called if the batch is rolled back, before another commit of this process can get its number.
     func batch(
         author: String?,
         for context: String,
         runsHooks: Bool = true,
+        mayShare: Bool = false,
         rolledBack: @escaping () -> Void = {},
         _ body: (BatchJob) throws -> Void
     ) throws -> ChangeSet {
         // The transactions of engines serve many operations, whose attempts have spans.
         let watch = telemetry.startMeasuring(isTraced: runsHooks)
         // A cancellation is passed on as itself, because it is not an error of the store.
-        let result = Result { try batch(author, context, runsHooks, watch, body, rolledBack) }
+        let result = Result { try batch(author, context, runsHooks, mayShare, watch, body, rolledBack) }
             .mapError { ($0 as? StrataError)?.passed ?? $0 }
         telemetry.report(.batch, watch, of: context, journal: journal, waitingWrites: waitingWriteCount, result) {
             changes in
@@ -31,14 +33,14 @@ extension Store {
         _ author: String?,
         _ context: String,
         _ runsHooks: Bool,
+        _ mayShare: Bool,
         _ watch: WriteWatch?,
         _ body: (BatchJob) throws -> Void,
         _ rolledBack: @escaping () -> Void
     ) throws -> ChangeSet {
         var done: ChangeSet?
-        // Engines usually write few rows. A batch of the application may change any number.
         try withoutActuallyEscaping(body) { body in
-            try write(for: { context }, mayShare: !runsHooks) { [self] connection in
+            try write(for: { context }, mayShare: mayShare) { [self] connection in
                 watch?.hasBegun()
                 let base = try connection.sequence()
                 try layers.absorbCommits(before: base, schema, connection)

@@ -51,7 +51,8 @@ extension Store {
         _ body: (StoreTransaction) throws -> Void,
         rolledBack: @escaping () -> Void
     ) throws {
-        _ = try batch(author: author, for: author, runsHooks: false, rolledBack: rolledBack) { job in
+        // Engines usually write few rows. A batch of the application may change any number.
+        _ = try batch(author: author, for: author, runsHooks: false, mayShare: true, rolledBack: rolledBack) { job in
             let transaction = StoreTransaction(job)
             try passing { try body(transaction) }
             transaction.finish()

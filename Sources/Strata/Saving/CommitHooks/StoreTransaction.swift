@@ -74,6 +74,14 @@ package final class StoreTransaction {
     /// Returns an id for a new row.
     package func newID() throws -> Int64 { try job.takeID() }
 
+    /// Returns consecutive ids for new rows.
+    ///
+    /// - Complexity: one statement, however many ids.
+    package func newIDs(_ count: Int) throws -> Range<Int64> {
+        let first = try job.connection.reserveIDs(Int64(count))
+        return first..<(first + Int64(count))
+    }
+
     /// Reports the insert of a row.
     package func report(inserted number: Int64, of model: any Model.Type) throws {
         noted[try job.schema.index(of: model)].inserted.append(number)

@@ -16,6 +16,7 @@ extension QueuedOperation: CommitHook {
         for number in commit.updated { try repository.applyRequest(of: number) }
         for number in commit.deleted { try repository.releaseDependants(of: number) }
         try repository.endUniqueness(of: commit.deleted)
+        try repository.deleteTags(of: commit.deleted)
         guard !commit.deleted.isEmpty else { return }
         if let rows = commit.deletedRows {
             try repository.recordTransitions(ofDeleted: rows)

@@ -71,6 +71,7 @@ extension OperationRepository {
             [.real(end.finishedAt), .integer(end.number), .integer(Int64(Self.archivePortion))]
         )
         try delete(old, of: FinishedOperation.self, by: QueueSQL.deleteFinished)
+        try deleteTags(of: old)
         let steps = try transaction.numbers(
             QueueSQL.selectOldTransitions,
             [.real(end.oldest), .integer(Int64(Self.archivePortion))]

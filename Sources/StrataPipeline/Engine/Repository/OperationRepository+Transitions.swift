@@ -33,7 +33,7 @@ extension OperationRepository {
     }
 
     /// Whether any pipeline records transitions.
-    private func areTransitionsRecorded() throws -> Bool {
+    func areTransitionsRecorded() throws -> Bool {
         if let known = sideResults.facts.areTransitionsRecorded { return known }
         let areTransitionsRecorded = try transaction.integer(QueueSQL.selectAnyRecordingTransitions, []) != nil
         sideResults.facts.areTransitionsRecorded = areTransitionsRecorded

@@ -39,7 +39,7 @@ extension QueueSQL {
     private static let isClaimed = """
         +"status" = 3 AND "worker" = ?6 AND "epoch" = ?7 AND +"pipeline" = ?8 AND +"lane" = ?9 AND "request" IS NULL
         """
-    private static func archive(_ condition: String) -> String {
+    static func archive(_ condition: String) -> String {
         """
         INSERT OR REPLACE INTO "FinishedOperation" ("id", "pipeline", "type", "payload", "payloadVersion", "lane", "key", "commit", \
         "enqueuedAt", "result", "finishedAt", "attempts", "failures", "_version") \

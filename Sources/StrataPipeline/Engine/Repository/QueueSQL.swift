@@ -1,4 +1,5 @@
-/// The engine's SQL statements. No other type of this target contains SQL, except the guard of `StatusRules`.
+/// The engine's SQL statements. No other type of this target contains SQL, except the guard of `StatusRules` and the
+/// conditions of queries for tags.
 ///
 /// This file has the names of the tables, and the statements that claim operations and make them wait.
 enum QueueSQL {
