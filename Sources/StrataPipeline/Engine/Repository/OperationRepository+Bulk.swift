@@ -42,11 +42,16 @@ extension OperationRepository {
             try delete(dependencies, of: OperationDependency.self, byList: QueueSQL.deleteDependenciesOfListed)
             let holds = try transaction.numbers(QueueSQL.selectHoldsOfListed, [list])
             try delete(holds, of: OperationHold.self, byList: QueueSQL.deleteListedHolds)
+            let settings = try transaction.numbers(QueueSQL.selectSettingsOfListed, [list])
+            try delete(settings, of: OperationSettings.self, byList: QueueSQL.deleteListedSettings)
         }
         if try haveItems() {
             let items = try transaction.numbers(QueueSQL.selectListedItems, [list])
             try delete(items, of: OperationItem.self, byList: QueueSQL.deleteListedItems)
+            let traces = try transaction.numbers(QueueSQL.selectListedTraces, [list])
+            try delete(traces, of: OperationTrace.self, byList: QueueSQL.deleteListedTraces)
         }
+        try endUniqueness(of: operations)
         try transaction.run(
             QueueSQL.archiveListed,
             [list, .null, .text(result.rawValue), .real(now.timeIntervalSinceReferenceDate), version]
@@ -145,7 +150,7 @@ extension OperationRepository {
     }
 
     /// Deletes rows of a model by one statement with a list of ids.
-    private func delete(_ numbers: [Int64], of model: any Model.Type, byList sql: String) throws {
+    func delete(_ numbers: [Int64], of model: any Model.Type, byList sql: String) throws {
         guard !numbers.isEmpty else { return }
         try transaction.run(sql, [.ids(numbers)])
         try transaction.report(deleted: numbers, of: model)

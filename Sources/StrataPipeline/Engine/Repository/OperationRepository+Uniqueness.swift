@@ -8,9 +8,9 @@ extension OperationRepository {
 
     /// Frees the keys of operations whose work is not done and will not be done.
     func endUniqueness(of numbers: [Int64]) throws {
-        if numbers.count > 1, try transaction.integer(QueueSQL.selectAnyUniqueness, []) == nil { return }
-        let ended = try numbers.filter { try transaction.run(QueueSQL.deleteUniqueness, [.integer($0)]) > 0 }
-        if !ended.isEmpty { try transaction.report(deleted: ended, of: OperationUniqueness.self) }
+        guard !numbers.isEmpty else { return }
+        let ended = try transaction.numbers(QueueSQL.selectListedUniqueness, [.ids(numbers)])
+        try delete(ended, of: OperationUniqueness.self, byList: QueueSQL.deleteListedUniqueness)
     }
 
     /// Deletes rows whose time is over.

@@ -41,6 +41,11 @@ extension QueueSQL {
     static let deleteListedHolds = "DELETE FROM \(holds) WHERE \(listed)"
     static let selectListedItems = "SELECT \"id\" FROM \(items) WHERE \(listed) ORDER BY \"id\""
     static let deleteListedItems = "DELETE FROM \(items) WHERE \(listed)"
+    static let selectListedTraces = "SELECT \"id\" FROM \(traces) WHERE \(listed) ORDER BY \"id\""
+    static let deleteListedTraces = "DELETE FROM \(traces) WHERE \(listed)"
+    static let selectSettingsOfListed =
+        "SELECT \"id\" FROM \(settings) WHERE \"operation\" IN (\(ids)) ORDER BY \"id\""
+    static let deleteListedSettings = "DELETE FROM \(settings) WHERE \(listed)"
 
     /// The implied dependencies that remain when the operations between two others leave the queue: `path` leads from
     /// each remaining dependant through the leaving operations.

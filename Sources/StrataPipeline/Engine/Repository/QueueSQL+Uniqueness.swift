@@ -4,7 +4,8 @@ extension QueueSQL {
 
     static let deleteUniqueness = "DELETE FROM \(uniqueness) WHERE \"id\" = ?"
     static let selectStrayUniqueness = selectStrays(uniqueness, of: "id")
-    static let selectAnyUniqueness = "SELECT 1 FROM \(uniqueness) LIMIT 1"
+    static let selectListedUniqueness = "SELECT \"id\" FROM \(uniqueness) WHERE \(listed) ORDER BY \"id\""
+    static let deleteListedUniqueness = "DELETE FROM \(uniqueness) WHERE \(listed)"
     static let selectEndedUniqueness = """
         SELECT "id" FROM \(uniqueness) WHERE "until" <= ? ORDER BY "until" LIMIT ?
         """
