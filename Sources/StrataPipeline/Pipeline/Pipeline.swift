@@ -22,6 +22,7 @@ public final class Pipeline: OperationRunner {
         QueuedOperation.self, FinishedOperation.self, OperationDependency.self, OperationHold.self, OperationItem.self,
         PipelineWorker.self, PipelineRecord.self, PeriodicOperation.self,
         PipelineBudget.self, PipelineRetention.self, OperationTransition.self,
+        PipelineDeclaration.self, PipelineOverride.self, ScheduleRun.self,
     ]
 
     /// The name of the pipeline.

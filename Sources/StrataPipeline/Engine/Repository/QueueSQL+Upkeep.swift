@@ -21,7 +21,8 @@ extension QueueSQL {
         """
     static let plan = "UPDATE \(schedules) SET \"planned\" = ?, \"nextAt\" = ?, \"_version\" = ? WHERE \"id\" = ?"
     static let selectDueSchedules = """
-        SELECT "id", "name", "pipeline", "lane", "priority", "type", "payload", "payloadVersion", "schedule", "overlap", "nextAt" \
+        SELECT "id", "name", "pipeline", "lane", "priority", "type", "payload", "payloadVersion", "schedule", "overlap", "nextAt", \
+        "catchUp" \
         FROM \(schedules) WHERE "nextAt" <= ? AND "isPaused" = 0 AND "id" > ? ORDER BY "id" LIMIT 1000
         """
     static let advance = """
