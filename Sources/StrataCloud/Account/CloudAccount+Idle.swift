@@ -75,8 +75,13 @@ extension CloudAccount {
         }
         let (info, policy, isSuspended, isInboxAway) = (info, downloads.policy, isSuspended, pusher.inboxes.isAnyAway)
         let found = try await uploads.stack.overStore { context in
-            try IdleLook(cloud: CloudContext(context, info), isSuspended: isSuspended, isInboxAway: isInboxAway)
-                .look(pullStatus, policy)
+            // An operator's pause holds the uploads back as a suspension does.
+            let isHeldBack = try isSuspended || context.pipelineSettings(of: info.pipeline).isPaused.value
+            return try IdleLook(
+                cloud: CloudContext(context, info),
+                isSuspended: isHeldBack,
+                isInboxAway: isInboxAway
+            ).look(pullStatus, policy)
         }
         guard let found, !info.afterCommits.isBusy else { return nil }
         remaining.add(found)

@@ -3,8 +3,8 @@ public import Strata
 
 /// An operation that the engine queues periodically, by its schedule.
 ///
-/// ``Strata/ObjectContext/schedule(_:_:in:lane:priority:overlap:catchUp:_:)`` creates and changes it. Any process that has a
-/// pipeline or broker open on the store can queue the operation; each time, one of these processes does.
+/// ``Strata/ObjectContext/schedule(_:_:in:lane:priority:overlap:catchUp:_:)`` creates and changes it. Any process
+/// that has a pipeline or broker open on the store can queue the operation; each time, one of these processes does.
 @Model(.index("nextAt"), table: "PeriodicOperation")
 public final class PeriodicOperation {
     /// The name of the schedule, unique in the store.

@@ -27,8 +27,9 @@ extension OperationRunner {
     /// Stops starting operations, until ``resume()`` has been called as often as this method. Running operations
     /// continue, and so do operations that are just being claimed.
     ///
-    /// A suspension belongs to this runner, and ends with it. To pause a pipeline in all processes, also after restarts,
-    /// change its stored setting: ``Strata/ContextStack/updatePipelineSettings(of:by:at:acceptsUnknownName:_:)``.
+    /// A suspension belongs to this runner, and ends with it. To pause a pipeline in all processes, also after
+    /// restarts, change its stored setting:
+    /// ``Strata/ContextStack/updatePipelineSettings(of:by:at:acceptsUnknownName:_:)``.
     ///
     /// - Returns: the number of suspensions in effect.
     @discardableResult
@@ -47,8 +48,8 @@ extension OperationRunner {
     /// that of the options and of ``setMaxConcurrent(_:)``: see ``PipelineSettings``.
     public var maxConcurrent: Int? { handle.engine.limit(of: handle.id) }
 
-    /// Changes how many handlers may run at once in this runner. Running handlers continue. While an operator's value is
-    /// stored, the change has no effect; it applies after the reset of that value.
+    /// Changes how many handlers may run at once in this runner. Running handlers continue. While an operator's value
+    /// is stored, the change has no effect; it applies after the reset of that value.
     ///
     /// - Throws: ``PipelineError`` with `invalidArgument` for less than one.
     public func setMaxConcurrent(_ limit: Int?) throws {
