@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("Due times that a schedule makes up for") struct CatchUpTests {
+@Suite("Due times that a schedule makes up for", .timeLimit(.minutes(1))) struct CatchUpTests {
     private func dates(_ texts: [String]) throws -> [Date] { try texts.map { try Date($0, strategy: .iso8601) } }
 
     @Test(
@@ -54,6 +54,16 @@ import Testing
                 #expect(schedule.dueTimes(from: first, now: end, .all(limit: limit)) == Array(all.suffix(limit)))
             }
         }
+    }
+
+    @Test("Of a schedule of each second of one month, the last seconds of the month are found ten days later")
+    func unevenTimes() throws {
+        let schedule = try Schedule.cron("* * * * 1 *")
+        let span = try dates(["2026-01-01T00:00:00Z", "2026-02-10T00:00:00Z"])
+        let times = schedule.dueTimes(from: span[0], now: span[1], .all(limit: 100))
+        let end = try dates(["2026-02-01T00:00:00Z"])[0]
+        #expect(times == (1...100).reversed().map { end.addingTimeInterval(-Double($0)) })
+        #expect(schedule.dueTimes(from: span[0], now: span[1], .none) == [])
     }
 
     @Test("A second-long interval over years takes no longer than a few times the limit")
