@@ -73,7 +73,7 @@ extension QueueEngine {
                 var isMoved = false
                 for former in previousNames {
                     if try repository.move(former, to: name) { isMoved = true }
-                    try repository.moveOverrides(of: former, to: name)
+                    try repository.moveSettings(of: former, to: name)
                 }
                 try repository.declare(name, consumer.rules)
                 try repository.declareLimits(of: name, consumer.options)

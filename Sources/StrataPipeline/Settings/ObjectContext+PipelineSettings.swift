@@ -127,7 +127,8 @@ extension ObjectContext {
         at date: Date
     ) throws {
         let text = setting.rawValue
-        let (number, interval) = isSet ? stored : (nil, nil)
+        let number = isSet ? stored.number : nil
+        let interval = isSet ? stored.interval : nil
         guard let known = try first(PipelineOverride.where { $0.pipeline == pipeline && $0.setting == text }) else {
             if isSet {
                 insert(

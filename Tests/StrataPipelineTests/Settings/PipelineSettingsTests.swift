@@ -240,11 +240,16 @@ import Testing
         let stack = try await open(.inMemory)
         let old = try await Pipeline.open(stack, named: "old") { (_: Attempt<Named>) in .done }
         try await stack.updatePipelineSettings(of: "old", by: "ada") { $0.isPaused = true }
+        // A reset under the new name, which is in use again, does not end the pause.
+        try await stack.updatePipelineSettings(of: .work, by: "bob", acceptsUnknownName: true) { $0.isPaused = true }
+        try await stack.resetPipelineSettings(of: .work, by: "bob")
         await old.close()
         let new = try await Pipeline.open(stack, named: .work, previousNames: ["old"]) { (_: Attempt<Named>) in .done }
         let settings = try await stack.pipelineSettings(of: .work)
         #expect(settings.isPaused.value && settings.isPaused.change?.by == "ada")
         #expect(try await stack.pipelineSettings(of: "old").isPaused.change == nil)
+        let all = try await stack.background { try $0.allPipelineSettings() }
+        #expect(all.map(\.pipeline) == [.work])
         await new.close()
         try await stack.close()
     }

@@ -15,13 +15,18 @@ extension OperationRepository {
         return all
     }
 
-    /// Moves operators' changes from a former name of a pipeline. Changes of the new name take precedence.
-    func moveOverrides(of name: PipelineName, to other: PipelineName) throws {
-        guard name != other, try areOverridden() else { return }
-        let moved = try transaction.numbers(
-            QueueSQL.selectOverridesToMove,
-            [.text(name.rawValue), .text(other.rawValue)]
-        )
+    /// Moves operators' changes from a former name of a pipeline, and forgets what was declared under it. An operator's
+    /// values under the new name take precedence. A reset under the new name does not, because it would end a pause.
+    func moveSettings(of name: PipelineName, to other: PipelineName) throws {
+        guard name != other else { return }
+        if let declared = try transaction.integer(QueueSQL.selectDeclaration, [.text(name.rawValue)]) {
+            try delete([declared], of: PipelineDeclaration.self, by: QueueSQL.deleteDeclaration)
+        }
+        guard try areOverridden() else { return }
+        let names: [StoredValue] = [.text(name.rawValue), .text(other.rawValue)]
+        let resets = try transaction.numbers(QueueSQL.selectResetsToReplace, names)
+        try delete(resets, of: PipelineOverride.self, by: QueueSQL.deleteOverride)
+        let moved = try transaction.numbers(QueueSQL.selectOverridesToMove, names)
         for number in moved {
             try transaction.run(QueueSQL.moveOverride, [.text(other.rawValue), version, .integer(number)])
         }

@@ -14,6 +14,11 @@ extension QueueSQL {
         SELECT "id" FROM \(overrides) o WHERE o."pipeline" = ?1 AND NOT EXISTS \
         (SELECT 1 FROM \(overrides) n WHERE n."pipeline" = ?2 AND n."setting" = o."setting")
         """
+    /// The resets of a pipeline whose settings another one overrides.
+    static let selectResetsToReplace = """
+        SELECT n."id" FROM \(overrides) n WHERE n."pipeline" = ?2 AND n."isSet" = 0 AND EXISTS \
+        (SELECT 1 FROM \(overrides) o WHERE o."pipeline" = ?1 AND o."setting" = n."setting" AND o."isSet" = 1)
+        """
     static let selectOverridesOf = "SELECT \"id\" FROM \(overrides) WHERE \"pipeline\" = ?"
     static let moveOverride = "UPDATE \(overrides) SET \"pipeline\" = ?, \"_version\" = ? WHERE \"id\" = ?"
     static let deleteOverride = "DELETE FROM \(overrides) WHERE \"id\" = ?"
@@ -26,6 +31,8 @@ extension QueueSQL {
         UPDATE \(declarations) SET "maxConcurrent" = ?1, "rateCount" = ?2, "rateInterval" = ?3, "_version" = ?4 \
         WHERE "id" = ?5 AND ("maxConcurrent" IS NOT ?1 OR "rateCount" IS NOT ?2 OR "rateInterval" IS NOT ?3)
         """
+
+    static let deleteDeclaration = "DELETE FROM \(declarations) WHERE \"id\" = ?"
 
     // Runs of schedules.
 
@@ -45,5 +52,12 @@ extension QueueSQL {
     static let selectOldRuns = """
         SELECT "id" FROM \(runs) WHERE "schedule" = ? ORDER BY "queuedAt" DESC, "id" DESC LIMIT -1 OFFSET ?
         """
+    /// Runs whose operation was deleted before the commit that would have queued it.
+    static let selectStrayRuns = """
+        SELECT "id" FROM \(runs) WHERE \(range) AND +"isQueued" IS NOT NULL AND "id" NOT IN (SELECT "id" FROM \(operations))
+        """
+    static let selectSchedulesOfRuns = "SELECT DISTINCT \"schedule\" FROM \(runs) WHERE \(range)"
+    static let selectRunsWithoutSchedule =
+        "SELECT \"id\" FROM \(runs) WHERE \"schedule\" NOT IN (SELECT \"name\" FROM \(schedules))"
     static let deleteRun = "DELETE FROM \(runs) WHERE \"id\" = ?"
 }
