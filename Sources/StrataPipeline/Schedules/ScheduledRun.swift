@@ -70,7 +70,8 @@ extension ObjectContext {
 
     private func scheduledRun(_ row: ScheduleRun) throws -> ScheduledRun {
         let id = row.id.counterpart(QueuedOperation.self)
-        let operation = try row.isQueued == true ? find(id) : nil
+        // A run without a result may have its operation back: the delete of the operation was undone.
+        let operation = try row.result == nil ? find(id) : nil
         return ScheduledRun(
             schedule: row.schedule,
             operation: id,

@@ -142,8 +142,8 @@ import Testing
             QueueSQL.selectPrerequisites,
             QueueSQL.selectAwaiting, QueueSQL.selectNextAwaitedLane, QueueSQL.selectActiveLanes,
             QueueSQL.selectAnyRecordingTransitions, QueueSQL.selectTransition, QueueSQL.selectOldTransitions,
-            QueueSQL.selectQueuedRuns, QueueSQL.endRun, QueueSQL.selectOldRuns, QueueSQL.selectOverridesOf,
-            QueueSQL.selectDeclaration,
+            QueueSQL.selectQueuedRuns, QueueSQL.endRun, QueueSQL.selectOldRuns, QueueSQL.selectStrayRuns,
+            QueueSQL.selectSchedulesOfRuns, QueueSQL.selectOverridesOf, QueueSQL.selectDeclaration,
         ]
         for isSuspected in [false, true] {
             for keys in [nil, "key"] {

@@ -96,13 +96,13 @@ import Testing
             try context.commit()
         }
         await harness.pipeline.waitUntilProcessed()
-        let runs = try await runs(harness)
-        #expect(runs.map(\.outcome) == [.skipped, .completed])
-        #expect(runs.first?.error == "the disk is full" && runs.last?.error == nil)
-        #expect(runs.last?.startedAt == start.addingTimeInterval(60))
-        #expect(runs.last?.finishedAt == start.addingTimeInterval(65))
+        let ended = try await runs(harness)
+        #expect(ended.map(\.outcome) == [.skipped, .completed])
+        #expect(ended.first?.error == "the disk is full" && ended.last?.error == nil)
+        #expect(ended.last?.startedAt == start.addingTimeInterval(60))
+        #expect(ended.last?.finishedAt == start.addingTimeInterval(65))
         let found = try await harness.stack.background { try $0.scheduledRun(of: failing.operation) }
-        #expect(found == runs.first)
+        #expect(found == ended.first)
         try await harness.close()
     }
 

@@ -16,6 +16,7 @@ extension QueuedOperation: CommitHook {
         for number in commit.updated { try repository.applyRequest(of: number) }
         for number in commit.deleted { try repository.releaseDependants(of: number) }
         guard !commit.deleted.isEmpty else { return }
+        if try repository.areRunsQueued() { try repository.endRuns(of: commit.deleted) }
         if let rows = commit.deletedRows {
             try repository.recordTransitions(ofDeleted: rows)
             for row in rows { try repository.startNextInLane(row.lane, of: row.pipeline) }
@@ -136,6 +137,25 @@ extension OperationHold: CommitHook {
             }
         }
         try repository.reevaluate(afterDeletesOf: commit) { $0.operation }
+    }
+}
+
+extension PeriodicOperation: CommitHook {
+    package static func afterWrite(_ commit: ModelChanges<Row>, in transaction: StoreTransaction) throws {
+        let repository = OperationRepository(transaction)
+        // The pause may end before an engine notices it.
+        if !commit.updated("isPaused").isEmpty { try repository.planPaused() }
+        if !commit.deleted.isEmpty { try repository.deleteRunsWithoutSchedule() }
+    }
+}
+
+extension ScheduleRun: CommitHook {
+    package static func afterWrite(_ commit: ModelChanges<Row>, in transaction: StoreTransaction) throws {
+        guard !commit.inserted.isEmpty else { return }
+        let repository = OperationRepository(transaction)
+        let strays = try repository.strays(among: commit.inserted, QueueSQL.selectStrayRuns)
+        try repository.delete(strays, of: ScheduleRun.self, by: QueueSQL.deleteRun)
+        try repository.pruneRuns(among: commit.inserted)
     }
 }
 

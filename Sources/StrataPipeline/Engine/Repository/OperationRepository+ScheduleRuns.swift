@@ -24,8 +24,29 @@ extension OperationRepository {
         try delete(old, of: ScheduleRun.self, by: QueueSQL.deleteRun)
     }
 
-    /// Records the ends of those of the operations that are runs of schedules. The operations are archived, and not
-    /// deleted from the queue yet.
+    /// Deletes the runs that are no longer kept, of the schedules that these runs belong to.
+    func pruneRuns(among numbers: [Int64]) throws {
+        var schedules: [String] = []
+        for range in IDRanges(ascending: numbers).ranges {
+            try transaction.rows(
+                QueueSQL.selectSchedulesOfRuns,
+                [.integer(range.lowerBound), .integer(range.upperBound)]
+            ) { row in schedules.append(try row.read(String.self, at: 0)) }
+        }
+        for schedule in schedules { try pruneRuns(of: schedule) }
+    }
+
+    /// Deletes the runs of schedules that no longer exist. The context that has deleted a schedule does not know the
+    /// runs that engines have recorded since.
+    ///
+    /// - Complexity: O(runs).
+    func deleteRunsWithoutSchedule() throws {
+        let runs = try transaction.numbers(QueueSQL.selectRunsWithoutSchedule, [])
+        try delete(runs, of: ScheduleRun.self, by: QueueSQL.deleteRun)
+    }
+
+    /// Records the ends of those of the operations that are runs of schedules. Either the operations are archived, and
+    /// not deleted from the queue yet, or they were deleted without a result.
     func endRuns(of numbers: [Int64]) throws {
         for range in IDRanges(ascending: numbers.sorted()).ranges {
             let runs = try transaction.numbers(

@@ -27,6 +27,12 @@ extension OperationRepository {
         }
     }
 
+    /// Removes the due dates of paused schedules. So they are planned anew after the pause, and make up for nothing that
+    /// was due during it, even if no engine has noticed the pause.
+    func planPaused() throws {
+        for id in try transaction.numbers(QueueSQL.selectUnplannedPaused, []) { try plan(id, "", nil) }
+    }
+
     /// Plans schedules again whose due date is later than possible, because the clock was set back.
     func planAfterClockChange() throws {
         var planned: [(id: Int64, schedule: String, next: Date, last: Date?)] = []
@@ -97,11 +103,15 @@ extension OperationRepository {
             for due in all {
                 // If this machine does not know the time zone, other processes queue the operation.
                 guard let schedule = Schedule(rawValue: due.schedule), schedule.isKnown else { continue }
-                try queue(due, for: schedule.dueTimes(from: due.at, now: now, due.catchUp))
+                let times = schedule.dueTimes(from: due.at, now: now, due.catchUp)
+                try queue(due, for: times)
                 let next = schedule.next(after: now, previous: due.at)
                 try transaction.run(
                     QueueSQL.advance,
-                    [Self.value(due.at), Self.value(next), .integer(transaction.number), .integer(due.id)]
+                    [
+                        Self.value(times.last ?? due.at), Self.value(next), .integer(transaction.number),
+                        .integer(due.id),
+                    ]
                 )
                 try transaction.report(updated: due.id, ["lastAt", "nextAt"], of: PeriodicOperation.self)
             }
