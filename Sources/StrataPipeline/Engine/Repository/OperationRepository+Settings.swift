@@ -37,11 +37,10 @@ extension OperationRepository {
 
     /// Stores the limits that a program declares, unless they are stored already.
     func declareLimits(of name: PipelineName, _ options: PipelineOptions) throws {
-        let values: [StoredValue] = [
-            options.maxConcurrent.map { .integer(Int64($0)) } ?? .null,
-            options.rateLimit.map { .integer(Int64($0.count)) } ?? .null,
-            options.rateLimit.map { .real($0.interval.seconds) } ?? .null, version,
-        ]
+        let limit: StoredValue = options.maxConcurrent.map { .integer(Int64($0)) } ?? .null
+        let count: StoredValue = options.rateLimit.map { .integer(Int64($0.count)) } ?? .null
+        let interval: StoredValue = options.rateLimit.map { .real($0.interval.seconds) } ?? .null
+        let values = [limit, count, interval, version]
         guard let known = try transaction.integer(QueueSQL.selectDeclaration, [.text(name.rawValue)]) else {
             let id = try transaction.newID()
             try transaction.run(QueueSQL.insertDeclaration, [.integer(id), .text(name.rawValue)] + values)
