@@ -23,7 +23,7 @@ extension CloudAccount {
     /// - the network, or a remote or inbox that cannot be reached, even while the account keeps retrying it;
     /// - other credentials or keys, or a decision about a conflict;
     /// - an operation that has failed permanently, or an operation of another pipeline;
-    /// - a hold that the application has set, or `suspend()` of the uploads or pulls;
+    /// - a hold that the application has set, `suspend()` of the uploads or pulls, or an operator's pause of the uploads;
     /// - a pull or a marked download that has failed.
     ///
     /// Operations that depend on any of these wait as well. Remove the cause, for example by
@@ -75,8 +75,14 @@ extension CloudAccount {
         }
         let (info, policy, isSuspended, isInboxAway) = (info, downloads.policy, isSuspended, pusher.inboxes.isAnyAway)
         let found = try await uploads.stack.overStore { context in
-            try IdleLook(cloud: CloudContext(context, info), isSuspended: isSuspended, isInboxAway: isInboxAway)
-                .look(pullStatus, policy)
+            var standstill = isSuspended ? "the uploads are suspended" : nil
+            let pause = try context.pipelineSettings(of: info.pipeline).isPaused
+            if pause.value { standstill = "'\(pause.change?.by ?? "")' has paused the uploads" }
+            return try IdleLook(
+                cloud: CloudContext(context, info),
+                standstill: standstill,
+                isInboxAway: isInboxAway
+            ).look(pullStatus, policy)
         }
         guard let found, !info.afterCommits.isBusy else { return nil }
         remaining.add(found)

@@ -4,7 +4,8 @@ import StrataPipeline
 /// Examines the remaining work of an account in the store, and whether this work continues without an outside event.
 struct IdleLook {
     let cloud: CloudContext
-    let isSuspended: Bool
+    /// Why none of the queued operations starts; nil if they start.
+    let standstill: String?
     /// Whether messages wait for an inbox that cannot be reached.
     let isInboxAway: Bool
 
@@ -18,8 +19,8 @@ struct IdleLook {
             if try cloud.context.exists(queued.where { $0.status == .active }) { return nil }
             let ready = try cloud.context.count(queued.where { $0.status == .pending })
             if ready > 0 {
-                guard isSuspended else { return nil }
-                remaining.add("\(ready) operations are ready, and the uploads are suspended")
+                guard let standstill else { return nil }
+                remaining.add("\(ready) operations are ready, and \(standstill)")
             }
             guard try lookAtHeld(queued, pulls, &remaining) else { return nil }
             try lookAtFailed(&remaining)
@@ -38,7 +39,7 @@ struct IdleLook {
         var waiting: [UTF8Text: (count: Int, nodes: [Int64])] = [:]
         for row in try cloud.context.rows(queued.where { $0.status == .held }) {
             guard let reason = try reason(row, pulls).map(UTF8Text.init(_:)) else {
-                if isSuspended { continue }
+                if standstill != nil { continue }
                 return false
             }
             waiting[reason, default: (0, [])].count += 1

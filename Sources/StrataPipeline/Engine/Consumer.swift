@@ -45,6 +45,8 @@ struct Consumer: Sendable {
     /// processes that have a handler.
     let claimedTypes: [String]?
     let events: EventHub
+    /// The options that operators have overridden in the store, if the consumer is a pipeline.
+    var overridden = OverriddenOptions()
     /// Whether the consumer is closing and starts no more operations.
     var isClosing = false
     /// The number of suspensions in effect.
@@ -159,9 +161,9 @@ struct Consumer: Sendable {
 
     /// The number of operations that may be started after `ended` of the running ones have ended.
     func freeSlots(afterEnds ended: Int = 0) -> Int {
-        guard suspensions == 0, !isClosing else { return 0 }
+        guard suspensions == 0, !isClosing, !overridden.isPaused else { return 0 }
         // Without a limit: the number of operations that one transaction starts at most.
-        return options.maxConcurrent.map { max($0 - max(running.count - ended, 0), 0) } ?? 256
+        return maxConcurrent.map { max($0 - max(running.count - ended, 0), 0) } ?? 256
     }
 
     /// Whether the consumer should look for operations.
@@ -180,6 +182,12 @@ struct Consumer: Sendable {
         case .queues(let isOwn): isOwn(name)
         }
     }
+
+    /// The limit of handlers in effect: that of an operator, or else that of the options.
+    var maxConcurrent: Int? { if let limit = overridden.maxConcurrent { limit } else { options.maxConcurrent } }
+
+    /// The rate limit in effect: that of an operator, or else that of the options.
+    var rateLimit: RateLimit? { if let limit = overridden.rateLimit { limit } else { options.rateLimit } }
 
     /// The order in which operations of one lane start.
     var ordering: PipelineOrdering { options.ordering ?? scope.standardOrdering }

@@ -69,7 +69,10 @@ extension QueueEngine {
             if !isRunning {
                 try transact { transaction in
                     let repository = OperationRepository(transaction)
+                    let overridden = try repository.overriddenOptions()
                     pending = try repository.pendingNames().filter { name in
+                        // Operations of a paused pipeline wait for an operator.
+                        if overridden[name]?.isPaused == true { return false }
                         let taker = all.values.first { $0.takes(name) }
                         let gate = all.values.first { $0.isGateClosed && $0.takes(name) }?.gate
                         // Operations at a closed gate wait for a constraint.
@@ -114,7 +117,7 @@ extension QueueEngine {
 
     func suspensions(of id: Consumer.ID) -> Int { state.withLock { $0.consumers[id]?.suspensions ?? 0 } }
 
-    func limit(of id: Consumer.ID) -> Int? { state.withLock { $0.consumers[id]?.options.maxConcurrent } }
+    func limit(of id: Consumer.ID) -> Int? { state.withLock { $0.consumers[id]?.maxConcurrent } }
 
     func setLimit(_ limit: Int?, of id: Consumer.ID) {
         state.withLock { $0.consumers[id]?.options.maxConcurrent = limit }

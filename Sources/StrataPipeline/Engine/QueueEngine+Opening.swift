@@ -61,6 +61,7 @@ extension QueueEngine {
         var worker: Int64 = 0
         var nextDue: Date?
         var reports: [OperationRepository.SideResults.Entry] = []
+        var overridden = OverriddenOptions()
         try transact { transaction in
             try Self.checkNames(of: consumer, others, transaction)
             let repository = OperationRepository(transaction, now: now, Self.rules(of: [consumer]))
@@ -70,8 +71,13 @@ extension QueueEngine {
             LiveWorkers.insert(self.key(of: worker))
             if case .pipeline(let name) = consumer.scope {
                 var isMoved = false
-                for former in previousNames where try repository.move(former, to: name) { isMoved = true }
+                for former in previousNames {
+                    if try repository.move(former, to: name) { isMoved = true }
+                    try repository.moveSettings(of: former, to: name)
+                }
                 try repository.declare(name, consumer.rules)
+                try repository.declareLimits(of: name, consumer.options)
+                overridden = try repository.overriddenOptions()[name] ?? OverriddenOptions()
                 if isMoved { try repository.breakCycles(of: name) }
             }
             try repository.keep(consumer.options.retention, for: consumer.name)
@@ -91,6 +97,7 @@ extension QueueEngine {
             let id = state.registry.lastConsumer
             state.consumers[id] = consumer
             state.consumers[id]?.id = id
+            state.consumers[id]?.overridden = overridden
             return id
         }
     }

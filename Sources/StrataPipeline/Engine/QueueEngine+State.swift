@@ -158,6 +158,7 @@ extension QueueEngine.State {
             consumers[id]?.isExemptDry = findings.isExemptDry || consumer.isExemptDry && !mayHaveFreed
             consumers[id]?.limitedUntil = findings.limitedUntil
             if let cursor = findings.cursor { consumers[id]?.cursor = cursor }
+            consumers[id]?.overridden = result.overriddenOptions(for: consumer)
         }
     }
 }

@@ -73,7 +73,7 @@ final class QueueEngine: StackEngine {
     private static func isConcerned(_ changes: ChangeSet) -> Bool {
         changes.contains(QueuedOperation.self) || changes.contains(OperationHold.self)
             || changes.contains(OperationDependency.self) || changes.contains(PeriodicOperation.self)
-            || changes.contains(DebouncedOperation.self)
+            || changes.contains(DebouncedOperation.self) || changes.contains(PipelineOverride.self)
     }
 
     /// Runs a transaction, and records the number of its commit as this engine's own, unless it is rolled back.

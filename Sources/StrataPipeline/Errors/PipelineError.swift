@@ -30,6 +30,10 @@ public struct PipelineError: Error, Sendable, CustomStringConvertible, ProductEr
         public static let closed = Code("closed")
         /// A schedule cannot be read, or never comes.
         public static let invalidSchedule = Code("invalidSchedule")
+        /// No process has used a pipeline of this name.
+        public static let unknownPipeline = Code("unknownPipeline")
+        /// The store has no schedule of this name.
+        public static let unknownSchedule = Code("unknownSchedule")
         /// A value is out of its bounds.
         public static let invalidArgument = Code("invalidArgument")
         /// The handler has run longer than the pipeline allows.

@@ -21,7 +21,7 @@ extension ObjectContext {
         if consumer.isGateClosed, let gate = consumer.gate, !gate.exempts(key: operation.key) {
             waitReasons.append(.gateClosed(gate.constraint.constraint))
         }
-        if let limit = consumer.options.maxConcurrent, consumer.running.count >= limit {
+        if let limit = consumer.maxConcurrent, consumer.running.count >= limit {
             waitReasons.append(.fullPipeline(limit: limit))
         }
         if let limit = engine.group.maxConcurrent, engine.runningCount >= limit {
@@ -36,7 +36,7 @@ extension ObjectContext {
     /// When the rate limit of a consumer allows the next start; nil if it allows one now.
     private func nextStart(of consumer: Consumer, now: Date) throws -> Date? {
         let name = consumer.name
-        guard let limit = consumer.options.rateLimit,
+        guard let limit = consumer.rateLimit,
             let bucket = try first(PipelineBudget.where { $0.name == name })
         else { return nil }
         return limit.nextStart(tokens: bucket.tokens, countedAt: bucket.countedAt, now: now)

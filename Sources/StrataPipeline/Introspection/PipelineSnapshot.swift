@@ -27,6 +27,8 @@ public struct PipelineSnapshot: Sendable, Hashable {
     public let counts: [OperationStatus: Int]
     /// When the oldest queued operation was queued; nil if nothing is queued.
     public let oldest: Date?
+    /// The operator's pause that is in effect in all processes; nil if the pipeline or queue is not paused.
+    public let pause: PipelineSettings.Change?
     /// The lanes whose first operation has failed, or waits for a date, a constraint, a person, a process with a
     /// handler for its type, or directly for another operation in such a state.
     ///
@@ -44,6 +46,7 @@ extension PipelineSnapshot: CustomStringConvertible {
     public var description: String {
         let states = counts.filter { $0.value > 0 }.sorted { $0.key.rawValue < $1.key.rawValue }
         var first = "\(name): " + (states.isEmpty ? "empty" : states.map { "\($1) \($0)" }.joined(separator: ", "))
+        if let pause { first += ", paused by \(pause.by) since \(pause.at.inWords)" }
         if let oldest { first += ", the oldest since \(oldest.inWords)" }
         return ([first.onOneLine] + blockedLanes.map { "  \($0)" }).joined(separator: "\n")
     }
@@ -80,6 +83,7 @@ extension ObjectContext {
                 name: name,
                 counts: counts,
                 oldest: dates[name] ?? nil,
+                pause: try pause(of: name),
                 blockedLanes: try blockedLanes(of: name)
             )
         }

@@ -20,6 +20,8 @@ public enum WaitReason: Hashable, Sendable {
     case failed(String)
     /// The operation has not started before its expiry. The next pass of an engine ends it.
     case expired(at: Date)
+    /// An operator has paused the pipeline or queue in all processes: see ``PipelineSettings``.
+    case paused(by: String, since: Date)
     /// The operation's pipeline is open in this process, and no handler there takes the type of the payload. Another
     /// process may have a handler.
     case noHandler(type: String)
@@ -51,6 +53,8 @@ extension WaitReason {
         case (.constraint(let left), .constraint(let right)), (.gateClosed(let left), .gateClosed(let right)):
             left == right
         case (.failed(let left), .failed(let right)): left.hasSameBytes(as: right)
+        case (.paused(let left, let date), .paused(let right, let other)):
+            left.hasSameBytes(as: right) && date == other
         case (.noHandler(let left), .noHandler(let right)): left.hasSameBytes(as: right)
         case (.rateLimited(let left), .rateLimited(let right)), (.expired(let left), .expired(let right)):
             left == right
@@ -64,7 +68,7 @@ extension WaitReason {
         switch self {
         case .dependency(let id), .lane(let id): hasher.combine(id)
         case .fullLane(let limit), .fullPipeline(let limit), .fullStack(let limit): hasher.combine(limit)
-        case .hold(let name, let date):
+        case .hold(let name, let date), .paused(let name, let date):
             name.hashBytes(into: &hasher)
             hasher.combine(date)
         case .constraint(let constraint), .gateClosed(let constraint): hasher.combine(constraint)
@@ -91,6 +95,8 @@ extension WaitReason: CustomStringConvertible {
         case .constraint(let constraint): "waits for '\(constraint.rawValue)'"
         case .failed(let message): "has failed: \(message)"
         case .expired(let date): "has not started before it expired at \(date.inWords)"
+        case .paused(let name, let date):
+            "waits until its pipeline, which '\(name)' paused at \(date.inWords), is resumed"
         case .noHandler(let type): "has no handler in this process for its type '\(type)'"
         case .notOpen: "has no open pipeline or broker in this process"
         case .claimedTwice: "is in a queue that several brokers take"
@@ -157,6 +163,7 @@ extension QueuedOperation {
                 record.ordering == .commits && first.positionCommit == positionCommit && first.sortKey == sortKey
             if !isBeside { waitReasons.append(.lane(first.id)) }
         }
+        if let pause = try context.pause(of: pipeline) { waitReasons.append(.paused(by: pause.by, since: pause.at)) }
         return try waitReasons + context.processWaitReasons(for: self)
     }
 }

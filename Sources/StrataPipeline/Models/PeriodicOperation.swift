@@ -3,8 +3,8 @@ public import Strata
 
 /// An operation that the engine queues periodically, by its schedule.
 ///
-/// ``Strata/ObjectContext/schedule(_:_:in:lane:priority:overlap:_:)`` creates and changes it. Any process that has a
-/// pipeline or broker open on the store can queue the operation; each time, one of these processes does.
+/// ``Strata/ObjectContext/schedule(_:_:in:lane:priority:overlap:catchUp:_:)`` creates and changes it. Any process
+/// that has a pipeline or broker open on the store can queue the operation; each time, one of these processes does.
 @Model(.index("nextAt"), table: "PeriodicOperation")
 public final class PeriodicOperation {
     /// The name of the schedule, unique in the store.
@@ -25,8 +25,14 @@ public final class PeriodicOperation {
     public internal(set) var schedule: Schedule
     /// What happens when the operation is due and the previous one is still queued.
     public var overlap: OverlapPolicy = OverlapPolicy.skip
+    /// What happens with due times that have passed while no process had the store open.
+    public internal(set) var catchUp: CatchUp = CatchUp.one
     /// Whether the schedule is paused. Due times during the pause are left out.
     public var isPaused: Bool = false
+    /// The operator who last paused or resumed the schedule by name.
+    public internal(set) var pauseChangedBy: String?
+    /// When this operator did so.
+    public internal(set) var pauseChangedAt: Date?
 
     /// The schedule from which ``nextAt`` was computed.
     @Attribute(.bookkeeping) var planned: String?

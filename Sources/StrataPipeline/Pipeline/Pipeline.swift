@@ -23,6 +23,7 @@ public final class Pipeline: OperationRunner {
         PipelineWorker.self, PipelineRecord.self, PeriodicOperation.self,
         PipelineBudget.self, PipelineRetention.self, OperationTransition.self, OperationTrace.self,
         OperationSettings.self, OperationUniqueness.self, DebouncedOperation.self, OperationTag.self,
+        PipelineDeclaration.self, PipelineOverride.self, ScheduleRun.self,
     ]
 
     /// The name of the pipeline.

@@ -164,7 +164,8 @@ extension PipelineOptions {
         }
     }
 
-    private static func check(_ limit: RateLimit) throws {
+    /// Rejects a rate limit with which no operation could start.
+    static func check(_ limit: RateLimit) throws {
         try require(
             limit.count > 0,
             "The number of attempts of a rate limit must be 1 or more, not \(limit.count). To start none, suspend the "

@@ -27,6 +27,10 @@ extension OperationRunner {
     /// Stops starting operations, until ``resume()`` has been called as often as this method. Running operations
     /// continue, and so do operations that are just being claimed.
     ///
+    /// A suspension belongs to this runner, and ends with it. To pause a pipeline in all processes, also after
+    /// restarts, change its stored setting:
+    /// ``Strata/ContextStack/updatePipelineSettings(of:by:at:acceptsUnknownName:_:)``.
+    ///
     /// - Returns: the number of suspensions in effect.
     @discardableResult
     public func suspend() -> Int { handle.engine.suspend(handle.id) }
@@ -40,10 +44,12 @@ extension OperationRunner {
     /// The number of suspensions in effect.
     public var suspensions: Int { handle.engine.suspensions(of: handle.id) }
 
-    /// The greatest number of handlers that run at once; nil for any number.
+    /// The greatest number of handlers that run at once; nil for any number. An operator's value takes precedence over
+    /// that of the options and of ``setMaxConcurrent(_:)``: see ``PipelineSettings``.
     public var maxConcurrent: Int? { handle.engine.limit(of: handle.id) }
 
-    /// Changes how many handlers may run at once. Running handlers continue.
+    /// Changes how many handlers may run at once in this runner. Running handlers continue. While an operator's value
+    /// is stored, the change has no effect; it applies after the reset of that value.
     ///
     /// - Throws: ``PipelineError`` with `invalidArgument` for less than one.
     public func setMaxConcurrent(_ limit: Int?) throws {
@@ -104,8 +110,9 @@ extension OperationRunner {
     /// queue and exit.
     ///
     /// The call does not wait for operations that wait for a date (such as that of the next attempt), a rate limit, a
-    /// constraint, a person or a failed operation. It does not wait for the tasks of a queue that another broker takes
-    /// as well, nor for operations that other processes run, or whose type no handler of this runner takes.
+    /// constraint, a person or a failed operation, nor for those of a pipeline or queue that an operator has paused. It
+    /// does not wait for the tasks of a queue that another broker takes as well, nor for operations that other processes
+    /// run, or whose type no handler of this runner takes.
     ///
     /// While the runner is suspended and an operation is ready, the call does not return. If pipelines create work for
     /// each other, use ``StackPipelines/waitUntilIdle()``, which waits for all of them.

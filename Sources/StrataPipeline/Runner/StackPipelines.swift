@@ -76,9 +76,9 @@ public final class StackPipelines: StackEngine {
     /// covers pipelines that create work for each other.
     ///
     /// The call does not wait for operations that wait for a date, a rate limit, a constraint, a person or a failed
-    /// operation. It does not wait for operations whose queue no runner takes, or several runners take, or whose type
-    /// no handler takes. While an operation is ready for a suspended runner, or all runners are suspended together, the
-    /// call does not return.
+    /// operation. It does not wait for operations whose queue no runner takes, or several runners take, or an operator
+    /// has paused, or whose type no handler takes. While an operation is ready for a suspended runner, or all runners
+    /// are suspended together, the call does not return.
     ///
     /// - Throws: ``PipelineError`` with `invalidArgument` if a handler makes the call, because the handler would wait
     ///   for itself; `CancellationError`; the store's errors.

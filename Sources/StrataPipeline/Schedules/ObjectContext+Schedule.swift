@@ -12,7 +12,7 @@ extension ObjectContext {
     /// ```
     ///
     /// The clock of the engine that queues the operation decides when it is due. If the operation became due while no
-    /// process had the store open, it is queued once, however often it was due.
+    /// process had the store open, `catchUp` decides how often it is queued.
     ///
     /// - Parameters:
     ///   - name: the name of the schedule.
@@ -21,13 +21,14 @@ extension ObjectContext {
     ///   - lane: the lane of the operations.
     ///   - priority: the priority of the operations.
     ///   - overlap: what happens when an operation is due and the previous one is still queued.
+    ///   - catchUp: what happens with due times that have passed while no process had the store open.
     ///   - schedule: the times at which the operation is due.
     ///
     /// If two contexts create a schedule of the same name at the same time, one schedule results. The later commit
     /// determines its values.
     ///
-    /// - Throws: ``PipelineError`` with `invalidArgument` if the pipeline's name is empty; encoding errors; the store's
-    ///   errors.
+    /// - Throws: ``PipelineError`` with `invalidArgument` if the pipeline's name is empty, or for a limit of
+    ///   `catchUp` that is not between 1 and 100; encoding errors; the store's errors.
     @discardableResult
     public func schedule<Payload: OperationPayload>(
         _ name: String,
@@ -36,9 +37,11 @@ extension ObjectContext {
         lane: String = "",
         priority: Int = 0,
         overlap: OverlapPolicy = .skip,
+        catchUp: CatchUp = .one,
         _ schedule: Schedule
     ) throws -> PeriodicOperation {
         try pipeline.requireText()
+        try catchUp.check()
         let encoder = JSONEncoder()
         // Sorted keys give equal payloads equal bytes, so an unchanged schedule is recognized as unchanged.
         encoder.outputFormatting = .sortedKeys
@@ -54,7 +57,8 @@ extension ObjectContext {
                     payload: data,
                     payloadVersion: Payload.payloadVersion,
                     schedule: schedule,
-                    overlap: overlap
+                    overlap: overlap,
+                    catchUp: catchUp
                 )
             )
         }
@@ -66,13 +70,17 @@ extension ObjectContext {
         known.payloadVersion = Payload.payloadVersion
         known.schedule = schedule
         known.overlap = overlap
+        known.catchUp = catchUp
         return known
     }
 
-    /// Removes a schedule by its name, if it exists. Operations that are already queued stay.
+    /// Removes a schedule by its name, if it exists, with the record of its runs. Operations that are already queued
+    /// stay.
     ///
     /// - Throws: the store's errors.
     public func unschedule(_ name: String) throws {
-        if let known = try first(PeriodicOperation.where({ $0.name == name })) { delete(known) }
+        guard let known = try first(PeriodicOperation.where({ $0.name == name })) else { return }
+        delete(known)
+        for run in try fetch(ScheduleRun.where { $0.schedule == name }) { delete(run) }
     }
 }

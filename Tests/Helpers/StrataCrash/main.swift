@@ -37,6 +37,7 @@ do {
     case "open": try await CrashCommands.open(path)
     case "drain": try await CrashCommands.drain(path)
     case "handle": try await CrashCommands.handle(path)
+    case "settings": try await CrashCommands.settings(path)
     case "poison": try await CrashCommands.poison(path, besides: number)
     case "unique": try await CrashCommands.unique(path, count: number)
     case "serve": try await CrashCommands.serve(path)

@@ -139,6 +139,19 @@ import Testing
         _ = scratch
     }
 
+    @Test("An operator's pause of the uploads is an external reason, and the error names the operator")
+    func pausedByOperator() async throws {
+        let (harness, scratch) = try await harness()
+        let name = harness.account.uploads.name
+        try await harness.stack.updatePipelineSettings(of: name, by: "ada") { $0.isPaused = true }
+        try await harness.commit { _ = try $0.createNode(at: "/a") }
+        #expect(try await stalled(harness).message.contains("'ada' has paused the uploads"))
+        try await harness.stack.resetPipelineSettings(of: name, by: "ada")
+        try await harness.account.waitUntilIdle()
+        await harness.account.close()
+        _ = scratch
+    }
+
     private struct Step: OperationPayload { var name = "" }
 
     @Test("The application's holds, operations of other pipelines and failing downloads are external reasons")

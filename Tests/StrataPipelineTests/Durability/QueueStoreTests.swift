@@ -148,6 +148,8 @@ import Testing
             QueueSQL.selectSameUniqueness, QueueSQL.deleteUniqueness, QueueSQL.selectDueDebounced,
             QueueSQL.selectSameDebounced, QueueSQL.mergeDebounced, QueueSQL.selectOfKey, QueueSQL.replacePayload,
             QueueSQL.clearItem, QueueSQL.selectDebouncedAfter, QueueSQL.moveDebouncedTime,
+            QueueSQL.selectQueuedRuns, QueueSQL.endRun, QueueSQL.selectOldRuns, QueueSQL.selectStrayRuns,
+            QueueSQL.selectSchedulesOfRuns, QueueSQL.selectOverridesOf, QueueSQL.selectDeclaration,
         ]
         for isSuspected in [false, true] {
             for keys in [nil, "key"] {

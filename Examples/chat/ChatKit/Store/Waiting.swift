@@ -124,6 +124,7 @@ struct Waiting: Sendable {
             return .itself("is retried in \(seconds) s\(failure)")
         case .noHandler: return .itself("needs a newer version of this program")
         case .fullPipeline, .fullStack, .rateLimited, .expired: return .soon
+        case .paused(let name, _): return .circumstance("\(name) has paused sending")
         case .notOpen, .claimedTwice, .suspended, .gateClosed: return .circumstance("this client does not send now")
         case .failed(let reason):
             let buddy = operation?.pipeline.buddy ?? ""

@@ -74,8 +74,8 @@ extension Mirror {
                     case .hold(let name, _): "is held by '\(name)'"
                     case .rateLimited: "waits for the rate limit"
                     case .gateClosed: "waits for the remote"
-                    case .fullLane, .constraint, .noHandler, .notOpen, .claimedTwice, .suspended, .fullPipeline,
-                        .fullStack, .expired:
+                    case .fullLane, .constraint, .noHandler, .notOpen, .claimedTwice, .suspended, .paused,
+                        .fullPipeline, .fullStack, .expired:
                         waitReason.description
                     }
                 }

@@ -32,6 +32,7 @@ extension PassDispatcher {
         for name in try repository.suspectedNames() {
             let takers = input.takers(of: name)
             guard let consumer = takers.first, takers.count == 1 else { continue }
+            if result.overridden[name]?.isPaused == true { continue }
             let exemptKeys = consumer.gate?.exemptKeys
             if consumer.isGateClosed, exemptKeys == nil { continue }
             let (slots, budget) = try allowance(of: consumer)
@@ -95,6 +96,7 @@ extension PassDispatcher {
             // The events of this pass may concern queues that the round has passed.
             if input.isEventful { cursor.isFruitful = true }
             var disputed = result.disputed
+            let overridden = result.overridden
             (claims, findings.isDry) = try repository.claim(
                 slots,
                 for: consumer,
@@ -102,6 +104,7 @@ extension PassDispatcher {
                 besides: input.running,
                 &cursor
             ) { name in
+                if overridden[name]?.isPaused == true { return false }
                 let takers = input.takers(of: name)
                 if takers.count > 1 { disputed[name] = takers }
                 return takers.count == 1 && takers[0].id == consumer.id
@@ -119,7 +122,7 @@ extension PassDispatcher {
     ) throws -> (slots: Int, budget: OperationRepository.Budget?) {
         let ended = input.work.ended.reduce(0) { $0 + ($1.consumer.id == consumer.id ? 1 : 0) }
         let slots = min(consumer.freeSlots(afterEnds: ended), input.slots - result.claims.count)
-        guard slots > 0, let limit = consumer.options.rateLimit else { return (slots, nil) }
+        guard slots > 0, let limit = consumer.rateLimit else { return (slots, nil) }
         let budget = try repository.budget(of: consumer.name, limit)
         guard budget.pause == 0 else {
             recordLimit(of: consumer, for: budget.pause)

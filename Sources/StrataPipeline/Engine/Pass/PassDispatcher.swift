@@ -8,7 +8,7 @@ import Strata
 ///
 /// Isolation: used by one thread, inside one transaction.
 struct PassDispatcher {
-    let input: PassInput
+    private(set) var input: PassInput
     let repository: OperationRepository
     var result: PassResult
     /// Whether the next pass must queue further debounced operations.
@@ -35,6 +35,7 @@ struct PassDispatcher {
     }
 
     private mutating func write() throws {
+        try readSettings()
         try writeEnds()
         try writeProgress()
         try reportDecided()
@@ -62,6 +63,16 @@ struct PassDispatcher {
         for (pipeline, types) in repository.sideResults.unhandledTypes {
             guard let consumer = input.taker(of: pipeline) else { continue }
             result.unhandledTypes[consumer.id, default: []].formUnion(types)
+        }
+    }
+
+    /// Reads the settings of operators in the transaction that claims. So no operation is claimed after the commit of a
+    /// pause.
+    private mutating func readSettings() throws {
+        result.overridden = try repository.overriddenOptions()
+        for consumer in input.consumers.values {
+            let overridden = result.overriddenOptions(for: consumer)
+            if overridden != consumer.overridden { input.consumers[consumer.id]?.overridden = overridden }
         }
     }
 

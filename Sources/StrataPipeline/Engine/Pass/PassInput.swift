@@ -8,7 +8,7 @@ struct PassInput: Sendable {
     /// What the last pass has left.
     let memory: PassMemory
     let now: Date
-    let consumers: [Consumer.ID: Consumer]
+    var consumers: [Consumer.ID: Consumer]
     /// How many attempts may be started, of all consumers together.
     let slots: Int
     /// The claims of all running attempts, including those that this pass ends.

@@ -24,6 +24,8 @@ struct PassResult: Sendable {
     var findings: [Consumer.ID: Findings] = [:]
     /// Whether an operation was released after other consumers had already looked.
     var hasUnseenWork = false
+    /// The options that operators have overridden, by pipeline or queue.
+    var overridden: [PipelineName: OverriddenOptions] = [:]
     /// The queues that several consumers take, with these consumers.
     var disputed: [PipelineName: [Consumer]] = [:]
     /// The types of payloads of operations that consumers have left to other processes.
@@ -35,4 +37,10 @@ struct PassResult: Sendable {
     var unwanted: Set<Int64> = []
     /// The stray cycles that were broken.
     var cycles: [[Int64]] = []
+
+    /// The options of a consumer that operators have overridden. The limits of a broker cannot be overridden.
+    func overriddenOptions(for consumer: Consumer) -> OverriddenOptions {
+        guard !overridden.isEmpty, case .pipeline(let name) = consumer.scope else { return OverriddenOptions() }
+        return overridden[name] ?? OverriddenOptions()
+    }
 }

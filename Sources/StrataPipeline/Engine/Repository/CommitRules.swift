@@ -18,6 +18,7 @@ extension QueuedOperation: CommitHook {
         try repository.endUniqueness(of: commit.deleted)
         try repository.deleteTags(of: commit.deleted)
         guard !commit.deleted.isEmpty else { return }
+        if try repository.areRunsQueued() { try repository.endRuns(of: commit.deleted) }
         if let rows = commit.deletedRows {
             try repository.recordTransitions(ofDeleted: rows)
             for row in rows { try repository.startNextInLane(row.lane, of: row.pipeline) }
@@ -146,6 +147,25 @@ extension OperationTrace: CommitHook {
         let repository = OperationRepository(transaction)
         let strays = try repository.strays(among: commit.inserted, QueueSQL.selectStrayTraces)
         try repository.delete(strays, of: OperationTrace.self, by: QueueSQL.deleteTrace)
+    }
+}
+
+extension PeriodicOperation: CommitHook {
+    package static func afterWrite(_ commit: ModelChanges<Row>, in transaction: StoreTransaction) throws {
+        let repository = OperationRepository(transaction)
+        // The pause may end before an engine notices it.
+        if !commit.updated("isPaused").isEmpty { try repository.planPaused() }
+        if !commit.deleted.isEmpty { try repository.deleteRunsWithoutSchedule() }
+    }
+}
+
+extension ScheduleRun: CommitHook {
+    package static func afterWrite(_ commit: ModelChanges<Row>, in transaction: StoreTransaction) throws {
+        guard !commit.inserted.isEmpty else { return }
+        let repository = OperationRepository(transaction)
+        let strays = try repository.strays(among: commit.inserted, QueueSQL.selectStrayRuns)
+        try repository.delete(strays, of: ScheduleRun.self, by: QueueSQL.deleteRun)
+        try repository.pruneRuns(among: commit.inserted)
     }
 }
 

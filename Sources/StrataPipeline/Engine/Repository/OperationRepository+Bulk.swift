@@ -57,6 +57,7 @@ extension OperationRepository {
             [list, .null, .text(result.rawValue), .real(now.timeIntervalSinceReferenceDate), version]
         )
         try transaction.report(inserted: operations, of: FinishedOperation.self)
+        if try areRunsQueued() { try endRuns(of: operations) }
         try transaction.run(QueueSQL.deleteListed, [list])
         try transaction.report(deleted: operations, of: QueuedOperation.self)
         try record(list, counting: QueueSQL.countRecordedFinished, QueueSQL.recordFinished)

@@ -16,6 +16,10 @@ extension OperationRepository {
         var areDebounced: Bool?
         /// Whether any pipeline records transitions.
         var areTransitionsRecorded: Bool?
+        /// Whether operators have changed settings of any pipeline.
+        var areOverridden: Bool?
+        /// Whether any operation of a schedule's run is queued.
+        var areRunsQueued: Bool?
 
         /// The facts that something does not exist. The others may end with the transaction's own deletes.
         var absences: StoreFacts {
@@ -25,7 +29,9 @@ extension OperationRepository {
                 areAwaited: areAwaited == false ? false : nil,
                 areSuspected: areSuspected == false ? false : nil,
                 areDebounced: areDebounced == false ? false : nil,
-                areTransitionsRecorded: areTransitionsRecorded == false ? false : nil
+                areTransitionsRecorded: areTransitionsRecorded == false ? false : nil,
+                areOverridden: areOverridden == false ? false : nil,
+                areRunsQueued: areRunsQueued == false ? false : nil
             )
         }
     }
@@ -50,7 +56,7 @@ extension OperationRepository {
     /// for a place and has never run.
     private static let cachedFactModels: [any Model.Type] = [
         OperationDependency.self, OperationHold.self, OperationItem.self, OperationTrace.self, OperationSettings.self,
-        PipelineRecord.self, PeriodicOperation.self, DebouncedOperation.self,
+        PipelineRecord.self, PeriodicOperation.self, DebouncedOperation.self, PipelineOverride.self, ScheduleRun.self,
     ]
 
     /// The facts for the next transaction.
@@ -91,6 +97,18 @@ extension OperationRepository {
         return sideResults.facts.areDebounced!
     }
 
+    /// Whether operators have changed settings of any pipeline.
+    func areOverridden() throws -> Bool {
+        if sideResults.facts.areOverridden == nil { try readFacts() }
+        return sideResults.facts.areOverridden!
+    }
+
+    /// Whether any operation of a schedule's run is queued.
+    func areRunsQueued() throws -> Bool {
+        if sideResults.facts.areRunsQueued == nil { try readFacts() }
+        return sideResults.facts.areRunsQueued!
+    }
+
     private func readFacts() throws {
         try transaction.rows(QueueSQL.selectAnyTies, []) { row in
             var facts = sideResults.facts
@@ -99,6 +117,8 @@ extension OperationRepository {
             facts.areAwaited = try facts.areAwaited ?? row.read(Bool.self, at: 2)
             facts.areSuspected = try facts.areSuspected ?? row.read(Bool.self, at: 3)
             facts.areDebounced = try facts.areDebounced ?? row.read(Bool.self, at: 4)
+            facts.areOverridden = try facts.areOverridden ?? row.read(Bool.self, at: 5)
+            facts.areRunsQueued = try facts.areRunsQueued ?? row.read(Bool.self, at: 6)
             sideResults.facts = facts
         }
     }

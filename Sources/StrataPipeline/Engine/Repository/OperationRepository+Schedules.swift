@@ -27,6 +27,12 @@ extension OperationRepository {
         }
     }
 
+    /// Removes the due dates of paused schedules. So they are planned anew after the pause, and make up for nothing that
+    /// was due during it, even if no engine has noticed the pause.
+    func planPaused() throws {
+        for id in try transaction.numbers(QueueSQL.selectUnplannedPaused, []) { try plan(id, "", nil) }
+    }
+
     /// Plans schedules again whose due date is later than possible, because the clock was set back.
     func planAfterClockChange() throws {
         var planned: [(id: Int64, schedule: String, next: Date, last: Date?)] = []
@@ -69,6 +75,7 @@ extension OperationRepository {
         let schedule: String
         let overlap: OverlapPolicy
         let at: Date
+        let catchUp: CatchUp
 
         init(_ row: RowReader) throws {
             id = try row.read(Int64.self, at: 0)
@@ -82,10 +89,11 @@ extension OperationRepository {
             schedule = try row.read(String.self, at: 8)
             overlap = try row.read(OverlapPolicy.self, at: 9)
             at = try row.read(Date.self, at: 10)
+            catchUp = try row.read(CatchUp.self, at: 11)
         }
     }
 
-    /// Queues the due operations of schedules, each once, however often it was due.
+    /// Queues the due operations of schedules. ``CatchUp`` decides how many, if a schedule was due several times.
     func runDueSchedules() throws {
         var after = Int64.min
         var count: Int
@@ -95,11 +103,15 @@ extension OperationRepository {
             for due in all {
                 // If this machine does not know the time zone, other processes queue the operation.
                 guard let schedule = Schedule(rawValue: due.schedule), schedule.isKnown else { continue }
-                try queue(due)
+                let times = schedule.dueTimes(from: due.at, now: now, due.catchUp)
+                try queue(due, for: times)
                 let next = schedule.next(after: now, previous: due.at)
                 try transaction.run(
                     QueueSQL.advance,
-                    [Self.value(due.at), Self.value(next), .integer(transaction.number), .integer(due.id)]
+                    [
+                        Self.value(times.last ?? due.at), Self.value(next), .integer(transaction.number),
+                        .integer(due.id),
+                    ]
                 )
                 try transaction.report(updated: due.id, ["lastAt", "nextAt"], of: PeriodicOperation.self)
             }
@@ -119,12 +131,19 @@ extension OperationRepository {
         return (count, last)
     }
 
-    private func queue(_ due: Due) throws {
+    /// Queues an operation for each of these due times.
+    private func queue(_ due: Due, for times: [Date]) throws {
+        if times.isEmpty { return }
         if due.overlap == .skip,
             try transaction.integer(QueueSQL.selectScheduled, [.text(due.name), .text(due.pipeline)]) != nil
         {
             return
         }
+        for time in times { try queue(due, at: time) }
+        try pruneRuns(of: due.name)
+    }
+
+    private func queue(_ due: Due, at time: Date) throws {
         let number = try transaction.newID()
         try transaction.run(
             QueueSQL.insertOperation,
@@ -136,6 +155,7 @@ extension OperationRepository {
             ]
         )
         try transaction.report(inserted: number, of: QueuedOperation.self)
+        try recordRun(of: number, due.name, dueAt: time)
         try recordTransitions(of: [number])
     }
 

@@ -128,6 +128,7 @@ struct OperationRepository {
     /// Deletes operations from the queue that have been copied to the finished operations.
     func removeFromQueue(_ numbers: [Int64]) throws {
         try transaction.report(inserted: numbers, of: FinishedOperation.self)
+        if try areRunsQueued() { try endRuns(of: numbers) }
         for run in IDRanges(ascending: numbers.sorted()).ranges {
             if run.count == 1 {
                 try transaction.run(QueueSQL.delete, [.integer(run.lowerBound)])

@@ -21,9 +21,13 @@ extension QueueSQL {
         SELECT "id", "schedule", "isPaused" FROM \(schedules) \
         WHERE "planned" IS NOT CASE "isPaused" WHEN 0 THEN "schedule" ELSE '' END
         """
+    /// Paused schedules that still have a due date.
+    static let selectUnplannedPaused =
+        "SELECT \"id\" FROM \(schedules) WHERE \"isPaused\" = 1 AND \"planned\" IS NOT ''"
     static let plan = "UPDATE \(schedules) SET \"planned\" = ?, \"nextAt\" = ?, \"_version\" = ? WHERE \"id\" = ?"
     static let selectDueSchedules = """
-        SELECT "id", "name", "pipeline", "lane", "priority", "type", "payload", "payloadVersion", "schedule", "overlap", "nextAt" \
+        SELECT "id", "name", "pipeline", "lane", "priority", "type", "payload", "payloadVersion", "schedule", "overlap", "nextAt", \
+        "catchUp" \
         FROM \(schedules) WHERE "nextAt" <= ? AND "isPaused" = 0 AND "id" > ? ORDER BY "id" LIMIT 1000
         """
     static let advance = """

@@ -1,0 +1,28 @@
+/// The options of a pipeline that operators have overridden.
+struct OverriddenOptions: Sendable, Equatable {
+    /// Whether operators have paused the pipeline.
+    var isPaused = false
+    /// The operators' limit, which may be no limit; nil without an override.
+    var maxConcurrent: Int??
+    /// The operators' rate limit, which may be no limit; nil without an override.
+    var rateLimit: RateLimit??
+
+    /// Sets an option from its stored form. Another program may have stored a number below the bounds. Such a limit
+    /// permits nothing, and such a rate limit does not count.
+    mutating func set(_ name: PipelineSettings.Name, number: Int?, interval: Double?) {
+        switch name {
+        case .isPaused: isPaused = number == 1
+        case .maxConcurrent: maxConcurrent = .some(number.map { max($0, 0) })
+        case .rateLimit: rateLimit = .some(RateLimit(storedCount: number, interval: interval))
+        }
+    }
+}
+
+extension RateLimit {
+    /// Reads a stored limit; nil for no limit, and for values without a meaning.
+    init?(storedCount count: Int?, interval: Double?) {
+        // A duration holds up to about 1e20 seconds.
+        guard let count, let interval, count > 0, interval > 0, interval < 1e18 else { return nil }
+        self.init(count, per: .seconds(interval))
+    }
+}
