@@ -2,6 +2,7 @@ extension ObjectContext {
     /// The members of a relationship, in their order.
     func members<Owner: Model, Object: Model>(of owner: Owner, _ relationship: Int) throws -> [Object] {
         if let members: [Object] = prefetchedMembers(of: owner, relationship) { return members }
+        countRead(of: relationship, owner)
         let resolved = store.schema.entities[Int(owner._$state.entity)].info.relationships[relationship]
         guard case .foreignKey(let column, nil) = resolved.storage else {
             return try fetch(Many<Object>(_$owner: owner, relationship: relationship).query)
