@@ -22,7 +22,7 @@ enum Shop {
         var customer: Customer?
     }
 
-    @Model final class Label {
+    @Model(originalName: "Tag") final class Label {
         var text: String
         var customers: Many<Customer>
     }

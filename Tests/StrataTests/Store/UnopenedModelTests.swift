@@ -216,7 +216,7 @@ import Testing
             try context.commit()
         }
         #expect(try await products.next()?.count == 2)
-        await expect(.readOnly) { try await some.write { context in context.insert(Shop.Product(name: "no")) } }
+        await expect(.readOnly) { try await some.write { _ = $0.insert(Shop.Product(name: "no")) } }
         try await some.close()
         try await all.close()
     }

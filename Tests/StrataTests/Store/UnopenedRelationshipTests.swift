@@ -61,6 +61,7 @@ import Testing
         try await withShop { stack in
             try await stack.background { context in
                 let customer = try Self.customer("purchase", context)
+                let without = Shop.Customer.where { $0.name == "nothing" }
                 let reads: [(String, () throws -> Void)] = [
                     ("members", { _ = try customer.purchases.fetch() }),
                     ("many to many", { _ = try customer.labels.fetch() }),
@@ -68,6 +69,7 @@ import Testing
                     ("any", { _ = try context.fetch(Shop.Customer.where { $0.purchases.any { $0.number == 1 } }) }),
                     ("path", { _ = try context.fetch(Shop.Customer.where { $0.portrait.file == "a.jpg" }) }),
                     ("prefetch", { _ = try context.fetch(Shop.Customer.including { $0.purchases }) }),
+                    ("prefetch of none", { _ = try context.fetch(without.including { $0.portrait }) }),
                     ("query", { _ = try context.fetch(Shop.Purchase.all) }),
                     ("unreachable", { _ = try context.count(Shop.Memo.all) }),
                 ]
@@ -186,5 +188,19 @@ import Testing
             }
             #expect(ids[0] != nil && ids[0] == ids[1])
         }
+    }
+
+    @Test("An import of objects of an unopened model, or of members that are such objects, is refused")
+    func refusedLines() async throws {
+        let tables = try await withShop { stack in
+            // The second line has the former name of the model.
+            for line in [#"{"$model":"Label","text":"new"}"#, #"{"$model":"Tag","text":"new"}"#] {
+                await expect(.invalidImport) { _ = try await stack.importJSONLines([line]) }
+            }
+            await expect(.unknownModel) {
+                _ = try await stack.importJSONLines([#"{"$model":"Customer","name":"new","labels":[]}"#])
+            }
+        }
+        #expect(tables.after == tables.before)
     }
 }
