@@ -20,7 +20,8 @@
             warnings.withLock { $0 = [] }
         }
 
-        /// A logger for a stack that logs its statements or loops. Other records go to the logger that stacks have by default.
+        /// A logger for a stack that logs its statements or loops. Other records go to the logger that stacks have by
+        /// default.
         var logger: Logger {
             var logger = Logger(label: "strata") { _ in Handler(self) }
             logger.logLevel = .trace
