@@ -47,6 +47,7 @@ extension ObjectContext {
     func endBlock() {
         guard !isEnded else { return }
         publish()
+        reportLoops()
         reading.snapshot?.prefetched = Prefetched()
         observers?.flush()
         if live.identity.isSweepDue || !reference.isMain { _ = live.identity.sweep() }
@@ -73,6 +74,7 @@ extension ObjectContext {
     /// Detaches all objects. Their last values stay readable, and no changes can be saved any more.
     func end() {
         guard !isEnded else { return }
+        reportLoops()
         releaseSnapshot()
         lifecycle.isEnded = true
         dropCallbacks(includesSaved: true)

@@ -57,7 +57,10 @@ public final class ObjectContext {
         )
         observers = handle.isObservable ? ContextObservers() : nil
         live = LiveObjects(entityCount: store.schema.entities.count)
-        reading = ContextReading(isPinned: handle.merging == .pinned)
+        reading = ContextReading(
+            isPinned: handle.merging == .pinned,
+            loops: store.telemetry.relationshipLoopLimit.map { RelationshipLoops(limit: $0) }
+        )
         hookQueue = HookQueue(hasFetchHooks: store.schema.hasFetchHooks)
         saving = ContextSaving(mergePolicy: handle.core.mergePolicy, author: handle.core.author)
     }

@@ -10,7 +10,8 @@ extension ContextStack {
     ///
     /// - Parameters:
     ///   - location: where the data is kept; without it, ``StoreLocation/userData``.
-    ///   - models: all models, including the destinations of relationships.
+    ///   - models: all models, including the destinations of relationships. With
+    ///     ``StoreConfiguration/allowsUnopenedModels``, some of them.
     ///   - stack: the contexts that the stack begins with.
     ///   - configuration: the settings of the store.
     ///   - migration: the migration steps that stores of earlier versions need in addition to Strata's automatic steps.
@@ -41,7 +42,7 @@ extension ContextStack {
             try await Disk.run {
                 try Store(
                     location,
-                    schema: try Schema(models),
+                    schema: try Schema(models, isPartial: configuration.allowsUnopenedModels),
                     configuration: configuration,
                     migration: migration,
                     cancellation: cancellation,

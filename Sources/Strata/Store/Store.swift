@@ -11,6 +11,8 @@ final class Store: Sendable {
     let layers: LayerRegistry
     let ids: IDSource
     let retention: HistoryRetention
+    /// The models of the store that the stack does not open; nil if it opens all models.
+    let unopened: UnopenedModels?
     let telemetry: Telemetry
     /// The callbacks that run after commits.
     let callbacks = CommitCallbacks()
@@ -66,6 +68,7 @@ final class Store: Sendable {
             isAlone = folder != nil || opened.isUnchangeable
             writer = opened.writer
             identity = opened.identity
+            unopened = opened.unopened
             layers = LayerRegistry(sequence: opened.sequence)
             readers = ReaderPool(
                 writer,

@@ -65,6 +65,17 @@ public struct StoreConfiguration: Sendable {
     /// `cannotOpen`, unless no user has the permission to write to the file. Strata takes such a file to be
     /// unchangeable and reads it without locks, so no process may write to it while this stack is open.
     public var isReadOnly: Bool
+    /// Whether the store may contain models that are not among the opened ones. The default is false: opening then
+    /// throws `schemaMismatch` for such a store.
+    ///
+    /// A tool or a service that needs some of the models opens only these. The tables of the other models stay as they
+    /// are: opening creates, migrates and drops nothing, also no tables of the opened models. The store must exist, and
+    /// the opened models must match its tables. Otherwise, opening throws `notAStore` or `schemaMismatch`.
+    ///
+    /// Relationships to models that are not opened keep their ids. To fetch, find or insert an object of such a model
+    /// throws `unknownModel`. A commit or batch that deletes an object throws `unopenedModel` if objects of other
+    /// models refer to it, or would be deleted with it.
+    public var allowsUnopenedModels: Bool
     /// The failures that a completed commit survives.
     public var synchronous: Synchronous
     /// The time to wait, in seconds, for another process that has locked the store. After this time `busy` is thrown.
@@ -88,6 +99,7 @@ public struct StoreConfiguration: Sendable {
     /// Creates a configuration. Omitted settings have their default values.
     public init(
         isReadOnly: Bool = false,
+        allowsUnopenedModels: Bool = false,
         synchronous: Synchronous = .full,
         busyTimeout: TimeInterval = 5,
         history: HistoryRetention = .standard,
@@ -96,6 +108,7 @@ public struct StoreConfiguration: Sendable {
         writerCacheSize: Int = 16 << 20
     ) {
         self.isReadOnly = isReadOnly
+        self.allowsUnopenedModels = allowsUnopenedModels
         self.synchronous = synchronous
         self.busyTimeout = busyTimeout
         self.history = history

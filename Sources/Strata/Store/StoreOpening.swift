@@ -15,6 +15,8 @@ struct StoreOpening {
         var isUnchangeable = false
         let identity: StoreIdentity
         let sequence: Int64
+        /// The models of the store that the stack does not open; nil if it opens all models.
+        var unopened: UnopenedModels?
     }
 
     /// Opens a file that Strata owns, or creates it.
@@ -31,6 +33,7 @@ struct StoreOpening {
         settings.allowsUnsafeTransactions = true
         return try whileBusy(for: configuration.busyTimeout) {
             let isNew = try StoreFile.inspect(url)
+            if isNew, schema.isPartial { throw StoreSchema.noStoreForPart }
             let queue = try DatabaseQueue(path: url.path, configuration: settings)
             return try queue.inDatabase { db in
                 try db.setCacheSize(configuration.writerCacheSize)
@@ -166,6 +169,8 @@ struct StoreOpening {
             }
         }
         guard let found else { throw StoreIdentity.damaged }
+        // If the store is migrated before this read, the next read or commit of the stack throws.
+        let unopened = try schema.isPartial ? reading(connection) { try readUnopened(connection) } : nil
         try setUp(connection)
         // Guards check writes.
         for (_, hook) in schema.commitHooks where !isReadOnly {
@@ -182,7 +187,12 @@ struct StoreOpening {
             connection: Exclusive(writing),
             turn: turn.map { Exclusive($0) }
         )
-        return Opened(writer: writer, identity: found.identity, sequence: found.sequence)
+        return Opened(writer: writer, identity: found.identity, sequence: found.sequence, unopened: unopened)
+    }
+
+    private func readUnopened(_ connection: Connection) throws -> UnopenedModels {
+        guard let record = try StoreState(on: connection).record else { throw StoreIdentity.damaged }
+        return UnopenedModels(try SchemaDescription(parsing: record.description), schema)
     }
 
     private typealias Found = (identity: StoreIdentity, sequence: Int64)

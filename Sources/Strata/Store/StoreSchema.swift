@@ -13,11 +13,19 @@ enum StoreSchema {
 
     /// Determines the work that a database needs. Reads only.
     ///
+    /// For a partial schema, the result is always ``Condition/ready``, because such a stack neither creates nor migrates
+    /// tables.
+    ///
     /// - Throws: ``StrataError`` with `schemaMismatch` if names are taken or the store was changed by hand,
-    ///   `newerStore`, or `damagedStore`. Obstacles to a migration are part of the result instead.
+    ///   `newerStore`, or `damagedStore`. Obstacles to a migration are part of the result instead. With a partial
+    ///   schema, also `notAStore`, and `schemaMismatch` if the opened models differ.
     static func examine(_ schema: Schema, _ migration: Migration, on connection: Connection) throws -> Condition {
         try migration.check()
         let state = try StoreState(on: connection)
+        if schema.isPartial {
+            try checkPart(schema, migration, state, on: connection)
+            return .ready
+        }
         guard state.isStore else {
             try checkNames(schema, state)
             return .empty
@@ -67,13 +75,18 @@ enum StoreSchema {
         }
     }
 
-    private static func isUnchanged(_ own: [SchemaEntry], _ record: SchemaRecord) -> Bool {
+    static func isUnchanged(_ own: [SchemaEntry], _ record: SchemaRecord) -> Bool {
         own.count == record.layout.count
             && zip(own, record.layout).allSatisfy { $0.name == $1.name && $0.sql == $1.sql }
     }
 
     /// Throws unless the program knows the store's format, the version of its models, and all of its migration steps.
-    private static func check(_ record: SchemaRecord, _ migration: Migration) throws {
+    static func check(_ record: SchemaRecord, _ migration: Migration) throws {
+        try checkFormat(record)
+        try checkVersion(record, migration)
+    }
+
+    static func checkFormat(_ record: SchemaRecord) throws {
         guard record.format <= StoreFile.formatVersion else {
             throw StrataError(
                 .newerStore,
@@ -81,6 +94,9 @@ enum StoreSchema {
                     + "\(StoreFile.formatVersion)), and was left as it is. Use that version."
             )
         }
+    }
+
+    static func checkVersion(_ record: SchemaRecord, _ migration: Migration) throws {
         let unknown = record.steps.filter { name in !migration.steps.contains { $0.name == name } }
         guard record.version <= migration.version, unknown.isEmpty else {
             let reason =

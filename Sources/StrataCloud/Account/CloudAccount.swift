@@ -73,7 +73,7 @@ public final class CloudAccount: Sendable {
         options: CloudOptions = CloudOptions()
     ) async throws -> CloudAccount {
         try stack.checkWritable()
-        guard stack.knows(AccountRecord.self), stack.knows(QueuedOperation.self) else {
+        guard models.allSatisfy({ stack.knows($0) }) else {
             throw CloudError(.modelsMissing, "Add `CloudAccount.models` to the models of the stack.")
         }
         let setup = AccountSetup(

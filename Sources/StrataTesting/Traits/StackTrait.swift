@@ -45,11 +45,20 @@
         ) async throws {
             // The traits include those of the enclosing suites, which come first.
             let limit = test.traits.compactMap { $0 as? StatementLimitTrait }.last
-            let log = limit == nil ? nil : StatementLog()
+            let loops = test.traits.compactMap { $0 as? RelationshipLoopTrait }.last
+            let log = limit == nil && loops == nil ? nil : StatementLog()
             let file: TestFile? = try place == .file ? TestFile() : nil
             let stack: ContextStack
             do {
-                stack = try await open(file?.location ?? .inMemory, log)
+                stack = try await open(
+                    file?.location ?? .inMemory,
+                    log,
+                    Diagnostics(
+                        statements: limit == nil ? .off : .text,
+                        statementLevel: .trace,
+                        relationshipLoopLimit: loops?.limit
+                    )
+                )
             } catch {
                 try? file?.remove()
                 throw error
@@ -68,6 +77,8 @@
             } catch {
                 Issue.record(error, "The stack of the test could not be closed.", sourceLocation: test.sourceLocation)
             }
+            // A turn of the main actor may end only when the stack is closed.
+            if let loops, let log { loops.check(log.loops, of: test) }
             // Also deleted if the stack could not be closed.
             do {
                 try file?.remove()
@@ -82,14 +93,18 @@
         }
 
         /// Opens the stack and commits the fixture.
-        private func open(_ location: StoreLocation, _ log: StatementLog?) async throws -> ContextStack {
+        private func open(
+            _ location: StoreLocation,
+            _ log: StatementLog?,
+            _ diagnostics: Diagnostics
+        ) async throws -> ContextStack {
             let stack = try await ContextStack.open(
                 location,
                 models: models,
                 stack: setUp,
                 mergePolicy: mergePolicy,
                 logger: log?.logger ?? Logger(label: "strata"),
-                diagnostics: Diagnostics(statements: log == nil ? .off : .text, statementLevel: .trace)
+                diagnostics: diagnostics
             )
             guard let fixture else { return stack }
             do {

@@ -17,7 +17,7 @@ extension Trait where Self == StackTrait {
 }
 
 /// Requires an issue whose comment contains these texts, from the test or from the traits to the right.
-private struct ExpectedIssue: TestTrait, TestScoping {
+struct ExpectedIssue: TestTrait, TestScoping {
     let texts: [String]
 
     init(_ texts: String...) { self.texts = texts }

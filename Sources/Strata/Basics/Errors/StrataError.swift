@@ -162,6 +162,9 @@ extension StrataError.Code {
     public static let expiredToken = Self("expiredToken")
     /// The stack was opened without this model.
     public static let unknownModel = Self("unknownModel")
+    /// The change would concern objects of models that the stack does not open:
+    /// ``StoreConfiguration/allowsUnopenedModels``.
+    public static let unopenedModel = Self("unopenedModel")
     /// A value in the store is not valid for its attribute's type.
     public static let undecodable = Self("undecodable")
     /// A line of an import contains data that the store cannot accept.

@@ -27,7 +27,13 @@ struct ContextReading {
     /// The reads of the context, if its commit or the value of its block is valid only while they are current.
     var readRecord: ReadRecord?
 
-    init(isPinned: Bool) { self.isPinned = isPinned }
+    /// Counts relationships that are read in a loop; nil if they are not reported.
+    let loops: RelationshipLoops?
+
+    init(isPinned: Bool, loops: RelationshipLoops? = nil) {
+        self.isPinned = isPinned
+        self.loops = loops
+    }
 
     /// The number of the last commit that the live objects show.
     var seenSequence: Int64 {

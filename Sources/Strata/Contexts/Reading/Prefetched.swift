@@ -53,6 +53,8 @@ extension ObjectContext {
         guard !objects.isEmpty else { return }
         for node in nodes {
             func open<Destination: Model>(_ model: Destination.Type) throws {
+                // Without this check, the error would depend on whether an object has a destination.
+                _ = try store.schema.index(of: model)
                 let found: [Destination] =
                     try node.hasColumn
                     ? destinations(node.relationship, of: objects) : members(node.relationship, of: objects)

@@ -98,6 +98,13 @@ public struct Many<Object: Model>: DerivableQuery {
         return context.prefetchedMembers(of: owner, relationship)
     }
 
+    /// The owner's context, which now runs a query that prefetched members would have answered.
+    private var queried: ObjectContext? {
+        let context = context
+        if let context { context.countRead(of: relationship, owner) }
+        return context
+    }
+
     private var pendingMembers: [Object] {
         guard case .pending(let pending) = owner._$link.owner else { return [] }
         return (pending.many[relationship] ?? []).compactMap { $0 as? Object }
@@ -105,22 +112,22 @@ public struct Many<Object: Model>: DerivableQuery {
 
     /// The number of members.
     public var count: Int {
-        get throws { try known?.count ?? context?.count(query) ?? 0 }
+        get throws { try known?.count ?? queried?.count(query) ?? 0 }
     }
 
     /// Whether the relationship is empty.
     public var isEmpty: Bool {
-        get throws { try known?.isEmpty ?? context.map { try !$0.exists(query) } ?? true }
+        get throws { try known?.isEmpty ?? queried.map { try !$0.exists(query) } ?? true }
     }
 
     /// The first member.
     public var first: Object? {
-        get throws { try known.map(\.first) ?? context?.first(query) }
+        get throws { try known.map(\.first) ?? queried?.first(query) }
     }
 
     /// The last member.
     public var last: Object? {
-        get throws { try known.map(\.last) ?? context?.last(query) }
+        get throws { try known.map(\.last) ?? queried?.last(query) }
     }
 
     /// The first `count` members.

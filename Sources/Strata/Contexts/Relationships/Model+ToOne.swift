@@ -9,6 +9,7 @@ extension Model {
         case .pending(let pending): return pending.one[column] as? Self
         case .context(let context):
             guard let stored else { return nil }
+            context.countRead(of: column, owner, to: stored)
             do {
                 return try context.find(stored)
             } catch {

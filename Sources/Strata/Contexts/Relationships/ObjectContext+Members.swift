@@ -2,10 +2,12 @@ extension ObjectContext {
     /// The members of a relationship, in their order.
     func members<Owner: Model, Object: Model>(of owner: Owner, _ relationship: Int) throws -> [Object] {
         if let members: [Object] = prefetchedMembers(of: owner, relationship) { return members }
+        countRead(of: relationship, owner)
         let resolved = store.schema.entities[Int(owner._$state.entity)].info.relationships[relationship]
         guard case .foreignKey(let column, nil) = resolved.storage else {
             return try fetch(Many<Object>(_$owner: owner, relationship: relationship).query)
         }
+        try store.schema.checkOpened(resolved.destination)
         // The most common case, answered by one prepared statement.
         publish()
         let connection = try currentSnapshot().reader.connection
@@ -20,6 +22,7 @@ extension ObjectContext {
 
     func add<Owner: Model>(_ object: some Model, to owner: Owner, _ relationship: Int) throws {
         let resolved = store.schema.entities[Int(owner._$state.entity)].info.relationships[relationship]
+        try store.schema.checkOpened(resolved.destination)
         switch resolved.storage {
         case .foreignKey(let column, let order):
             if !resolved.isToMany {
@@ -150,6 +153,7 @@ extension ObjectContext {
 
     func remove<Owner: Model>(_ object: some Model, from owner: Owner, _ relationship: Int) throws {
         let resolved = store.schema.entities[Int(owner._$state.entity)].info.relationships[relationship]
+        try store.schema.checkOpened(resolved.destination)
         noteTurn()
         switch resolved.storage {
         case .foreignKey(let column, let order):
@@ -201,6 +205,7 @@ extension ObjectContext {
         _ relationship: Int
     ) throws {
         let resolved = store.schema.entities[Int(owner._$state.entity)].info.relationships[relationship]
+        try store.schema.checkOpened(resolved.destination)
         let moved = object.id.rawValue
         var next = next?.id.rawValue
         let pair: (join: Int, own: Int)

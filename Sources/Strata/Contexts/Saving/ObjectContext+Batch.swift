@@ -41,10 +41,11 @@ extension ObjectContext {
     ///
     /// - Returns: the deleted objects of this model. ``ContextStack/changes(since:)`` also reports the objects that
     ///   delete rules deleted or changed.
-    /// - Throws: ``StrataError`` with `invalidQuery`, `deleteDenied`, `validation`, and errors of the store.
+    /// - Throws: ``StrataError`` with `invalidQuery`, `deleteDenied`, `validation`; `unopenedModel` if the deletes
+    ///   would concern objects of models that the stack does not open; errors of the store.
     @discardableResult
     public func batchDelete<Object: Model>(_ query: Query<Object>) throws -> ObjectChanges<Object> {
-        try batch(Object.self) { job, _ in try job.delete(query) }
+        try batch(Object.self) { [store] job, _ in try job.delete(query, unopened: store.unopened) }
     }
 
     /// Inserts rows directly into the store, without objects, and assigns ids to them.

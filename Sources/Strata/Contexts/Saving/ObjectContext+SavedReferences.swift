@@ -23,7 +23,12 @@ extension ObjectContext {
                 schema,
                 isThere: { entity, number in
                     if let kind = resolved.topKind(of: number, entity: entity, in: path) { return kind.isVisible }
-                    return try connection.exists(number, in: schema.entities[entity].info)
+                    let info = schema.entities[entity].info
+                    // The store's table of an unopened model may have other columns than the program's model.
+                    if !schema.isOpened[entity] {
+                        return try connection.integer(LinesSQL.exists(info), [.integer(number)]) != nil
+                    }
+                    return try connection.exists(number, in: info)
                 },
                 &missing
             )

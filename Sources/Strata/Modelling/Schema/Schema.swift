@@ -1,8 +1,19 @@
 import Foundation
 
 /// The models of a stack, with their relationships resolved.
+///
+/// A partial schema also contains entities of unopened models: the models that relationships of the opened models lead
+/// to, in the program's declaration. They resolve these relationships. The stack does not read or write their rows.
 final class Schema: Sendable {
     let entities: [any AnyEntity]
+    /// Whether the store may contain more models than the stack opens.
+    let isPartial: Bool
+    /// Whether the stack opens an entity, by index. The members of a relationship are opened with the models of both
+    /// ends.
+    let isOpened: [Bool]
+    let openedEntities: [any AnyEntity]
+    /// The delete rules between opened and unopened models.
+    let unopenedRules: UnopenedRules
     /// Whether an entity stores bytes outside of its rows, by index.
     let keepsBytes: [Bool]
     /// The to-one columns whose values must be unique, by the index of the entity.
@@ -17,6 +28,7 @@ final class Schema: Sendable {
     let commitHooks: [(entity: Int, type: any CommitHook.Type)]
     /// The models whose rows each belong to an object of another model.
     let ownedModels: [OwnedModelInfo]
+    /// The opened entities by name; below, by table.
     let infosByName: [String: EntityInfo]
     let infosByTable: [String: EntityInfo]
     /// The relationships that members belong to, by the entity of the members.
@@ -28,11 +40,22 @@ final class Schema: Sendable {
     private let models: [any Model.Type]
     private let indexes: [ObjectIdentifier: Int]
 
+    /// - Parameters:
+    ///   - opened: the models that the stack opens.
+    ///   - isPartial: whether the store may contain other models. Otherwise, the destinations of all relationships must
+    ///     be among the opened models.
     /// - Throws: ``StrataError`` with `invalidSchema`, naming both sides of a mismatch.
-    init(_ models: [any Model.Type]) throws {
+    init(_ opened: [any Model.Type], isPartial: Bool = false) throws {
+        // The opened models come first, so that their indexes are the same as without unopened models.
+        let models = isPartial ? Self.models(reachableFrom: opened) : opened
         var builder = try SchemaBuilder(models)
         try builder.resolve()
+        self.isPartial = isPartial
+        let isOpened = builder.opens(first: opened.count)
+        self.isOpened = isOpened
+        unopenedRules = isPartial ? builder.removeRulesOfUnopened(isOpened) : UnopenedRules()
         entities = builder.makeEntities()
+        openedEntities = entities.filter { isOpened[$0.info.index] }
         keepsBytes = entities.map { !$0.info.externals.isEmpty }
         oneToOne = entities.map(\.info.oneToOne)
         stamped = entities.filter(\.info.isStamped)
@@ -43,20 +66,21 @@ final class Schema: Sendable {
         hasFetchHooks = hooks.contains { $0.didFetch.run != nil }
         hasValidations = hooks.contains(where: \.validateBeforeSave)
         self.models = models
-        commitHooks = models.enumerated().compactMap { index, model in
+        commitHooks = opened.enumerated().compactMap { index, model in
             (model as? any CommitHook.Type).map { (index, $0) }
         }
-        ownedModels = zip(models, entities).enumerated().compactMap { index, model in
-            OwnedModelInfo(model.0, index, among: models, model.1.info)
+        ownedModels = zip(opened, entities).enumerated().compactMap { index, model in
+            OwnedModelInfo(model.0, index, among: opened, model.1.info)
         }
         memberships = Self.memberships(of: entities.map(\.info))
-        infosByName = Dictionary(entities.map { ($0.info.name, $0.info) }, uniquingKeysWith: { first, _ in first })
-        infosByTable = Dictionary(entities.map { ($0.info.table, $0.info) }, uniquingKeysWith: { first, _ in first })
-        description = SchemaDescription(entities.map(\.info))
+        let infos = openedEntities.map(\.info)
+        infosByName = Dictionary(infos.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        infosByTable = Dictionary(infos.map { ($0.table, $0) }, uniquingKeysWith: { first, _ in first })
+        description = SchemaDescription(entities.map(\.info)) { isOpened[$0.index] }
         text = description.description
         try SchemaBuilder.checkNames(of: description)
         indexes = Dictionary(
-            models.enumerated().map { (ObjectIdentifier($0.element), $0.offset) },
+            opened.enumerated().map { (ObjectIdentifier($0.element), $0.offset) },
             uniquingKeysWith: { first, _ in first }
         )
     }
@@ -97,6 +121,12 @@ final class Schema: Sendable {
         entities[try index(of: model)].typed(Object.Row.self)
     }
 
+    /// - Throws: ``StrataError`` with `unknownModel` if the stack does not open the destination of a relationship.
+    @inline(__always)
+    func checkOpened(_ destination: Int) throws {
+        if isPartial, !isOpened[destination], let unopened = model(destination) { throw Self.unknown(unopened) }
+    }
+
     /// The model of an entity; nil for the members of to-many relationships.
     func model(_ entity: Int) -> (any Model.Type)? { entity < models.count ? models[entity] : nil }
 
@@ -112,10 +142,10 @@ final class Schema: Sendable {
         )
     }
 
-    /// This model, and all models that can be reached through relationships.
-    static func models(reachableFrom model: any Model.Type) -> [any Model.Type] {
-        var found = [model]
-        var known: Set = [ObjectIdentifier(model)]
+    /// These models, and all models that can be reached through relationships.
+    static func models(reachableFrom models: [any Model.Type]) -> [any Model.Type] {
+        var found = models
+        var known = Set(models.map { ObjectIdentifier($0) })
         var next = 0
         while next < found.count {
             let schema = found[next]._$schema

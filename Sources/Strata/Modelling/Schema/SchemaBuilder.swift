@@ -2,7 +2,7 @@
 struct SchemaBuilder {
     private let models: [any Model.Type]
     private let schemas: [ModelSchema]
-    private var infos: [EntityDraft] = []
+    var infos: [EntityDraft] = []
 
     init(_ models: [any Model.Type]) throws {
         self.models = models

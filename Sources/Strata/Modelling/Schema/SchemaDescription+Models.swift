@@ -1,7 +1,10 @@
 extension SchemaDescription {
     /// The description of a store of these models.
-    init(_ infos: [EntityInfo]) {
-        tables = infos.map { info in
+    ///
+    /// - Parameter isIncluded: whether the description contains the table of an entity. The destinations of its
+    ///   relationships are among `infos` in any case.
+    init(_ infos: [EntityInfo], isIncluded: (EntityInfo) -> Bool = { _ in true }) {
+        tables = infos.filter(isIncluded).map { info in
             guard info.isJoin else { return TableDescription(info, infos) }
             return TableDescription(join: info, infos)
         }

@@ -5,7 +5,7 @@ extension Query: CustomStringConvertible {
     /// stored.
     public var description: String {
         let resolver = RelationshipResolver { model, relationship in
-            try Schema(Schema.models(reachableFrom: Object.self)).resolver.route(model, relationship)
+            try Schema(Schema.models(reachableFrom: [Object.self])).resolver.route(model, relationship)
         }
         do {
             let compiled = try compile(.objects, using: .tables(resolver: resolver))

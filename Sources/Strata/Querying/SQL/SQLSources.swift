@@ -49,4 +49,8 @@ struct RelationshipResolver: Sendable {
 
     /// Returns the route of the relationship with this name in this model.
     var route: @Sendable (ModelSchema, String) throws -> Route
+    /// Checks that the stack opens the model of a table that a query reads, if it does not open all models.
+    ///
+    /// - Throws: ``StrataError/Code/unknownModel``
+    var checkOpened: @Sendable (any Model.Type) throws -> Void = { _ in }
 }

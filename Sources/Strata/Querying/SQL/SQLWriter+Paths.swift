@@ -14,6 +14,7 @@ extension SQLWriter {
         let key = path.hops.map(\.name)
         if let known = scope.joins[key] { return known }
         let destination = last.destination.type._$schema
+        try sources.resolver.checkOpened(last.destination.type)
         let start = RelationshipPath(hops: path.hops.dropLast())
         let condition: (String) -> String
         if last.isDerived {

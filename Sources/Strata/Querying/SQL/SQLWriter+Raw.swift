@@ -41,6 +41,7 @@ extension SQLWriter {
         case .table(let model):
             // The source is always a subquery, so that the surrounding SQL is valid with and without unsaved changes.
             let schema = model.type._$schema
+            try sources.resolver.checkOpened(model.type)
             let source = table(.model(schema)).source
             if source.hasBytePrefix("(") { return source }
             let columns = (["id"] + schema.columns.map(\.name)).map(\.quotedIdentifier).joined(separator: ", ")

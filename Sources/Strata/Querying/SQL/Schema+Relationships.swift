@@ -1,7 +1,7 @@
 extension Schema {
     /// Resolves the relationships in queries to columns and tables.
     var resolver: RelationshipResolver {
-        RelationshipResolver { [infosByName, entities] model, name in
+        var resolver = RelationshipResolver { [self] model, name in
             guard let info = infosByName[model.name], let found = info.relationships.first(where: { $0.name == name })
             else {
                 throw StrataError(
@@ -9,6 +9,7 @@ extension Schema {
                     "\(model.name).\(name) is not a relationship of a model of this stack."
                 )
             }
+            try checkOpened(found.destination)
             switch found.storage {
             case .foreignKey(let column, let order):
                 return .foreignKey(
@@ -25,5 +26,7 @@ extension Schema {
                 )
             }
         }
+        if isPartial { resolver.checkOpened = { [self] in _ = try index(of: $0) } }
+        return resolver
     }
 }

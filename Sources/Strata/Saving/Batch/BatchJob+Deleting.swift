@@ -2,9 +2,14 @@ import Foundation
 
 extension BatchJob {
     /// Deletes the objects that a query finds, and applies their delete rules.
-    func delete<Object: Model>(_ query: Query<Object>) throws {
+    ///
+    /// - Parameter unopened: the models of the store that the stack does not open; nil if it opens all models.
+    func delete<Object: Model>(_ query: Query<Object>, unopened: UnopenedModels? = nil) throws {
         try gather(query)
         try gatherCascades()
+        if let unopened {
+            for info in gatheredInfos { try unopened.checkDelete(ofGathered: info, on: connection) }
+        }
         try checkDenials()
         let deleted = gatheredInfos
         for info in deleted { try emptyReferences(to: info) }

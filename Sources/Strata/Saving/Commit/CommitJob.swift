@@ -83,7 +83,8 @@ final class CommitJob {
         try mergeDuplicateInserts()
     }
 
-    /// Applies the delete rules to rows in the store.
+    /// Applies the delete rules to rows in the store. Refuses deletes that concern models which the stack does not
+    /// open.
     private func expandDeletes() throws {
         // The rules may add parts, which have no deletes to expand.
         for part in activeParts { try part.expandDeletes() }
@@ -94,6 +95,13 @@ final class CommitJob {
             return part.kind(at: index) == .delete
         }
         if !denials.isEmpty { throw Self.deniedError(denials.map(\.detail)) }
+        if let unopened = commit.store.unopened {
+            for part in activeParts {
+                guard let rows = part.takenRows, rows.kinds.contains(.delete) else { continue }
+                let deleted = rows.ids.indices.filter { rows.kind(at: $0) == .delete }.map { rows.ids[$0] }
+                try unopened.checkDelete(of: deleted, part.info, on: connection)
+            }
+        }
     }
 
     /// Validates the rows, then checks their references. If the rows of any entity are invalid, references do not

@@ -16,7 +16,10 @@ extension EntityCommit {
             }
             for reference in info.outgoing
             where change.kind == .insert || change.kind == .undelete || change.columns.contains(reference.column) {
-                guard case .integer(let target)? = try? change.row._$value(at: reference.column) else { continue }
+                // No context inserts objects of models that the stack does not open.
+                guard job.schema.isOpened[reference.destination],
+                    case .integer(let target)? = try? change.row._$value(at: reference.column)
+                else { continue }
                 if job.taken(reference.destination)?.index(of: target) == nil {
                     needed.append((reference.destination, target))
                 }

@@ -37,6 +37,7 @@ extension EntityCommit {
                 throw CommitJob.missingReferenceError([entity.missing(reference, of: row, destination, target)])
             case .deny: job.denials.append((info.index, info.denial(id, rule!, of: destination, target)))
             case .cascade:
+                try job.commit.store.unopened?.checkDelete(of: [id], info, on: connection)
                 try connection.execute(info.sql.delete, [.integer(id)])
                 recordWritten(Change(kind: .delete, columns: ColumnSet(), row: row, base: nil))
                 for reference in info.incoming { try job.retainReferring(reference, to: id) }

@@ -18,6 +18,6 @@ extension StoreTransaction {
 extension Schema {
     /// The model with this name or former name in ids. A current name takes precedence.
     fileprivate func info(inIDs name: String) -> EntityInfo? {
-        infosByName[name] ?? entities.map(\.info).first { model($0.index)?._$schema.originalName == name }
+        infosByName[name] ?? openedEntities.map(\.info).first { model($0.index)?._$schema.originalName == name }
     }
 }

@@ -87,10 +87,10 @@ struct ImportLine: DecodableWithConfiguration {
 }
 
 extension Schema {
-    /// The model with this name or former name in lines.
+    /// The opened model with this name or former name in lines.
     fileprivate func info(inLines name: String) -> EntityInfo? {
         if let info = infosByName[name] { return info.isJoin ? nil : info }
-        return entities.map(\.info).first { model($0.index)?._$schema.originalName == name }
+        return openedEntities.map(\.info).first { model($0.index)?._$schema.originalName == name }
     }
 
     fileprivate func relationship(inLines name: String, of info: EntityInfo) -> ResolvedRelationship? {

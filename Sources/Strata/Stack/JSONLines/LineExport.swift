@@ -20,7 +20,7 @@ final class LineExport {
     init(_ models: [any Model.Type]?, store: Store) throws {
         let schema = store.schema
         let infos = try models?.map { schema.entities[try schema.index(of: $0)].info }
-        remaining = (infos ?? schema.entities.map(\.info).filter { !$0.isJoin })[...]
+        remaining = (infos ?? schema.openedEntities.map(\.info).filter { !$0.isJoin })[...]
         self.store = store
         fingerprint = String(store.ids.fingerprint, radix: 16)
         reader = try store.borrowReader()
@@ -67,7 +67,8 @@ final class LineExport {
                 (PropertyKey(stringValue: column.name), try lineValue(value, index, of: number, info))
             )
         }
-        for relationship in info.relationships where relationship.isInLines {
+        for relationship in info.relationships
+        where relationship.isInLines && store.schema.isOpened[relationship.destination] {
             let destination = store.schema.entities[relationship.destination].info
             guard let sql = LinesSQL.selectMembers(relationship, store.schema) else { continue }
             let members = try reader.connection.numbers(sql, [.integer(number)])

@@ -9,14 +9,17 @@ extension LineImport {
         }
         try connection.execute(LinesSQL.drop)
         try connection.execute(LinesSQL.dropMatches)
-        for entity in schema.entities {
+        for entity in schema.openedEntities {
             if entity.info.isJoin { try noteMembers(entity.info) } else { try noteRows(entity.info) }
         }
     }
 
     /// Resolves names that no line defines to objects of the store. A name that the store does not have is an error.
     private func relateToExisting() throws {
-        for entity in schema.entities where !entity.info.isJoin {
+        // A to-one relationship may lead to an unopened model.
+        let destinations = Set(schema.openedEntities.flatMap { $0.info.outgoing.map(\.destination) })
+        for entity in schema.entities
+        where !entity.info.isJoin && (schema.isOpened[entity.info.index] || destinations.contains(entity.info.index)) {
             let values: [StoredValue] = [.integer(Int64(entity.info.index)), .integer(firstID)]
             try connection.execute(LinesSQL.findExisting(entity.info), values)
         }
@@ -30,7 +33,7 @@ extension LineImport {
             )
             .error(line: line)
         }
-        for entity in schema.entities {
+        for entity in schema.openedEntities {
             for reference in entity.info.outgoing {
                 do {
                     try connection.execute(LinesSQL.relate(entity.info, reference.column))
@@ -43,8 +46,8 @@ extension LineImport {
 
     /// Checks that ordered one-to-many relationships list only objects that refer back to their owner.
     private func checkMembers() throws {
-        for info in schema.entities.map(\.info) {
-            for relationship in info.relationships {
+        for info in schema.openedEntities.map(\.info) {
+            for relationship in info.relationships where schema.isOpened[relationship.destination] {
                 guard case .foreignKey(let column, let order?) = relationship.storage else { continue }
                 let member = schema.entities[relationship.destination].info
                 let sql = LinesSQL.selectStray(schema.entities[order].info, member, column)

@@ -200,6 +200,7 @@ final class LineImport {
             guard let order else { return }
             (join, own, place) = (order, JoinRow.Column.left, JoinRow.Column.leftPlace)
         }
+        try schema.checkOpened(relationship.destination)
         let destination = schema.entities[relationship.destination].info
         let members = try ids.map {
             try mention($0, destination, by: relationship.name, of: info, isRequired: true)

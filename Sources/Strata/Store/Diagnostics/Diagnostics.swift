@@ -24,6 +24,9 @@ public import Tracing
 /// | `strata.sequence` | the number of a commit |
 /// | `strata.error` | the code of the error that made a commit fail |
 /// | `strata.backup` | the file with the copy of a store from before its migration |
+/// | `strata.relationship` | the relationship that a block has read in a loop |
+/// | `strata.count` | the number of queries for this relationship, each for one object |
+/// | `strata.prefetch` | the query that prefetches the relationship |
 ///
 /// Commits, batches and migrations are logged at the levels `debug` and `info`, independently of these settings. The
 /// stack calls the log handler, the metrics handler and the tracer in the middle of its work. They must therefore not
@@ -49,6 +52,16 @@ public struct Diagnostics: Sendable {
     /// A slow statement is logged as a warning. Its query plan is logged as soon as its block has finished reading. The
     /// duration runs from the first step of the statement to its end, and includes the work between its rows.
     public var slowStatementThreshold: Duration?
+    /// The number of queries that a block may run for the same relationship of several objects, one object at a time.
+    /// Nil, the default, for no limit and no cost.
+    ///
+    /// Above this limit, the end of the block logs one warning for each such relationship. The warning contains the
+    /// number of queries, and the query that would have prefetched the relationship: `Author.including { $0.books }`.
+    /// It is for development and tests; 10 is a good limit. A turn of the main actor counts as a block.
+    ///
+    /// To-one relationships count if their object is not in memory. To-many relationships count if their `fetch`,
+    /// `count`, `isEmpty`, `first` or `last` runs a query.
+    public var relationshipLoopLimit: Int?
     /// The factory of counters, timers and gauges, usually `MetricsSystem.factory`. Nil, the default, for no metrics.
     public var metrics: (any MetricsFactory)?
     /// Dimensions that distinguish the metrics of this stack from those of other stacks, for example
@@ -71,6 +84,7 @@ public struct Diagnostics: Sendable {
         statements: StatementLogging = .off,
         statementLevel: Logger.Level = .debug,
         slowStatementThreshold: Duration? = nil,
+        relationshipLoopLimit: Int? = nil,
         metrics: (any MetricsFactory)? = nil,
         metricsDimensions: [(String, String)] = [],
         tracer: (any Tracer)? = nil
@@ -78,6 +92,7 @@ public struct Diagnostics: Sendable {
         self.statements = statements
         self.statementLevel = statementLevel
         self.slowStatementThreshold = slowStatementThreshold
+        self.relationshipLoopLimit = relationshipLoopLimit
         self.metrics = metrics
         self.metricsDimensions = metricsDimensions
         self.tracer = tracer

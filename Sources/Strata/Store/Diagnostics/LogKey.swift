@@ -11,6 +11,9 @@ package enum LogKey {
     static let sequence = "strata.sequence"
     static let error = "strata.error"
     static let backup = "strata.backup"
+    static let relationship = "strata.relationship"
+    static let count = "strata.count"
+    static let prefetch = "strata.prefetch"
 
     /// A duration in seconds.
     package static func text(_ duration: Duration) -> String { String(format: "%.6f", duration / .seconds(1)) }

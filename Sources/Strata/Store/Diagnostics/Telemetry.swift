@@ -14,6 +14,8 @@ struct Telemetry: Sendable {
     /// Whether metrics are recorded.
     var isMeasuring: Bool { metrics != nil }
     private let diagnostics: Diagnostics
+    /// See ``Diagnostics/relationshipLoopLimit``. Nil also if nothing is logged.
+    var relationshipLoopLimit: Int? { logger == nil ? nil : diagnostics.relationshipLoopLimit }
     /// The factory of metrics and their dimensions; nil without metrics.
     var factory: (factory: any MetricsFactory, dimensions: [(String, String)])? {
         diagnostics.metrics.map { ($0, diagnostics.metricsDimensions) }
