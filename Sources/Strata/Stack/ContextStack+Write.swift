@@ -45,8 +45,9 @@ extension ContextStack {
     /// commit for the long ones. With `.merge`, and in a caller's own database, blocks run before their transactions.
     ///
     /// - Isolation: callable from anywhere. The block runs on a queue of the stack or on the thread that writes. It
-    ///   must not wait for another commit: inside a transaction, it would wait for ever. It may run several times, so
-    ///   put other effects into ``ObjectContext/afterCommit(_:)``.
+    ///   must not wait for another commit: inside a transaction, it would wait for ever. The log of the stack warns of
+    ///   a block that other writes have waited for during five seconds. A block may run several times, so put other
+    ///   effects into ``ObjectContext/afterCommit(_:)``.
     /// - Parameters:
     ///   - policy: what happens if another commit has changed what the block has read.
     ///   - body: reads and changes objects of its context. It must not save, commit or run batches: this throws

@@ -260,6 +260,11 @@ final class Store: Sendable {
         return writer.add(block: write, adding: adding, resuming: resuming)
     }
 
+    /// See ``StoreWriter/blockWatch``.
+    var blockWatch: BlockWatch { writer.blockWatch }
+    /// See ``StoreWriter/noteWaiting()``.
+    func noteWaiting() { writer.noteWaiting() }
+
     /// See ``StoreWriter/isOnLeadingThread``.
     var isOnLeadingThread: Bool { writer.isOnLeadingThread }
 

@@ -185,7 +185,8 @@ struct StoreOpening {
             isOwned: isOwned,
             isReadOnly: isReadOnly,
             connection: Exclusive(writing),
-            turn: turn.map { Exclusive($0) }
+            turn: turn.map { Exclusive($0) },
+            blockWatch: BlockWatch(telemetry.logger)
         )
         return Opened(writer: writer, identity: found.identity, sequence: found.sequence, unopened: unopened)
     }

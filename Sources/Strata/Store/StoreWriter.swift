@@ -40,6 +40,8 @@ final class StoreWriter: Sendable {
     private let owedIDs = Exclusive(OwedIDs())
     /// Nil if no other process writes, or if processes write without turns. Used inside the database's writer.
     private let turn: Exclusive<WriteTurn>?
+    /// Warns of blocks that hold this writer for long.
+    let blockWatch: BlockWatch
     /// The snapshots of the readers of this store.
     let snapshots: OpenSnapshots
     let journal: Journal
@@ -54,13 +56,15 @@ final class StoreWriter: Sendable {
         isOwned: Bool,
         isReadOnly: Bool,
         connection: Exclusive<Connection>,
-        turn: Exclusive<WriteTurn>?
+        turn: Exclusive<WriteTurn>?,
+        blockWatch: BlockWatch
     ) {
         self.database = database
         self.isOwned = isOwned
         self.isReadOnly = isReadOnly
         self.connection = connection
         self.turn = turn
+        self.blockWatch = blockWatch
         let snapshots = OpenSnapshots()
         self.snapshots = snapshots
         checkpoints =
@@ -87,7 +91,10 @@ final class StoreWriter: Sendable {
         guard !isOnLeadingThread else { throw Self.nestedError }
         let settle = write.settle
         if isOwned {
-            if !waiting.withLock({ $0.add(write) }) { write.wait() }
+            if !waiting.withLock({ $0.add(write) }) {
+                noteWaiting()
+                write.wait()
+            }
             if !write.hasEnded { lead(settle) }
         } else {
             database.writeWithoutTransaction { db in
@@ -112,8 +119,16 @@ final class StoreWriter: Sendable {
     ) -> PendingWrite {
         let completion = Completion()
         write.willResume { resuming { completion.complete() } }
-        adding { if self.waiting.withLock({ $0.add(write) }) { self.leadOnOwnThread(for: write) } }
+        adding {
+            if self.waiting.withLock({ $0.add(write) }) { self.leadOnOwnThread(for: write) } else { self.noteWaiting() }
+        }
         return PendingWrite(write: write, completion: completion)
+    }
+
+    /// Notes that a write waits, perhaps for a block inside the running transaction.
+    func noteWaiting() {
+        if blockWatch.hasStarted { return }
+        blockWatch.start { [weak self] in self?.waitingCount ?? 0 }
     }
 
     private func leadOnOwnThread(for write: WaitingWrite) {
@@ -293,7 +308,7 @@ final class StoreWriter: Sendable {
     /// The number of transactions with writes so far, for tests.
     var transactionCount: Int { transactions.load(ordering: .relaxed) }
 
-    /// The number of writes that no transaction has taken yet, for tests.
+    /// The number of writes that no transaction has taken yet.
     var waitingCount: Int { waiting.withLock { $0.count } }
 
     /// Reads inside the running transaction, with its uncommitted changes. Called by a write of the transaction.
@@ -336,6 +351,8 @@ final class StoreWriter: Sendable {
         do {
             // A block is on another queue than the database's, which would wait for the block.
             if isOnLeadingThread { return try reserveInTransaction(count) }
+            // A reservation waits without a place among the writes.
+            if blockWatch.hasBlock { noteWaiting() }
             return try database.unsafeReentrantWrite { db in
                 var first: Int64 = 0
                 try connection.use { connection in

@@ -7,6 +7,7 @@ import Synchronization
 /// inside its transaction may keep the order of the queue too: see ``addToWriter(_:)``.
 package final class BlockQueue: Sendable {
     let executor: ContextExecutor
+    let label: String
     /// The blocks of this queue that the writer has, and that have not ended.
     private let inTransactions = DispatchGroup()
     /// The number of calls whose blocks wait, run, or are being committed.
@@ -18,7 +19,10 @@ package final class BlockQueue: Sendable {
     /// The number of runs outside of the transaction. Then the block runs inside.
     static let runsOutside = 3
 
-    package init(label: String) { executor = ContextExecutor(label: label) }
+    package init(label: String) {
+        executor = ContextExecutor(label: label)
+        self.label = label
+    }
 
     /// Notes the begin of a call. Returns whether no other call has a block in the queue.
     func begin() -> Bool { calls.add(1, ordering: .relaxed).oldValue == 0 }
@@ -41,7 +45,10 @@ package final class BlockQueue: Sendable {
 
     /// Waits for the earlier blocks that run inside transactions. Called on the executor, by a block that runs before
     /// its transaction.
-    func waitForTransactions() { inTransactions.wait() }
+    func waitForTransactions(of store: Store) {
+        // A short wait is usual. After a long one, the writer says for which block.
+        while inTransactions.wait(timeout: .now() + .seconds(1)) == .timedOut { store.noteWaiting() }
+    }
 }
 
 extension StackCore {
@@ -83,7 +90,7 @@ extension StackCore {
         for run in 1...(limit ?? 1) {
             do {
                 if mayRunInside, run > BlockQueue.runsOutside || pace?.isShort ?? false && !isOnly {
-                    return try await runInTransaction(after: isOrdered ? queue : nil, body, commit)
+                    return try await runInTransaction(on: queue, isOrdered: isOrdered, body, commit)
                 }
                 return try await runBeforeTransaction(on: queue, over: parent, checksReads: limit != nil, body, commit)
             } catch is StaleReads {
@@ -108,7 +115,7 @@ extension StackCore {
     ) async throws -> T {
         let handle = try make(.private, named: nil, parent: parent, on: queue.executor)
         return try await handle.run(stack: [handle], dropping: true, isLimited: false, span: .write) { context in
-            queue.waitForTransactions()
+            queue.waitForTransactions(of: context.store)
             context.saving.refusal = .committedAfterBlock
             if checksReads { context.reading.readRecord = ReadRecord(parents: context.path.dropLast()) }
             do {
@@ -130,7 +137,8 @@ extension StackCore {
 
     /// Runs a block inside a transaction, which commits its changes.
     private nonisolated(nonsending) func runInTransaction<T: Sendable>(
-        after queue: BlockQueue?,
+        on queue: BlockQueue,
+        isOrdered: Bool,
         _ body: @escaping @Sendable (ObjectContext) throws -> T,
         _ commit: BlockCommit
     ) async throws -> T {
@@ -138,7 +146,12 @@ extension StackCore {
         let scope = try enter(handle, stack: [handle], dropping: true, span: .write)
         defer { scope.span?.end() }
         defer { callerGoesOn() }
-        let block = TransactionBlock(scope, on: transactionBlocks, after: queue) { context in
+        let block = TransactionBlock(
+            scope,
+            on: transactionBlocks,
+            of: queue.label,
+            after: isOrdered ? queue : nil
+        ) { context in
             context.saving.refusal = .committedAfterBlock
             let value = try body(context)
             return (value, try commit.begin(in: context))

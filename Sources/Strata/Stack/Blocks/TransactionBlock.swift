@@ -12,6 +12,8 @@ final class TransactionBlock<Value: Sendable>: TaskExecutor, @unchecked Sendable
 
     private let scope: BlockScope
     private let executor: ContextExecutor
+    /// The label of the queue of the block, for the log.
+    private let label: String
     /// The queue whose earlier blocks run first, and whose later ones wait; nil if the block waits for the writer only.
     private let queue: BlockQueue?
     private let body: Body
@@ -28,10 +30,17 @@ final class TransactionBlock<Value: Sendable>: TaskExecutor, @unchecked Sendable
     /// - Parameters:
     ///   - scope: the scope of a block in a new context. The block ends it.
     ///   - executor: the executor of the context.
+    ///   - label: the label of the queue of the block.
     ///   - queue: the queue whose order the block keeps; nil if it waits for the writer only.
     ///   - body: the block, and the preparation of its commit.
-    init(_ scope: BlockScope, on executor: ContextExecutor, after queue: BlockQueue?, _ body: @escaping Body) {
-        (self.scope, self.executor, self.queue, self.body) = (scope, executor, queue, body)
+    init(
+        _ scope: BlockScope,
+        on executor: ContextExecutor,
+        of label: String,
+        after queue: BlockQueue?,
+        _ body: @escaping Body
+    ) {
+        (self.scope, self.executor, self.label, self.queue, self.body) = (scope, executor, label, queue, body)
         watch = scope.handle.core.engine.telemetry.startMeasuring(under: scope.span?.context)
     }
 
@@ -102,7 +111,7 @@ final class TransactionBlock<Value: Sendable>: TaskExecutor, @unchecked Sendable
     private func write(_ reader: Reader) throws -> [String] {
         watch?.hasBegun()
         self.reader = reader
-        runJob()
+        scope.handle.core.engine.blockWatch.watch(queue: label) { runJob() }
         self.reader = nil
         guard let outcome else { throw StrataError(.invalidState, "The block of a write has not run.") }
         let commit = try scope.handle.core.engine.passing { try outcome.get().commit }

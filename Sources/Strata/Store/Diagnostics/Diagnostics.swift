@@ -16,6 +16,7 @@ public import Tracing
 /// | key | |
 /// |---|---|
 /// | `strata.context` | the name of the context |
+/// | `strata.queue` | the queue of a block that holds the writer for long |
 /// | `strata.sql` | the text of a statement |
 /// | `strata.values` | the text with its values, if values are logged |
 /// | `strata.duration` | in seconds, as a decimal number |

@@ -3,6 +3,7 @@ import Foundation
 /// The metadata keys of a stack's log.
 package enum LogKey {
     static let context = "strata.context"
+    static let queue = "strata.queue"
     static let sql = "strata.sql"
     static let values = "strata.values"
     package static let duration = "strata.duration"
