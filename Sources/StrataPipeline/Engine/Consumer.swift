@@ -44,6 +44,8 @@ struct Consumer: Sendable {
     /// The types of payloads whose operations are claimed; nil for all. Operations of other types stay queued for
     /// processes that have a handler.
     let claimedTypes: [String]?
+    /// The rate limits of lanes; nil if no lane has one.
+    let laneRates: LaneRates?
     let events: EventHub
     /// Whether the consumer is closing and starts no more operations.
     var isClosing = false
@@ -84,6 +86,7 @@ struct Consumer: Sendable {
         self.gate = gate
         self.handlers = handlers
         claimedTypes = claimsAllTypes ? nil : handlers.map(\.type)
+        laneRates = LaneRates(options)
         self.events = events
         suspensions = options.isSuspended ? 1 : 0
         isGateClosed = gate.map { !$0.constraint.isSatisfied } ?? false

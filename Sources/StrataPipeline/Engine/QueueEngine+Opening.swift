@@ -74,6 +74,7 @@ extension QueueEngine {
                 try repository.declare(name, consumer.rules)
                 if isMoved { try repository.breakCycles(of: name) }
             }
+            try repository.adoptLaneRates(of: consumer)
             try repository.keep(consumer.options.retention, for: consumer.name)
             try repository.plan()
             try repository.correctFutureTimes()

@@ -143,6 +143,11 @@ import Testing
             QueueSQL.selectAwaiting, QueueSQL.selectNextAwaitedLane, QueueSQL.selectActiveLanes,
             QueueSQL.selectAnyRecordingTransitions, QueueSQL.selectTransition, QueueSQL.selectOldTransitions,
         ]
+        statements += [
+            QueueSQL.selectLaneBudget, QueueSQL.selectNextOpening, QueueSQL.selectOpeningLanes,
+            QueueSQL.selectAwaitedLanes, QueueSQL.selectLanesCountedAfter, QueueSQL.selectAwaitedLane,
+            QueueSQL.selectFullLanes, QueueSQL.selectAwaitingOfCommit, QueueSQL.selectActive, QueueSQL.selectAllActive,
+        ]
         for isSuspected in [false, true] {
             for keys in [nil, "key"] {
                 let selection = OperationRepository.Selection(keys: keys, isSuspected: isSuspected, types: ["A", "B"])
@@ -188,6 +193,10 @@ import Testing
             ),
             (
                 QueueSQL.selectAwaiting(types: 2),
+                "INDEX QueuedOperation_pipeline_lane_rank_commit_with_awaitsPlace_index (pipeline=? AND lane=?)"
+            ),
+            (
+                QueueSQL.selectAwaitingOfCommit,
                 "INDEX QueuedOperation_pipeline_lane_rank_commit_with_awaitsPlace_index (pipeline=? AND lane=?)"
             ),
             (

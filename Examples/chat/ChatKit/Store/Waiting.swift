@@ -123,7 +123,7 @@ struct Waiting: Sendable {
             let seconds = max(1, Int(date.timeIntervalSinceNow.rounded(.up)))
             return .itself("is retried in \(seconds) s\(failure)")
         case .noHandler: return .itself("needs a newer version of this program")
-        case .fullPipeline, .fullStack, .rateLimited: return .soon
+        case .fullPipeline, .fullStack, .fullGlobally, .rateLimited, .laneRateLimited: return .soon
         case .notOpen, .claimedTwice, .suspended, .gateClosed: return .circumstance("this client does not send now")
         case .failed(let reason):
             let buddy = operation?.pipeline.buddy ?? ""

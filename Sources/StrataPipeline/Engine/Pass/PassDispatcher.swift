@@ -39,6 +39,9 @@ struct PassDispatcher {
         if let end = result.memory.heartbeat.archiveEnd, try !repository.prune(upTo: end) {
             result.memory.heartbeat.archiveEnd = nil
         }
+        if result.memory.heartbeat.isForgettingLanes {
+            result.memory.heartbeat.isForgettingLanes = try repository.forgetFullLanes()
+        }
         if input.mustWakeConstrained {
             for (id, constraints) in input.satisfied {
                 for constraint in constraints { try repository.wake(constraint, of: input.consumers[id]!) }
@@ -131,6 +134,7 @@ struct PassDispatcher {
         }
         if input.isTimeUp {
             while try repository.releaseDueHolds() {}
+            try repository.openLanes()
             try repository.runDueSchedules()
         }
     }
@@ -148,6 +152,7 @@ struct PassDispatcher {
         heartbeat.others = try repository.reclaimFromSilentWorkers(heartbeat.others, except: result.memory.worker)
         try repository.forgetEmptyQueues()
         heartbeat.archiveEnd = try repository.archiveEnd()
+        heartbeat.isForgettingLanes = true
         let consumers = input.consumers.values
         (heartbeat.cyclesSearchedTo, result.cycles) = try repository.breakStrayCycles(
             after: heartbeat.cyclesSearchedTo
@@ -161,9 +166,10 @@ struct PassDispatcher {
 
     /// Records what the next pass may reuse.
     private mutating func remember(isUnchanged: Bool) throws {
-        // Without holds, only schedules can be due.
+        // Without holds and limited lanes, only schedules can be due.
         let isDueAsBefore =
-            isUnchanged && repository.sideResults.facts.haveTies == false && !input.isTimeUp
+            isUnchanged && repository.sideResults.facts.haveTies == false
+            && repository.sideResults.facts.areLanesLimited == false && !input.isTimeUp
             && !input.work.haveSchedulesChanged
         if !isDueAsBefore {
             let start =

@@ -51,7 +51,7 @@ struct PassInput: Sendable {
 
     /// Whether no work is due, so that the pass needs no transaction.
     var isEmpty: Bool {
-        work.isEmpty && !isDue && memory.heartbeat.archiveEnd == nil
+        work.isEmpty && !isDue && !memory.heartbeat.isPruning
             && (slots == 0 || !consumers.values.contains { $0.isClaimable(hasUnseenWork: work.hasUnseenWork) })
     }
 }
@@ -119,5 +119,10 @@ struct PassMemory: Sendable {
         var cyclesSearchedTo = Int64.min
         /// The position up to which finished operations are being deleted; nil if none are.
         var archiveEnd: OperationRepository.ArchiveEnd?
+        /// Whether rows of lanes with full token buckets are being deleted.
+        var isForgettingLanes = false
+
+        /// Whether the next passes delete rows that are no longer needed.
+        var isPruning: Bool { archiveEnd != nil || isForgettingLanes }
     }
 }

@@ -96,7 +96,7 @@ extension QueueEngine {
         // Operations beyond this pass's limits are handled by the next one.
         let isNextDue = state.withLock { state in
             guard let memory = state.memory else { return false }
-            return memory.heartbeat.archiveEnd != nil
+            return memory.heartbeat.isPruning
                 || memory.withheldUntil == nil && !state.registry.isAbandoned
                     && group.freeSlots(besides: state.running.count) > 0
                     && state.consumers.values.contains { $0.isClaimable() && $0.limitedUntil == nil }

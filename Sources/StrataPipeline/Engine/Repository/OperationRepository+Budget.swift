@@ -4,14 +4,15 @@ import Strata
 extension OperationRepository {
     /// The remaining tokens of a rate limit.
     struct Budget {
-        fileprivate let id: Int64?
+        let id: Int64?
         let limit: RateLimit
         /// The number of attempts that may be started, with a fraction of the next one.
-        fileprivate(set) var tokens: Double
+        var tokens: Double
 
-        /// The number of attempts that may be started now. The tolerance covers the rounding errors of sums of short
-        /// times.
-        var whole: Int { Int(min(max(tokens + 1e-6, 0), Self.most)) }
+        /// The number of attempts that may be started now.
+        var whole: Int { Int(min(max(tokens + Self.tolerance, 0), Self.most)) }
+        /// The tolerance covers the rounding errors of sums of short times.
+        static let tolerance = 1e-6
         /// More than one transaction starts. The bound is needed because a bucket may hold more tokens than an integer
         /// counts, such as one of `.max`.
         private static let most = 1e6

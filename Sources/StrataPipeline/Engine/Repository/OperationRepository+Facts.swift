@@ -12,6 +12,8 @@ extension OperationRepository {
         var areAwaited: Bool?
         /// Whether any operation is suspected of having ended its process.
         var areSuspected: Bool?
+        /// Whether any operation waits for the rate limit of its lane.
+        var areLanesLimited: Bool?
         /// Whether any pipeline records transitions.
         var areTransitionsRecorded: Bool?
 
@@ -22,6 +24,7 @@ extension OperationRepository {
                 haveItems: haveItems == false ? false : nil,
                 areAwaited: areAwaited == false ? false : nil,
                 areSuspected: areSuspected == false ? false : nil,
+                areLanesLimited: areLanesLimited == false ? false : nil,
                 areTransitionsRecorded: areTransitionsRecorded == false ? false : nil
             )
         }
@@ -47,6 +50,7 @@ extension OperationRepository {
     /// for a place and has never run.
     private static let cachedFactModels: [any Model.Type] = [
         OperationDependency.self, OperationHold.self, OperationItem.self, PipelineRecord.self, PeriodicOperation.self,
+        LaneBudget.self,
     ]
 
     /// The facts for the next transaction.
@@ -81,6 +85,12 @@ extension OperationRepository {
         return sideResults.facts.areSuspected!
     }
 
+    /// Whether any operation waits for the rate limit of its lane.
+    func areLanesLimited() throws -> Bool {
+        if sideResults.facts.areLanesLimited == nil { try readFacts() }
+        return sideResults.facts.areLanesLimited!
+    }
+
     private func readFacts() throws {
         try transaction.rows(QueueSQL.selectAnyTies, []) { row in
             var facts = sideResults.facts
@@ -88,6 +98,7 @@ extension OperationRepository {
             facts.haveItems = try facts.haveItems ?? row.read(Bool.self, at: 1)
             facts.areAwaited = try facts.areAwaited ?? row.read(Bool.self, at: 2)
             facts.areSuspected = try facts.areSuspected ?? row.read(Bool.self, at: 3)
+            facts.areLanesLimited = try facts.areLanesLimited ?? row.read(Bool.self, at: 4)
             sideResults.facts = facts
         }
     }

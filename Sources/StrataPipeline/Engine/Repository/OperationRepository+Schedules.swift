@@ -8,7 +8,8 @@ extension OperationRepository {
     func nextDue(after date: Date = .distantPast) throws -> Date? {
         var next: Date?
         try transaction.rows(QueueSQL.selectNextDue, [Self.value(date)]) { next = try $0.read(Date?.self, at: 0) }
-        return next
+        guard try areLanesLimited(), let opening = try nextOpening() else { return next }
+        return min(next ?? opening, opening)
     }
 
     /// Computes the next due date of new and changed schedules.
@@ -139,7 +140,7 @@ extension OperationRepository {
         try recordTransitions(of: [number])
     }
 
-    private static func value(_ date: Date?) -> StoredValue {
+    static func value(_ date: Date?) -> StoredValue {
         date.map { .real($0.timeIntervalSinceReferenceDate) } ?? .null
     }
 }

@@ -49,7 +49,8 @@ extension QueueSQL {
     static let selectAnyTies = """
         SELECT EXISTS (SELECT 1 FROM \(dependencies)) OR EXISTS (SELECT 1 FROM \(holds)), EXISTS (SELECT 1 FROM \(items)), \
         EXISTS (SELECT 1 FROM \(operations) WHERE "awaitsPlace" IS NOT NULL), \
-        EXISTS (SELECT 1 FROM \(operations) WHERE "suspicion" IS NOT NULL)
+        EXISTS (SELECT 1 FROM \(operations) WHERE "suspicion" IS NOT NULL), \
+        EXISTS (SELECT 1 FROM \(laneBudgets) WHERE \(isAwaited))
         """
     static let selectOfItems = "SELECT \"id\" FROM \(items) WHERE \"item\" BETWEEN ? AND ?"
     static let selectItemPayload = """
