@@ -10,7 +10,7 @@ struct LaneRates: Sendable, Equatable {
     init?(_ options: PipelineOptions) {
         guard options.rateLimitPerLane != nil || !options.laneRateLimits.isEmpty else { return nil }
         standard = options.rateLimitPerLane
-        separate = Dictionary(options.laneRateLimits.map { (UTF8Text($0.key), $0.value) }) { first, _ in first }
+        separate = options.laneRateLimits
     }
 
     /// The limit of a lane; nil for any number of attempts.

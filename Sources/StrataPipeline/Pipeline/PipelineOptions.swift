@@ -1,3 +1,5 @@
+public import Strata
+
 /// How a ``Pipeline`` or a ``TaskBroker`` runs its operations.
 ///
 /// Name only the options that differ from the defaults:
@@ -35,8 +37,8 @@ public struct PipelineOptions: Sendable {
     /// The greatest number of attempts that run at once in all processes together; nil for any number. For a broker,
     /// the limit counts all of its queues together.
     ///
-    /// The attempts of a process that has died count until another process reclaims its operations. Processes notice
-    /// each end at once, and a free place goes to the first process that claims it. All processes must pass the same
+    /// The attempts of a process that has died count until another process reclaims its operations. Each end wakes the
+    /// other processes, and a free place goes to the process that claims it first. All processes must pass the same
     /// limit.
     public var maxConcurrentGlobally: Int?
 
@@ -47,12 +49,12 @@ public struct PipelineOptions: Sendable {
     /// How many attempts of each lane may start in an interval, in all processes together; nil for any number.
     /// Operations without a lane form one lane. Each queue of a broker has its own lanes.
     ///
-    /// An operation above the limit waits, and does not delay other lanes. All processes must pass the same limit. If
-    /// the limit changes, a lane keeps the tokens that it has.
+    /// Each lane has a separate token bucket: see ``RateLimit``. An operation above the limit waits, and does not delay
+    /// other lanes. All processes must pass the same limit. If the limit changes, a lane keeps the tokens that it has.
     public var rateLimitPerLane: RateLimit?
 
     /// The rate limits of single lanes, by the names of the lanes. They replace ``rateLimitPerLane`` there.
-    public var laneRateLimits: [String: RateLimit]
+    public var laneRateLimits: [UTF8Text: RateLimit]
 
     // MARK: Failures
 
@@ -109,7 +111,7 @@ public struct PipelineOptions: Sendable {
         maxConcurrentGlobally: Int? = nil,
         rateLimit: RateLimit? = nil,
         rateLimitPerLane: RateLimit? = nil,
-        laneRateLimits: [String: RateLimit] = [:],
+        laneRateLimits: [UTF8Text: RateLimit] = [:],
         retry: RetryPolicy = .standard,
         onFailure: FailurePolicy? = nil,
         timeout: Duration? = nil,

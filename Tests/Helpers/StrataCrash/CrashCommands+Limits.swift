@@ -21,7 +21,8 @@ extension CrashCommands {
             stack,
             named: "chores",
             options: PipelineOptions(
-                maxConcurrent: 4,
+                // Less than the limit of all processes, so that no process can hold all places.
+                maxConcurrent: 2,
                 maxConcurrentGlobally: limit,
                 rateLimitPerLane: rate > 0 ? RateLimit(rate, per: .seconds(86_400)) : nil,
                 maxCrashes: 1000

@@ -185,7 +185,7 @@ import Testing
             }
             return Dictionary(lanes.map { ($0, 1) }, uniquingKeysWith: +)
         }
-        let three = ["b": RateLimit(3, per: .seconds(30))]
+        let three: [UTF8Text: RateLimit] = ["b": RateLimit(3, per: .seconds(30))]
         let common = RateLimit(1, per: .seconds(30))
         let both = PipelineOptions(rateLimitPerLane: common, laneRateLimits: three, clock: clock)
         #expect(try await finished(both, in: "both") == ["a": 1, "b": 3, "": 1])

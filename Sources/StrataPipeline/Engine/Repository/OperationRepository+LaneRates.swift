@@ -34,7 +34,7 @@ extension OperationRepository {
         }
 
         /// The number of tokens at a moment. If the clock was set back, no tokens have come.
-        func tokens(at now: Date) -> Double {
+        func tokensLeft(at now: Date) -> Double {
             min(tokens + max(now.timeIntervalSince(countedAt), 0) * limit.rate, Double(limit.capacity))
         }
     }
@@ -122,7 +122,7 @@ extension OperationRepository {
     func isLaneClosed(_ lane: String, of pipeline: PipelineName) throws -> Bool {
         guard try areLanesLimited() else { return false }
         return try lanes(QueueSQL.selectAwaitedLane, [.text(pipeline.rawValue), .text(lane)])
-            .contains { $0.tokens(at: now) + Budget.tolerance < 1 }
+            .contains { $0.tokensLeft(at: now) + Budget.tolerance < 1 }
     }
 
     // MARK: Changed limits, clocks
@@ -141,7 +141,7 @@ extension OperationRepository {
                 try delete(lane.id.map { [$0] } ?? [], of: LaneBudget.self, by: QueueSQL.deleteLaneBudget)
                 continue
             }
-            (lane.tokens, lane.countedAt) = (min(lane.tokens(at: now), Double(limit.capacity)), now)
+            (lane.tokens, lane.countedAt) = (min(lane.tokensLeft(at: now), Double(limit.capacity)), now)
             (lane.limit, lane.opensAt) = (limit, nil)
             try update(lane, id: id)
         }
