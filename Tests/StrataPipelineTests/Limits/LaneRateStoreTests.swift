@@ -63,6 +63,53 @@ import Testing
         try await harness.close()
     }
 
+    /// Claims operations of a lane as a pass of another process does that has read its clock at a time.
+    ///
+    /// - Parameter names: operations that become pending before.
+    private static func claim(_ names: [String], at now: Date, _ limit: RateLimit, _ harness: PipelineHarness) throws
+        -> [String?]
+    {
+        let numbers = names.map { harness.id($0).rawValue }
+        let rates = LaneRates(PipelineOptions(rateLimitPerLane: limit))
+        var claimed: [String?] = []
+        try harness.stack.transact(author: "test") { transaction in
+            let repository = OperationRepository(transaction, now: now)
+            try repository.set(.pending, of: numbers)
+            let selection = OperationRepository.Selection(laneRates: rates)
+            let claims = try repository.claim(8, of: .work, selection, by: 1).claims
+            claimed = claims.map { harness.name(of: $0.claim.operation) }
+        }
+        return claimed
+    }
+
+    @Test("A pass that has waited for the store, while a later pass counted tokens, counts no time again")
+    func passesOutOfOrder() async throws {
+        let harness = try await PipelineHarness.open()
+        try await Self.commit(harness, "a1", "a2", "a3", "a4")
+        let (start, limit) = (harness.clock.now, RateLimit(2, per: .seconds(20)))
+        #expect(try Self.claim([], at: start, limit, harness) == ["a1", "a2"])
+        #expect(try Self.claim(["a3", "a4"], at: start + 10, limit, harness) == ["a3"])
+        #expect(try Self.claim(["a4"], at: start + 5, limit, harness) == [])
+        #expect(try Self.claim(["a4"], at: start + 15, limit, harness) == [])
+        #expect(try Self.claim(["a4"], at: start + 20, limit, harness) == ["a4"])
+        try await harness.close()
+    }
+
+    @Test("The rate limit of a pipeline counts no time again either")
+    func budgetsOutOfOrder() async throws {
+        let harness = try await PipelineHarness.open()
+        let (start, limit) = (harness.clock.now, RateLimit(10, per: .seconds(100)))
+        for (seconds, left, count) in [(0.0, 10, 10), (50.0, 5, 1), (20.0, 4, 1), (60.0, 4, 0)] {
+            try harness.stack.transact(author: "test") { transaction in
+                let repository = OperationRepository(transaction, now: start + seconds)
+                var budget = try repository.budget(of: "limited", limit)
+                #expect(budget.whole == left, "after \(seconds) s")
+                try repository.spend(count, of: &budget, "limited")
+            }
+        }
+        try await harness.close()
+    }
+
     @Test("An attempt that does not end its operation has taken a token")
     func retried() async throws {
         let harness = try await PipelineHarness.open(ratePerLane: RateLimit(1, per: .seconds(60)))

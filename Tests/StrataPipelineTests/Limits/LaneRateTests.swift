@@ -12,7 +12,7 @@ import Testing
     private static func lane(of name: String) -> String { String(name.prefix(1)) }
 
     private static func commit(_ harness: PipelineHarness, _ entries: Entry...) async throws {
-        try await harness.commit(entries, lane: lane)
+        try await harness.commit(entries, lane: { Self.lane(of: $0) })
     }
 
     private static func waitReasons(_ harness: PipelineHarness, _ name: String) async throws -> [WaitReason] {

@@ -140,8 +140,8 @@ extension PassDispatcher {
         }
         guard allowance.slots > 0, let limit = consumer.options.rateLimit else { return allowance }
         let budget = try repository.budget(of: consumer.name, limit)
-        guard budget.pause == 0 else {
-            recordLimit(of: consumer, for: budget.pause)
+        if let date = budget.nextStart {
+            recordLimit(of: consumer, until: date)
             allowance.slots = 0
             return allowance
         }
@@ -158,7 +158,7 @@ extension PassDispatcher {
         if let places = allowance.freePlaces, claims.count >= places { recordFull(consumer) }
         if var left = allowance.budget, !claims.isEmpty {
             try repository.spend(claims.count, of: &left, consumer.name)
-            if left.pause > 0 { recordLimit(of: consumer, for: left.pause) }
+            if let date = left.nextStart { recordLimit(of: consumer, until: date) }
         }
         result.claims += claims.map { ($0, consumer.id) }
     }
@@ -170,8 +170,8 @@ extension PassDispatcher {
         result.findings[consumer.id, default: PassResult.Findings()].isExemptDry = true
     }
 
-    /// Records that a rate limit allows a consumer no further start for some seconds.
-    private mutating func recordLimit(of consumer: Consumer, for pause: Double) {
-        result.findings[consumer.id, default: PassResult.Findings()].limitedUntil = input.now.later(by: pause)
+    /// Records that a rate limit allows a consumer no further start before a date.
+    private mutating func recordLimit(of consumer: Consumer, until date: Date) {
+        result.findings[consumer.id, default: PassResult.Findings()].limitedUntil = date
     }
 }

@@ -48,13 +48,14 @@ extension OperationRepository {
 
     /// The bucket of a lane with a limit; a full one if the lane is unknown.
     private func bucket(of lane: String, in pipeline: PipelineName, _ limit: RateLimit) throws -> LaneTokens.Bucket {
-        var bucket = LaneTokens.Bucket(budget: Budget(id: nil, limit: limit, tokens: Double(limit.count)))
+        var bucket = LaneTokens.Bucket(budget: Budget(limit, now: now))
         try transaction.rows(QueueSQL.selectLaneBudget, [.text(pipeline.rawValue), .text(lane)]) { row in
-            let elapsed = now.timeIntervalSince(try row.read(Date.self, at: 2))
             bucket.budget = Budget(
                 id: try row.read(Int64.self, at: 0),
-                limit: limit,
-                tokens: limit.tokens(try row.read(Double.self, at: 1), after: elapsed)
+                limit,
+                tokens: try row.read(Double.self, at: 1),
+                countedAt: try row.read(Date.self, at: 2),
+                now: now
             )
             bucket.opensAt = try row.read(Date?.self, at: 3)
         }
@@ -71,7 +72,7 @@ extension OperationRepository {
         budget.tokens -= Double(count)
         var opensAt = bucket.opensAt
         if bucket.isAwaited {
-            let opening = budget.pause > 0 ? now.later(by: max(budget.pause, Self.leastOpening)) : now
+            let opening = budget.nextStart.map { max($0, now.later(by: Self.leastOpening)) } ?? now
             // Most operations of a limited lane change nothing, because the lane opens at the same time as before.
             if count == 0, let opensAt, abs(opensAt.timeIntervalSince(opening)) < Self.leastOpening { return }
             opensAt = opening
@@ -82,7 +83,7 @@ extension OperationRepository {
                 pipeline: pipeline,
                 lane: lane,
                 tokens: budget.tokens,
-                countedAt: now,
+                countedAt: budget.countedAt,
                 limit: LaneState.Limit(budget.limit),
                 opensAt: opensAt
             )
