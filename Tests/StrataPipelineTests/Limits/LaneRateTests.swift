@@ -165,6 +165,35 @@ import Testing
         try await stack.close()
     }
 
+    @Test("A lane that should have opened long ago makes no more operations pending than a full bucket has tokens")
+    func longRest() async throws {
+        let count = 2100
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let clock = VirtualClock()
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(
+                maxConcurrent: 64,
+                rateLimitPerLane: RateLimit(count, per: .seconds(count)),
+                clock: clock
+            )
+        ) { (_: Attempt<Named>) in .done }
+        try await stack.background { context in
+            for number in 0..<3 * count { context.enqueue(Named(name: "\(number)"), in: .work, lane: "a") }
+            try context.commit()
+        }
+        try await pipeline.waitUntilIdle()
+        #expect(try await stack.background { try $0.count(FinishedOperation.all) } == count)
+        pipeline.suspend()
+        clock.advance(by: .seconds(86_400))
+        await pipeline.waitUntilProcessed()
+        let pending = try await stack.background { try $0.count(QueuedOperation.where { $0.status == .pending }) }
+        // One token more has come when the second transaction opens the lane.
+        #expect((count...count + 1).contains(pending), "\(pending)")
+        try await stack.close()
+    }
+
     @Test("Lanes with separate limits follow those, and the others the common one")
     func separateLimits() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)

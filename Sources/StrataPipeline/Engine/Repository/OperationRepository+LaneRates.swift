@@ -58,20 +58,22 @@ extension OperationRepository {
         var left = Self.lookLimit
         for lane in try lanes(QueueSQL.selectOpeningLanes, [Self.value(now), .integer(Self.laneCount)]) {
             guard left > 0, let opensAt = lane.opensAt else { return }
-            let rate = lane.limit.rate
+            let (rate, capacity) = (lane.limit.rate, Double(lane.limit.capacity))
+            // A full bucket gets no more tokens, however long ago the lane should have opened.
+            let start = max(opensAt, now.addingTimeInterval(-capacity / rate))
             // A lane with a short pause between tokens opens for all that come within the shortest time.
             let come =
                 max(1, (Self.leastOpening * rate).rounded(.up))
-                + (now.timeIntervalSince(opensAt) * rate).rounded(.down)
-            let usable = min(come, Double(lane.limit.capacity))
+                + (now.timeIntervalSince(start) * rate).rounded(.down)
+            let usable = min(come, capacity)
             let count = Int(min(usable, Double(left)))
             let (released, areMore) = try releaseAwaiting(count, in: lane.lane, of: lane.pipeline)
             left -= max(released, 1)
             // If this transaction releases fewer operations than tokens have come, the lane opens again at once.
             let next =
                 Double(count) < usable
-                ? opensAt.later(by: Double(count) / rate)
-                : max(opensAt.later(by: come / rate), now.later(by: Self.leastOpening))
+                ? start.later(by: Double(count) / rate)
+                : max(start.later(by: come / rate), now.later(by: Self.leastOpening))
             try store(lane, opensAt: areMore ? next : nil)
         }
     }
