@@ -8,7 +8,7 @@ import Strata
 @Model(
     .unique("pipeline", "lane"),
     .index("opensAt", whereNotNil: "opensAt"),
-    .index("countedAt", whereNotNil: "opensAt"),
+    .index("countedAt"),
     .index("fullAt", whereNotNil: "fullAt"),
     table: "LaneBudget"
 )

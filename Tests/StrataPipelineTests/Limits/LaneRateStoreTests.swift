@@ -63,6 +63,19 @@ import Testing
         try await harness.close()
     }
 
+    @Test("After the clock was set back, rows of lanes without waiting operations stay no longer")
+    func rowsAfterClockSetBack() async throws {
+        let harness = try await PipelineHarness.open(ratePerLane: RateLimit(1, per: .seconds(30)))
+        try await Self.commit(harness, "a1")
+        try await harness.play([.resume("a1"), .done("a1")])
+        harness.clock.set(to: harness.clock.now.addingTimeInterval(-3600))
+        try await harness.play([.pass(.seconds(10)), .pass(.seconds(20))])
+        #expect(try await harness.stack.background { try $0.count(LaneBudget.all) } == 1)
+        try await harness.play([.pass(.seconds(10))])
+        #expect(try await harness.stack.background { try $0.count(LaneBudget.all) } == 0)
+        try await harness.close()
+    }
+
     /// Claims operations of a lane as a pass of another process does that has read its clock at a time.
     ///
     /// - Parameter names: operations that become pending before.

@@ -135,11 +135,16 @@ extension OperationRepository {
     ///   wait there).
     func adoptLaneRates(of consumer: Consumer) throws {
         guard try areLanesLimited() else { return }
-        for var lane in try lanes(QueueSQL.selectAwaitedLanes, []) where consumer.takes(lane.pipeline) {
-            let limit = consumer.laneRates?.limit(of: lane.lane).map { LaneState.Limit($0) }
-            guard limit != lane.limit else { continue }
+        func present(_ lane: LaneState) -> LaneState.Limit? {
+            consumer.laneRates?.limit(of: lane.lane).map { LaneState.Limit($0) }
+        }
+        // Mostly none have changed, so the unchanged ones are not kept in memory.
+        let changed = try lanes(QueueSQL.selectAwaitedLanes, []) {
+            consumer.takes($0.pipeline) && present($0) != $0.limit
+        }
+        for var lane in changed {
             try releaseAwaiting(nil, in: lane.lane, of: lane.pipeline)
-            guard let limit, let id = lane.id else {
+            guard let limit = present(lane), let id = lane.id else {
                 try delete(lane.id.map { [$0] } ?? [], of: LaneBudget.self, by: QueueSQL.deleteLaneBudget)
                 continue
             }
@@ -149,13 +154,15 @@ extension OperationRepository {
         }
     }
 
-    /// Corrects lanes whose tokens were counted by a clock that was ahead. They count again from now.
+    /// Corrects lanes whose tokens were counted by a clock that was ahead. They count again from now. Otherwise rows of
+    /// lanes that are no longer used would stay until the clock has caught up.
     func correctLaneTimes() throws {
-        guard try areLanesLimited() else { return }
         let late: [StoredValue] = [Self.value(now.addingTimeInterval(Self.clockTolerance)), .integer(Self.laneCount)]
         for var lane in try lanes(QueueSQL.selectLanesCountedAfter, late) {
             lane.countedAt = now
-            lane.opensAt = now.later(by: max((1 - lane.tokens) / lane.limit.rate, Self.leastOpening))
+            if lane.opensAt != nil {
+                lane.opensAt = now.later(by: max((1 - lane.tokens) / lane.limit.rate, Self.leastOpening))
+            }
             try store(lane)
         }
     }
@@ -174,23 +181,26 @@ extension OperationRepository {
 
     // MARK: Rows
 
-    private func lanes(_ sql: String, _ values: [StoredValue]) throws -> [LaneState] {
+    private func lanes(
+        _ sql: String,
+        _ values: [StoredValue],
+        where isWanted: (LaneState) -> Bool = { _ in true }
+    ) throws -> [LaneState] {
         var lanes: [LaneState] = []
         try transaction.rows(sql, values) { row in
-            lanes.append(
-                LaneState(
-                    id: try row.read(Int64.self, at: 0),
-                    pipeline: PipelineName(try row.read(String.self, at: 1)),
-                    lane: try row.read(String.self, at: 2),
-                    tokens: try row.read(Double.self, at: 3),
-                    countedAt: try row.read(Date.self, at: 4),
-                    limit: LaneState.Limit(
-                        capacity: try row.read(Int.self, at: 5),
-                        rate: try row.read(Double.self, at: 6)
-                    ),
-                    opensAt: try row.read(Date?.self, at: 7)
-                )
+            let lane = LaneState(
+                id: try row.read(Int64.self, at: 0),
+                pipeline: PipelineName(try row.read(String.self, at: 1)),
+                lane: try row.read(String.self, at: 2),
+                tokens: try row.read(Double.self, at: 3),
+                countedAt: try row.read(Date.self, at: 4),
+                limit: LaneState.Limit(
+                    capacity: try row.read(Int.self, at: 5),
+                    rate: try row.read(Double.self, at: 6)
+                ),
+                opensAt: try row.read(Date?.self, at: 7)
             )
+            if isWanted(lane) { lanes.append(lane) }
         }
         return lanes
     }

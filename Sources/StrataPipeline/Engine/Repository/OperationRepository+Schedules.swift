@@ -2,7 +2,7 @@ import Foundation
 import Strata
 
 extension OperationRepository {
-    /// The next date at which a hold ends or a schedule is due; nil if nothing is due later.
+    /// The next date at which a hold ends, a schedule is due or a lane opens; nil if nothing is due later.
     ///
     /// - Parameter date: schedules that were due up to this date do not count, because they have been handled.
     func nextDue(after date: Date = .distantPast) throws -> Date? {

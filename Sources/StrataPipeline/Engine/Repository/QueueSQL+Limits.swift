@@ -25,10 +25,8 @@ extension QueueSQL {
         SELECT \(laneColumns) FROM \(laneBudgets) WHERE "opensAt" <= ? ORDER BY "opensAt" LIMIT ?
         """
     static let selectAwaitedLanes = "SELECT \(laneColumns) FROM \(laneBudgets) WHERE \(isAwaited)"
-    /// Lanes in which operations wait, and whose tokens were counted later than a date.
-    static let selectLanesCountedAfter = """
-        SELECT \(laneColumns) FROM \(laneBudgets) WHERE "countedAt" > ? AND "opensAt" IS NOT NULL LIMIT ?
-        """
+    static let selectLanesCountedAfter =
+        "SELECT \(laneColumns) FROM \(laneBudgets) WHERE \"countedAt\" > ? LIMIT ?"
     static let selectAwaitedLane =
         "SELECT \(laneColumns) FROM \(laneBudgets) WHERE \"pipeline\" = ? AND \"lane\" = ? AND +\"opensAt\" IS NOT NULL"
     static let selectFullLanes = "SELECT \"id\" FROM \(laneBudgets) WHERE \"fullAt\" <= ? LIMIT ?"
