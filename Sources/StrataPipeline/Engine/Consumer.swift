@@ -44,6 +44,8 @@ struct Consumer: Sendable {
     /// The types of payloads whose operations are claimed; nil for all. Operations of other types stay queued for
     /// processes that have a handler.
     let claimedTypes: [String]?
+    /// The rate limits of lanes; nil if no lane has one.
+    let laneRates: LaneRates?
     let events: EventHub
     /// The options that operators have overridden in the store, if the consumer is a pipeline.
     var overridden = OverriddenOptions()
@@ -86,6 +88,7 @@ struct Consumer: Sendable {
         self.gate = gate
         self.handlers = handlers
         claimedTypes = claimsAllTypes ? nil : handlers.map(\.type)
+        laneRates = LaneRates(options)
         self.events = events
         suspensions = options.isSuspended ? 1 : 0
         isGateClosed = gate.map { !$0.constraint.isSatisfied } ?? false

@@ -80,6 +80,7 @@ extension QueueEngine {
                 overridden = try repository.overriddenOptions()[name] ?? OverriddenOptions()
                 if isMoved { try repository.breakCycles(of: name) }
             }
+            try repository.adoptLaneRates(of: consumer)
             try repository.keep(consumer.options.retention, for: consumer.name)
             try repository.plan()
             try repository.correctFutureTimes()

@@ -37,8 +37,12 @@ public enum WaitReason: Hashable, Sendable {
     case fullPipeline(limit: Int)
     /// All pipelines and brokers of the stack together run as many operations as their common limit allows.
     case fullStack(limit: Int)
+    /// All processes together run as many operations of the pipeline or broker as its limit allows.
+    case fullGlobally(limit: Int)
     /// The rate limit allows the next start at a date.
     case rateLimited(until: Date)
+    /// The rate limit of the operation's lane allows the lane's next start at a date.
+    case laneRateLimited(until: Date)
 }
 
 extension WaitReason {
@@ -47,7 +51,7 @@ extension WaitReason {
         switch (left, right) {
         case (.dependency(let left), .dependency(let right)), (.lane(let left), .lane(let right)): left == right
         case (.fullLane(let left), .fullLane(let right)), (.fullPipeline(let left), .fullPipeline(let right)),
-            (.fullStack(let left), .fullStack(let right)):
+            (.fullStack(let left), .fullStack(let right)), (.fullGlobally(let left), .fullGlobally(let right)):
             left == right
         case (.hold(let left, let date), .hold(let right, let other)): left.hasSameBytes(as: right) && date == other
         case (.constraint(let left), .constraint(let right)), (.gateClosed(let left), .gateClosed(let right)):
@@ -56,7 +60,8 @@ extension WaitReason {
         case (.paused(let left, let date), .paused(let right, let other)):
             left.hasSameBytes(as: right) && date == other
         case (.noHandler(let left), .noHandler(let right)): left.hasSameBytes(as: right)
-        case (.rateLimited(let left), .rateLimited(let right)), (.expired(let left), .expired(let right)):
+        case (.rateLimited(let left), .rateLimited(let right)), (.expired(let left), .expired(let right)),
+            (.laneRateLimited(let left), .laneRateLimited(let right)):
             left == right
         case (.notOpen, .notOpen), (.claimedTwice, .claimedTwice), (.suspended, .suspended): true
         default: false
@@ -67,14 +72,15 @@ extension WaitReason {
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .dependency(let id), .lane(let id): hasher.combine(id)
-        case .fullLane(let limit), .fullPipeline(let limit), .fullStack(let limit): hasher.combine(limit)
+        case .fullLane(let limit), .fullPipeline(let limit), .fullStack(let limit), .fullGlobally(let limit):
+            hasher.combine(limit)
         case .hold(let name, let date), .paused(let name, let date):
             name.hashBytes(into: &hasher)
             hasher.combine(date)
         case .constraint(let constraint), .gateClosed(let constraint): hasher.combine(constraint)
         case .failed(let message): message.hashBytes(into: &hasher)
         case .noHandler(let type): type.hashBytes(into: &hasher)
-        case .rateLimited(let date), .expired(let date): hasher.combine(date)
+        case .rateLimited(let date), .laneRateLimited(let date), .expired(let date): hasher.combine(date)
         case .notOpen: hasher.combine(0)
         case .claimedTwice: hasher.combine(1)
         case .suspended: hasher.combine(2)
@@ -104,7 +110,10 @@ extension WaitReason: CustomStringConvertible {
         case .gateClosed(let constraint): "waits until '\(constraint.rawValue)' opens the gate of its pipeline"
         case .fullPipeline(let limit): "waits for a place in its pipeline, which runs \(limit) at once"
         case .fullStack(let limit): "waits for a place in the stack, whose pipelines run \(limit) at once"
+        case .fullGlobally(let limit):
+            "waits for a place in its pipeline, which runs \(limit) at once in all processes together"
         case .rateLimited(let date): "waits for the rate limit until \(date.inWords)"
+        case .laneRateLimited(let date): "waits for the rate limit of its lane until \(date.inWords)"
         }
     }
 }
@@ -122,8 +131,8 @@ extension QueuedOperation {
     /// - Throws: ``PipelineError`` with `invalidArgument` if the operation does not belong to a context; the store's
     ///   errors.
     /// - Complexity: O(its dependencies and holds), and a lookup of the first operation of its lane. If the lane has a
-    ///   limit, also a scan of the pipeline's running operations. If the pipeline has a rate limit, also a lookup of
-    ///   its tokens.
+    ///   limit, or all processes together have one, also a scan of the running operations. If the pipeline or its lanes
+    ///   have a rate limit, also a lookup of the tokens.
     public func waitReasons() throws -> [WaitReason] {
         let context = try requireContext()
         switch status {

@@ -65,7 +65,8 @@ public final class QueuedOperation {
     @Attribute(.bookkeeping) public internal(set) var suspicion: Int?
     /// The failed attempts, with their messages.
     @Attribute(.bookkeeping) public internal(set) var failures: AttemptFailures = AttemptFailures()
-    /// True while the operation waits because its lane runs as many operations as the limit allows; nil otherwise.
+    /// True while the operation waits because its lane runs or starts as many operations as the limits allow; nil
+    /// otherwise.
     @Attribute(.bookkeeping) var awaitsPlace: Bool?
     /// The constraint that the operation waits for.
     @Attribute(.bookkeeping) public internal(set) var constraint: String?

@@ -21,7 +21,7 @@ public final class Pipeline: OperationRunner {
     public static let models: [any Model.Type] = [
         QueuedOperation.self, FinishedOperation.self, OperationDependency.self, OperationHold.self, OperationItem.self,
         PipelineWorker.self, PipelineRecord.self, PeriodicOperation.self,
-        PipelineBudget.self, PipelineRetention.self, OperationTransition.self, OperationTrace.self,
+        PipelineBudget.self, LaneBudget.self, PipelineRetention.self, OperationTransition.self, OperationTrace.self,
         OperationSettings.self, OperationUniqueness.self, DebouncedOperation.self, OperationTag.self,
         PipelineDeclaration.self, PipelineOverride.self, ScheduleRun.self,
     ]

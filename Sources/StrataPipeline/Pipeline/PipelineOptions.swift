@@ -1,3 +1,5 @@
+public import Strata
+
 /// How a ``Pipeline`` or a ``TaskBroker`` runs its operations.
 ///
 /// Name only the options that differ from the defaults:
@@ -32,9 +34,27 @@ public struct PipelineOptions: Sendable {
     /// starts.
     public var maxConcurrentPerLane: Int?
 
+    /// The greatest number of attempts that run at once in all processes together; nil for any number. For a broker,
+    /// the limit counts all of its queues together.
+    ///
+    /// The attempts of a process that has died count until another process reclaims its operations. Each end wakes the
+    /// other processes, and a free place goes to the process that claims it first. All processes must pass the same
+    /// limit.
+    public var maxConcurrentGlobally: Int?
+
     /// How many attempts may start in an interval, in all processes that have a pipeline or broker of this name open;
     /// nil for any number.
     public var rateLimit: RateLimit?
+
+    /// How many attempts of each lane may start in an interval, in all processes together; nil for any number.
+    /// Operations without a lane form one lane. Each queue of a broker has its own lanes.
+    ///
+    /// Each lane has a separate token bucket: see ``RateLimit``. An operation above the limit waits, and does not delay
+    /// other lanes. All processes must pass the same limit. If the limit changes, a lane keeps the tokens that it has.
+    public var rateLimitPerLane: RateLimit?
+
+    /// The rate limits of single lanes, by the names of the lanes. They replace ``rateLimitPerLane`` there.
+    public var laneRateLimits: [UTF8Text: RateLimit]
 
     // MARK: Failures
 
@@ -98,7 +118,10 @@ public struct PipelineOptions: Sendable {
         ordering: PipelineOrdering? = nil,
         maxConcurrent: Int? = 8,
         maxConcurrentPerLane: Int? = nil,
+        maxConcurrentGlobally: Int? = nil,
         rateLimit: RateLimit? = nil,
+        rateLimitPerLane: RateLimit? = nil,
+        laneRateLimits: [UTF8Text: RateLimit] = [:],
         retry: RetryPolicy = .standard,
         backoff: (@Sendable (_ attempt: Int, _ error: any Error) -> Duration?)? = nil,
         onFailure: FailurePolicy? = nil,
@@ -114,7 +137,10 @@ public struct PipelineOptions: Sendable {
         self.ordering = ordering
         self.maxConcurrent = maxConcurrent
         self.maxConcurrentPerLane = maxConcurrentPerLane
+        self.maxConcurrentGlobally = maxConcurrentGlobally
         self.rateLimit = rateLimit
+        self.rateLimitPerLane = rateLimitPerLane
+        self.laneRateLimits = laneRateLimits
         self.retry = retry
         self.backoff = backoff
         self.onFailure = onFailure
@@ -135,7 +161,10 @@ extension PipelineOptions {
     /// - Parameter ordering: the ordering that applies.
     func check(_ ordering: PipelineOrdering) throws {
         if let maxConcurrent { try Self.checkLimit(maxConcurrent) }
+        if let maxConcurrentGlobally { try Self.checkLimit(maxConcurrentGlobally) }
         if let rateLimit { try Self.check(rateLimit) }
+        if let rateLimitPerLane { try Self.check(rateLimitPerLane) }
+        for (lane, limit) in laneRateLimits { try Self.check(limit, "the rate limit of lane '\(lane)'") }
         try Self.require(
             timeout.map { $0 > .zero } ?? true,
             "A timeout must be longer than zero, not \(timeout ?? .zero)."
@@ -165,16 +194,16 @@ extension PipelineOptions {
     }
 
     /// Rejects a rate limit with which no operation could start.
-    static func check(_ limit: RateLimit) throws {
+    static func check(_ limit: RateLimit, _ name: String = "a rate limit") throws {
         try require(
             limit.count > 0,
-            "The number of attempts of a rate limit must be 1 or more, not \(limit.count). To start none, suspend the "
+            "The number of attempts of \(name) must be 1 or more, not \(limit.count). To start none, suspend the "
                 + "pipeline."
         )
         // The clock does not resolve much shorter times, and the engine would wake up again and again at one moment.
         try require(
             limit.interval >= .milliseconds(1),
-            "The interval of a rate limit must be a millisecond or longer, not \(limit.interval). To start any number "
+            "The interval of \(name) must be a millisecond or longer, not \(limit.interval). To start any number "
                 + "of attempts, leave out the limit."
         )
     }

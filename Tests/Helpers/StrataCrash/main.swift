@@ -36,6 +36,7 @@ do {
     case "soak": try await SoakProcess.run(path, seed: number, steps: numbers[1])
     case "open": try await CrashCommands.open(path)
     case "drain": try await CrashCommands.drain(path)
+    case "limited": try await CrashCommands.limited(path, limit: number, rate: numbers[1])
     case "handle": try await CrashCommands.handle(path)
     case "settings": try await CrashCommands.settings(path)
     case "poison": try await CrashCommands.poison(path, besides: number)

@@ -151,6 +151,11 @@ import Testing
             QueueSQL.selectQueuedRuns, QueueSQL.endRun, QueueSQL.selectOldRuns, QueueSQL.selectStrayRuns,
             QueueSQL.selectSchedulesOfRuns, QueueSQL.selectOverridesOf, QueueSQL.selectDeclaration,
         ]
+        statements += [
+            QueueSQL.selectLaneBudget, QueueSQL.selectNextOpening, QueueSQL.selectOpeningLanes,
+            QueueSQL.selectAwaitedLanes, QueueSQL.selectLanesCountedAfter, QueueSQL.selectAwaitedLane,
+            QueueSQL.selectFullLanes, QueueSQL.selectAwaitingOfCommit, QueueSQL.selectActive, QueueSQL.selectAllActive,
+        ]
         for isSuspected in [false, true] {
             for keys in [nil, "key"] {
                 let selection = OperationRepository.Selection(keys: keys, isSuspected: isSuspected, types: ["A", "B"])
@@ -196,6 +201,10 @@ import Testing
             ),
             (
                 QueueSQL.selectAwaiting(types: 2),
+                "INDEX QueuedOperation_pipeline_lane_rank_commit_with_awaitsPlace_index (pipeline=? AND lane=?)"
+            ),
+            (
+                QueueSQL.selectAwaitingOfCommit,
                 "INDEX QueuedOperation_pipeline_lane_rank_commit_with_awaitsPlace_index (pipeline=? AND lane=?)"
             ),
             (

@@ -141,6 +141,11 @@ import Testing
             (.fullPipeline(limit: 9), "waits for a place in its pipeline, which runs 9 at once"),
             (.fullStack(limit: 8), "waits for a place in the stack, whose pipelines run 8 at once"),
             (.rateLimited(until: date), "waits for the rate limit until 2026-05-28T20:26:40.250Z"),
+            (.laneRateLimited(until: date), "waits for the rate limit of its lane until 2026-05-28T20:26:40.250Z"),
+            (
+                .fullGlobally(limit: 8),
+                "waits for a place in its pipeline, which runs 8 at once in all processes together"
+            ),
         ]
         for (reason, text) in words {
             #expect(reason.description == text)

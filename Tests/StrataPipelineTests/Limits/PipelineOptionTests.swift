@@ -10,7 +10,10 @@ private struct Options: Sendable, CustomTestStringConvertible {
     var name: String
     var maxConcurrent: Int? = 8
     var perLane: Int?
+    var globally: Int?
     var rateLimit: RateLimit?
+    var laneRate: RateLimit?
+    var separateLaneRate: RateLimit?
     var retry = RetryPolicy.standard
     var timeout: Duration?
     var retention = FinishedRetention.standard
@@ -30,13 +33,16 @@ private struct Options: Sendable, CustomTestStringConvertible {
         for count in integers {
             all.append(Options(name: "maxConcurrent \(count)", maxConcurrent: count))
             all.append(Options(name: "maxConcurrentPerLane \(count)", perLane: count))
+            all.append(Options(name: "maxConcurrentGlobally \(count)", globally: count))
             all.append(Options(name: "maxAttempts \(count)", retry: RetryPolicy(maxAttempts: count)))
             all.append(Options(name: "maxCrashes \(count)", maxCrashes: count))
             var retention = FinishedRetention.standard
             retention.maximumCount = count
             all.append(Options(name: "maximumCount \(count)", retention: retention))
             for interval in durations {
-                all.append(Options(name: "rate \(count) in \(interval)", rateLimit: RateLimit(count, per: interval)))
+                let limit = RateLimit(count, per: interval)
+                all.append(Options(name: "rate \(count) in \(interval)", rateLimit: limit))
+                all.append(Options(name: "rate of each lane \(count) in \(interval)", laneRate: limit))
             }
         }
         for duration in durations {
@@ -109,7 +115,10 @@ struct PipelineOptionTests {
                 options: PipelineOptions(
                     maxConcurrent: options.maxConcurrent,
                     maxConcurrentPerLane: options.perLane,
+                    maxConcurrentGlobally: options.globally,
                     rateLimit: options.rateLimit,
+                    rateLimitPerLane: options.laneRate,
+                    laneRateLimits: options.separateLaneRate.map { ["a": $0] } ?? [:],
                     retry: options.retry,
                     timeout: options.timeout,
                     retention: options.retention,
@@ -126,7 +135,10 @@ struct PipelineOptionTests {
                 ordering: .flat,
                 maxConcurrent: options.maxConcurrent,
                 maxConcurrentPerLane: options.perLane,
+                maxConcurrentGlobally: options.globally,
                 rateLimit: options.rateLimit,
+                rateLimitPerLane: options.laneRate,
+                laneRateLimits: options.separateLaneRate.map { ["a": $0] } ?? [:],
                 retry: options.retry,
                 timeout: options.timeout,
                 retention: options.retention,
@@ -175,10 +187,31 @@ struct PipelineOptionTests {
         try await stack.close()
     }
 
+    @Test(
+        "A rate limit of lanes is refused by the same rules, and the error names a lane with a separate limit",
+        arguments: RefusedLimit.all,
+        [false, true]
+    )
+    func laneRateLimit(_ refused: RefusedLimit, isBroker: Bool) async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        for options in [
+            Options(name: "lanes", laneRate: refused.limit), Options(name: "lane", separateLaneRate: refused.limit),
+        ] {
+            let error = await #expect(throws: PipelineError.self) {
+                _ = try await Self.open(stack, options, isBroker, VirtualClock())
+            }
+            #expect(error?.code == .invalidArgument)
+            #expect(error?.message.contains(refused.reason) == true, "\(error?.message ?? "")")
+            #expect(error?.message.contains("lane 'a'") == (options.separateLaneRate != nil))
+        }
+        try await stack.close()
+    }
+
     @Test("The shortest interval and a single attempt are a valid rate limit", arguments: [false, true])
     func smallestRateLimit(isBroker: Bool) async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
-        let options = Options(name: "rate", rateLimit: RateLimit(1, per: .milliseconds(1)))
+        let limit = RateLimit(1, per: .milliseconds(1))
+        let options = Options(name: "rate", rateLimit: limit, laneRate: limit)
         _ = try await Self.open(stack, options, isBroker, VirtualClock())
         try await stack.close()
     }

@@ -123,7 +123,7 @@ struct Waiting: Sendable {
             let seconds = max(1, Int(date.timeIntervalSinceNow.rounded(.up)))
             return .itself("is retried in \(seconds) s\(failure)")
         case .noHandler: return .itself("needs a newer version of this program")
-        case .fullPipeline, .fullStack, .rateLimited, .expired: return .soon
+        case .fullPipeline, .fullStack, .fullGlobally, .rateLimited, .laneRateLimited, .expired: return .soon
         case .paused(let name, _): return .circumstance("\(name) has paused sending")
         case .notOpen, .claimedTwice, .suspended, .gateClosed: return .circumstance("this client does not send now")
         case .failed(let reason):

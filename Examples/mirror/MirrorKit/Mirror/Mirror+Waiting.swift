@@ -72,10 +72,10 @@ extension Mirror {
                         try context.find(id).map { "waits for '\(try path(of: $0))'" }
                     // Times are omitted, because they change with each attempt.
                     case .hold(let name, _): "is held by '\(name)'"
-                    case .rateLimited: "waits for the rate limit"
+                    case .rateLimited, .laneRateLimited: "waits for the rate limit"
                     case .gateClosed: "waits for the remote"
                     case .fullLane, .constraint, .noHandler, .notOpen, .claimedTwice, .suspended, .paused,
-                        .fullPipeline, .fullStack, .expired:
+                        .fullPipeline, .fullStack, .fullGlobally, .expired:
                         waitReason.description
                     }
                 }

@@ -35,8 +35,8 @@ extension PassDispatcher {
             if result.overridden[name]?.isPaused == true { continue }
             let exemptKeys = consumer.gate?.exemptKeys
             if consumer.isGateClosed, exemptKeys == nil { continue }
-            let (slots, budget) = try allowance(of: consumer)
-            guard slots > 0 else { continue }
+            let allowance = try allowance(of: consumer)
+            guard allowance.slots > 0 else { continue }
             if case .queues = consumer.scope { try repository.declare(name, consumer.rules, isTransient: true) }
             var looks = OperationRepository.lookLimit
             let found = try repository.claim(
@@ -45,14 +45,15 @@ extension PassDispatcher {
                 OperationRepository.Selection(
                     keys: consumer.isGateClosed ? exemptKeys : nil,
                     isSuspected: true,
-                    types: consumer.claimedTypes
+                    types: consumer.claimedTypes,
+                    laneRates: consumer.laneRates
                 ),
                 by: result.memory.worker,
                 besides: input.running,
                 isTaking: trial.end == nil,
                 &looks
             )
-            try record(found.claims, of: consumer, budget)
+            try record(found.claims, of: consumer, allowance)
             if !found.claims.isEmpty {
                 result.memory.withheldUntil = try repository.trial(of: result.memory.worker).end
                 return false
@@ -66,7 +67,8 @@ extension PassDispatcher {
     }
 
     private mutating func claim(for consumer: Consumer) throws {
-        let (slots, budget) = try allowance(of: consumer)
+        let allowance = try allowance(of: consumer)
+        let slots = allowance.slots
         guard slots > 0 else { return }
         let worker = result.memory.worker
         let claims: [ClaimedOperation]
@@ -74,7 +76,11 @@ extension PassDispatcher {
         switch consumer.scope {
         case .pipeline(let name) where consumer.isGateClosed:
             guard let keys = consumer.gate?.exemptKeys else { return }
-            let selection = OperationRepository.Selection(keys: keys, types: consumer.claimedTypes)
+            let selection = OperationRepository.Selection(
+                keys: keys,
+                types: consumer.claimedTypes,
+                laneRates: consumer.laneRates
+            )
             // The other operations are unknown. They are looked at when the gate opens.
             (claims, findings.isExemptDry) = try repository.claim(
                 slots,
@@ -87,7 +93,7 @@ extension PassDispatcher {
             (claims, findings.isDry) = try repository.claim(
                 slots,
                 of: name,
-                OperationRepository.Selection(types: consumer.claimedTypes),
+                OperationRepository.Selection(types: consumer.claimedTypes, laneRates: consumer.laneRates),
                 by: worker,
                 besides: input.running
             )
@@ -113,41 +119,64 @@ extension PassDispatcher {
             findings.cursor = cursor
         }
         result.findings[consumer.id] = findings
-        try record(claims, of: consumer, budget)
+        try record(claims, of: consumer, allowance)
     }
 
-    /// The number of operations that a consumer may start, and the remaining budget of its rate limit.
-    private mutating func allowance(
-        of consumer: Consumer
-    ) throws -> (slots: Int, budget: OperationRepository.Budget?) {
+    /// How many operations a consumer may start.
+    private struct Allowance {
+        var slots: Int
+        /// The remaining budget of the consumer's rate limit.
+        var budget: OperationRepository.Budget?
+        /// The free places in all processes together; nil for any number.
+        var freePlaces: Int?
+    }
+
+    private mutating func allowance(of consumer: Consumer) throws -> Allowance {
         let ended = input.work.ended.reduce(0) { $0 + ($1.consumer.id == consumer.id ? 1 : 0) }
         let slots = min(consumer.freeSlots(afterEnds: ended), input.slots - result.claims.count)
-        guard slots > 0, let limit = consumer.rateLimit else { return (slots, nil) }
-        let budget = try repository.budget(of: consumer.name, limit)
-        guard budget.pause == 0 else {
-            recordLimit(of: consumer, for: budget.pause)
-            return (0, nil)
+        var allowance = Allowance(slots: slots)
+        if allowance.slots > 0, let limit = consumer.options.maxConcurrentGlobally {
+            let count = try repository.runningCount(of: consumer, besides: input.running)
+            let places = max(limit - count, 0)
+            if places == 0 { recordFull(consumer) }
+            (allowance.slots, allowance.freePlaces) = (min(allowance.slots, places), places)
         }
-        return (min(slots, budget.whole), budget)
+        guard allowance.slots > 0, let limit = consumer.rateLimit else { return allowance }
+        let budget = try repository.budget(of: consumer.name, limit)
+        if let date = budget.nextStart {
+            recordLimit(of: consumer, until: date)
+            allowance.slots = 0
+            return allowance
+        }
+        (allowance.slots, allowance.budget) = (min(allowance.slots, budget.whole), budget)
+        return allowance
     }
 
     /// Records that operations of a consumer were claimed.
     private mutating func record(
         _ claims: [ClaimedOperation],
         of consumer: Consumer,
-        _ budget: OperationRepository.Budget?
+        _ allowance: Allowance
     ) throws {
-        if var left = budget, !claims.isEmpty {
+        if let places = allowance.freePlaces, claims.count >= places { recordFull(consumer) }
+        if var left = allowance.budget, !claims.isEmpty {
             try repository.spend(claims.count, of: &left, consumer.name)
-            if left.pause > 0 { recordLimit(of: consumer, for: left.pause) }
+            if let date = left.nextStart { recordLimit(of: consumer, until: date) }
         }
         let isTraced = consumer.events.telemetry?.tracer != nil
         let traced = isTraced ? try repository.withTraces(claims) : claims
         result.claims += traced.map { ($0, consumer.id) }
     }
 
-    /// Records that a rate limit allows a consumer no further start for some seconds.
-    private mutating func recordLimit(of consumer: Consumer, for pause: Double) {
-        result.findings[consumer.id, default: PassResult.Findings()].limitedUntil = input.now.later(by: pause)
+    /// Records that a consumer runs as many operations in all processes together as its limit allows. It looks again
+    /// after any end, and after any commit of another process, because these may free a place.
+    private mutating func recordFull(_ consumer: Consumer) {
+        result.findings[consumer.id, default: PassResult.Findings()].isDry = true
+        result.findings[consumer.id, default: PassResult.Findings()].isExemptDry = true
+    }
+
+    /// Records that a rate limit allows a consumer no further start before a date.
+    private mutating func recordLimit(of consumer: Consumer, until date: Date) {
+        result.findings[consumer.id, default: PassResult.Findings()].limitedUntil = date
     }
 }

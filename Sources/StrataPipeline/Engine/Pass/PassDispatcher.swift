@@ -48,6 +48,9 @@ struct PassDispatcher {
         if result.memory.heartbeat.prunesUniqueness {
             result.memory.heartbeat.prunesUniqueness = try repository.pruneUniqueness()
         }
+        if result.memory.heartbeat.isForgettingLanes {
+            result.memory.heartbeat.isForgettingLanes = try repository.forgetFullLanes()
+        }
         if input.mustWakeConstrained {
             for (id, constraints) in input.satisfied {
                 for constraint in constraints { try repository.wake(constraint, of: input.consumers[id]!) }
@@ -155,6 +158,7 @@ struct PassDispatcher {
         if input.isTimeUp {
             while try repository.releaseDueHolds() {}
             try repository.expireDue()
+            try repository.openLanes()
             try repository.runDueSchedules()
         }
     }
@@ -173,6 +177,7 @@ struct PassDispatcher {
         try repository.forgetEmptyQueues()
         heartbeat.archiveEnd = try repository.archiveEnd()
         heartbeat.prunesUniqueness = true
+        heartbeat.isForgettingLanes = true
         let consumers = input.consumers.values
         (heartbeat.cyclesSearchedTo, result.cycles) = try repository.breakStrayCycles(
             after: heartbeat.cyclesSearchedTo
@@ -186,10 +191,11 @@ struct PassDispatcher {
 
     /// Records what the next pass may reuse.
     private mutating func remember(isUnchanged: Bool) throws {
-        // Without holds, options and debounced operations, only schedules can be due.
+        // Without holds, options, debounced operations and limited lanes, only schedules can be due.
         let facts = repository.sideResults.facts
         let isDueAsBefore =
-            isUnchanged && facts.haveTies == false && facts.areDebounced == false && !input.isTimeUp
+            isUnchanged && facts.haveTies == false && facts.areDebounced == false
+            && facts.areLanesLimited == false && !input.isTimeUp
             && !input.work.haveSchedulesChanged
         if !isDueAsBefore {
             let start =

@@ -121,8 +121,10 @@ struct PassMemory: Sendable {
         var archiveEnd: OperationRepository.ArchiveEnd?
         /// Whether rows of keys may be left whose time is over.
         var prunesUniqueness = false
+        /// Whether rows of lanes with full token buckets are being deleted.
+        var isForgettingLanes = false
 
-        /// Whether the next pass continues to delete old rows.
-        var isPruning: Bool { archiveEnd != nil || prunesUniqueness }
+        /// Whether the next passes delete rows that are no longer needed.
+        var isPruning: Bool { archiveEnd != nil || prunesUniqueness || isForgettingLanes }
     }
 }

@@ -10,6 +10,8 @@ extension OperationRepository {
         var isSuspected = false
         /// The types of payloads; nil for all. Operations of other types stay pending for other processes.
         var types: [String]?
+        /// The rate limits of lanes; nil if no lane has one.
+        var laneRates: LaneRates?
 
         func contains(type: String) -> Bool { types?.contains { $0.hasSameBytes(as: type) } ?? true }
     }
@@ -43,6 +45,22 @@ extension OperationRepository {
         besides running: RunningOperations,
         isTaking: Bool = true,
         _ looks: inout Int
+    ) throws -> (claims: [ClaimedOperation], isDry: Bool) {
+        var tokens = selection.laneRates.map { LaneTokens($0, of: pipeline) }
+        let found = try search(limit, of: pipeline, selection, by: worker, running, isTaking: isTaking, &looks, &tokens)
+        try tokens?.store(found.claims, self)
+        return found
+    }
+
+    private func search(
+        _ limit: Int,
+        of pipeline: PipelineName,
+        _ selection: Selection,
+        by worker: Int64,
+        _ running: RunningOperations,
+        isTaking: Bool,
+        _ looks: inout Int,
+        _ tokens: inout LaneTokens?
     ) throws -> (claims: [ClaimedOperation], isDry: Bool) {
         let rules = try rules(pipeline)
         var claims: [ClaimedOperation] = []
@@ -83,7 +101,7 @@ extension OperationRepository {
             for candidate in candidates
             where claims.count + ready.count < limit && looks > 0 && failing == nil && !isStale {
                 looks -= 1
-                switch try look(at: candidate, of: pipeline, rules, running, &occupancy) {
+                switch try look(at: candidate, of: pipeline, rules, running, &occupancy, &tokens) {
                 case .ready: ready.append(candidate)
                 case .blockedHere: blockedHere.insert(candidate.number)
                 case .waits(let isPlaceTaken): (isMarked, isStale) = (true, isPlaceTaken)
@@ -255,20 +273,23 @@ extension OperationRepository {
         of pipeline: PipelineName,
         _ rules: Rules,
         _ running: RunningOperations,
-        _ occupancy: inout Occupancy?
+        _ occupancy: inout Occupancy?,
+        _ tokens: inout LaneTokens?
     ) throws -> Look {
         let number = candidate.number
         if let date = candidate.expiresAt, date <= now, candidate.epoch == 0 { return .isExpired }
+        // An operation that cannot start leaves its place or token to another one. Serial lanes have no places.
+        let isOffering = !rules.ordering.isSerial && (occupancy != nil || tokens != nil)
         if let hold = candidate.heldUntil, hold > now {
             try setIfPending(.held, of: number)
-            return .waits(isPlaceTaken: try offerPlace(of: candidate, in: pipeline, occupancy))
+            return .waits(isPlaceTaken: try isOffering && offerPlace(of: candidate, in: pipeline, occupancy))
         }
         if candidate.isDependent {
             if let failed = try transaction.integer(QueueSQL.selectFailedPrerequisite, [.integer(number)]) {
                 return .fails(prerequisite: failed)
             }
             try setIfPending(.waiting, of: number)
-            return .waits(isPlaceTaken: try offerPlace(of: candidate, in: pipeline, occupancy))
+            return .waits(isPlaceTaken: try isOffering && offerPlace(of: candidate, in: pipeline, occupancy))
         }
         if rules.ordering.isSerial, try !isFirst(number, candidate.group, candidate.lane, of: pipeline, rules) {
             try setIfPending(.waiting, of: number)
@@ -279,17 +300,26 @@ extension OperationRepository {
         if running.operations[number] != nil || rules.ordering.isExclusive && running.lanes.contains(lane) {
             return .blockedHere
         }
-        guard let place = occupancy?.take(in: candidate.lane) else { return .ready }
+        if tokens != nil, try !tokens!.hasToken(in: candidate.lane, self) {
+            tokens!.wait(in: candidate.lane)
+            // In `fifo` and `lifo`, the lane's next opening looks at its first operation, whichever this is then.
+            try setIfPending(.waiting, of: number, awaitsPlace: !rules.ordering.isExclusive)
+            return .waits(isPlaceTaken: false)
+        }
+        let place = occupancy?.take(in: candidate.lane) ?? .ready
         if case .waits = place { try setIfPending(.waiting, of: number, awaitsPlace: true) }
+        if case .ready = place { tokens?.take(in: candidate.lane) }
         return place
     }
 
-    /// Offers the place in a lane to another operation, if the candidate cannot take it.
+    /// Offers the place in a lane, or its token, to another operation, if the candidate cannot take it.
     ///
     /// - Returns: whether another operation may take the place.
     private func offerPlace(of candidate: Candidate, in pipeline: PipelineName, _ occupancy: Occupancy?) throws -> Bool
     {
-        guard let occupancy, !occupancy.isFull(candidate.lane), try areAwaited() else { return false }
+        guard occupancy.map({ !$0.isFull(candidate.lane) }) ?? true, try areAwaited() else { return false }
+        // Without a token, the next opening of the lane starts other operations.
+        if try isLaneClosed(candidate.lane, of: pipeline) { return false }
         try startNextInLane(candidate.lane, of: pipeline)
         return true
     }
@@ -310,7 +340,7 @@ extension OperationRepository {
         while let current = lane {
             let laneKey: [StoredValue] = [.text(pipeline.rawValue), .text(current)]
             let places = occupancy.freePlaces(in: current)
-            if places > 0 {
+            if places > 0, try !isLaneClosed(current, of: pipeline) {
                 let offered = try transaction.numbers(sql, laneKey + [.integer(Int64(places))] + typeValues)
                 try set(.pending, of: offered)
                 isOffered = isOffered || !offered.isEmpty

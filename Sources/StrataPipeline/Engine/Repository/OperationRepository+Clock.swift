@@ -15,6 +15,7 @@ extension OperationRepository {
     /// - Complexity: O(corrected times). For finished operations their number is bounded.
     func correctFutureTimes() throws {
         try correctPauses()
+        try correctLaneTimes()
         let late: [StoredValue] = [
             .real(now.addingTimeInterval(Self.clockTolerance).timeIntervalSinceReferenceDate), .integer(Self.chunkSize),
         ]

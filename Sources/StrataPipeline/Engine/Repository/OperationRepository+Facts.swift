@@ -14,6 +14,8 @@ extension OperationRepository {
         var areSuspected: Bool?
         /// Whether any operation is to be queued after a time without further calls.
         var areDebounced: Bool?
+        /// Whether any operation waits for the rate limit of its lane.
+        var areLanesLimited: Bool?
         /// Whether any pipeline records transitions.
         var areTransitionsRecorded: Bool?
         /// Whether operators have changed settings of any pipeline.
@@ -29,6 +31,7 @@ extension OperationRepository {
                 areAwaited: areAwaited == false ? false : nil,
                 areSuspected: areSuspected == false ? false : nil,
                 areDebounced: areDebounced == false ? false : nil,
+                areLanesLimited: areLanesLimited == false ? false : nil,
                 areTransitionsRecorded: areTransitionsRecorded == false ? false : nil,
                 areOverridden: areOverridden == false ? false : nil,
                 areRunsQueued: areRunsQueued == false ? false : nil
@@ -57,6 +60,7 @@ extension OperationRepository {
     private static let cachedFactModels: [any Model.Type] = [
         OperationDependency.self, OperationHold.self, OperationItem.self, OperationTrace.self, OperationSettings.self,
         PipelineRecord.self, PeriodicOperation.self, DebouncedOperation.self, PipelineOverride.self, ScheduleRun.self,
+        LaneBudget.self,
     ]
 
     /// The facts for the next transaction.
@@ -97,6 +101,12 @@ extension OperationRepository {
         return sideResults.facts.areDebounced!
     }
 
+    /// Whether any operation waits for the rate limit of its lane.
+    func areLanesLimited() throws -> Bool {
+        if sideResults.facts.areLanesLimited == nil { try readFacts() }
+        return sideResults.facts.areLanesLimited!
+    }
+
     /// Whether operators have changed settings of any pipeline.
     func areOverridden() throws -> Bool {
         if sideResults.facts.areOverridden == nil { try readFacts() }
@@ -119,6 +129,7 @@ extension OperationRepository {
             facts.areDebounced = try facts.areDebounced ?? row.read(Bool.self, at: 4)
             facts.areOverridden = try facts.areOverridden ?? row.read(Bool.self, at: 5)
             facts.areRunsQueued = try facts.areRunsQueued ?? row.read(Bool.self, at: 6)
+            facts.areLanesLimited = try facts.areLanesLimited ?? row.read(Bool.self, at: 7)
             sideResults.facts = facts
         }
     }

@@ -39,7 +39,7 @@ extension OperationRepository {
             let (taken, isDry) = try claim(
                 1,
                 of: pipeline,
-                Selection(types: consumer.claimedTypes),
+                Selection(types: consumer.claimedTypes, laneRates: consumer.laneRates),
                 by: worker,
                 besides: running,
                 &looks

@@ -2,13 +2,15 @@ import Foundation
 import Strata
 
 extension OperationRepository {
-    /// The next date at which a hold ends, an operation expires or a schedule is due; nil if nothing is due later.
+    /// The next date at which a hold ends, an operation expires, a lane opens or a schedule is due; nil if nothing is
+    /// due later.
     ///
     /// - Parameter date: schedules that were due up to this date do not count, because they have been handled.
     func nextDue(after date: Date = .distantPast) throws -> Date? {
         var next: Date?
         try transaction.rows(QueueSQL.selectNextDue, [Self.value(date)]) { next = try $0.read(Date?.self, at: 0) }
-        return next
+        guard try areLanesLimited(), let opening = try nextOpening() else { return next }
+        return min(next ?? opening, opening)
     }
 
     /// Computes the next due date of new and changed schedules.
@@ -159,7 +161,7 @@ extension OperationRepository {
         try recordTransitions(of: [number])
     }
 
-    private static func value(_ date: Date?) -> StoredValue {
+    static func value(_ date: Date?) -> StoredValue {
         date.map { .real($0.timeIntervalSinceReferenceDate) } ?? .null
     }
 }

@@ -189,6 +189,8 @@ struct OperationRepository {
         guard try rules.ordering.isSerial || areAwaited() else { return }
         let laneKey: [StoredValue] = [.text(pipeline.rawValue), .text(lane)]
         guard rules.ordering.isSerial else {
+            // The operations would only wait again, until tokens come.
+            if try isLaneClosed(lane, of: pipeline) { return }
             let awaiting = try transaction.numbers(QueueSQL.selectAwaiting, laneKey + [.integer(Int64(places))])
             return try set(.pending, of: awaiting)
         }

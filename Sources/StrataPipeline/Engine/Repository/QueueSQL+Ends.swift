@@ -53,7 +53,8 @@ extension QueueSQL {
         EXISTS (SELECT 1 FROM \(items)) OR EXISTS (SELECT 1 FROM \(traces)), \
         EXISTS (SELECT 1 FROM \(operations) WHERE "awaitsPlace" IS NOT NULL), \
         EXISTS (SELECT 1 FROM \(operations) WHERE "suspicion" IS NOT NULL), EXISTS (SELECT 1 FROM \(debounced)), \
-        EXISTS (SELECT 1 FROM \(overrides)), EXISTS (SELECT 1 FROM \(runs) WHERE "isQueued" IS NOT NULL)
+        EXISTS (SELECT 1 FROM \(overrides)), EXISTS (SELECT 1 FROM \(runs) WHERE "isQueued" IS NOT NULL), \
+        EXISTS (SELECT 1 FROM \(laneBudgets) WHERE \(isAwaited))
         """
     static let selectOfItems = "SELECT \"id\" FROM \(items) WHERE \"item\" BETWEEN ? AND ?"
     static let selectItemPayload = """
