@@ -14,7 +14,7 @@ final class Store: Sendable {
     let telemetry: Telemetry
     /// The callbacks that run after commits.
     let callbacks = CommitCallbacks()
-    private let writer: StoreWriter
+    let writer: StoreWriter
     private let readers: ReaderPool
     private let foreignCommits: ForeignCommits
     private let fileWatch = FileWatch()
@@ -308,6 +308,7 @@ final class Store: Sendable {
         foreignCommits.close()
         readers.close()
         defer { temporaryFolder?.remove() }
+        if !isAlone { optimizeBeforeClosing() }
         try writer.close()
     }
 }

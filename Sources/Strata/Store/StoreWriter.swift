@@ -11,16 +11,16 @@ import Synchronization
 ///
 /// Isolation: any.
 final class StoreWriter: Sendable {
-    private let database: any DatabaseWriter
+    let database: any DatabaseWriter
     /// Whether only Strata uses the database, so that no GRDB observer needs notifications of writes.
     let isOwned: Bool
     /// Whether the connection only reads. Then nothing is passed to this writer.
     let isReadOnly: Bool
     /// Used inside the database's writer only, which runs one access at a time.
-    private let connection: Exclusive<Connection>
+    let connection: Exclusive<Connection>
     /// Nil for the user's own database, where SQLite runs automatic checkpoints, and without writes. Used inside the
     /// database's writer.
-    private let checkpoints: Exclusive<Checkpoints>?
+    let checkpoints: Exclusive<Checkpoints>?
     /// Runs checkpoints between commits.
     private let checkpointQueue = DispatchQueue(label: "strata.checkpoint", qos: .utility)
     private let waiting = Mutex(WaitingWrites())
@@ -31,7 +31,7 @@ final class StoreWriter: Sendable {
     /// The thread that runs writes; 0 if none does.
     private let leader = Atomic<UInt>(0)
     /// Whether the connection is closed. Set and read inside the database's writer.
-    private let isClosed = Atomic(false)
+    let isClosed = Atomic(false)
     /// The number of transactions with writes, for tests.
     private let transactions = Atomic(0)
     /// See ``WriteGroup/timeLimit``. Tests set another one.
@@ -39,7 +39,7 @@ final class StoreWriter: Sendable {
     /// Ids that a failed transaction has reserved. Used inside the database's writer.
     private let owedIDs = Exclusive(OwedIDs())
     /// Nil if no other process writes, or if processes write without turns. Used inside the database's writer.
-    private let turn: Exclusive<WriteTurn>?
+    let turn: Exclusive<WriteTurn>?
     /// The snapshots of the readers of this store.
     let snapshots: OpenSnapshots
     let journal: Journal
@@ -151,7 +151,7 @@ final class StoreWriter: Sendable {
         #endif
     }
 
-    private static var nestedError: StrataError {
+    static var nestedError: StrataError {
         StrataError(
             .invalidState,
             "This thread is writing commits. Code that runs in a commit, such as a merge policy or the block of a write, "

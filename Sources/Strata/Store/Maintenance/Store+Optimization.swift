@@ -1,0 +1,89 @@
+/// Statistics about the values in indexes, by which SQLite chooses among the indexes of a query.
+///
+/// `PRAGMA optimize` measures the tables that a connection has read. Strata's readers cannot write, so their queries
+/// would never lead to a measurement. `PRAGMA optimize` also measures small tables. With the statistics of a table that
+/// was small once, SQLite would read a table that has grown since from end to end. So Strata measures large tables only.
+/// Queues are left out: they are often empty when a stack closes, and their statements name their indexes.
+///
+/// Each index is measured by a sample, so the time does not grow with the tables.
+extension Store {
+    /// The number of rows from which a table is measured.
+    static let measuredRowCount: Int64 = 5000
+    /// The number of rows of each index that SQLite reads. See
+    /// https://www.sqlite.org/pragma.html#pragma_analysis_limit
+    private static let analysisLimit = 400
+    /// Closing does not count the rows of tables that had more rows when they were measured.
+    private static let countedRowCount: Int64 = 100_000
+
+    /// Measures all large tables.
+    func optimize() throws {
+        try checkWritable()
+        try write { [self] connection in
+            try analyze(try measuredTables().filter { try isLarge($0, connection) }, connection)
+            return []
+        }
+    }
+
+    /// Measures the large tables without statistics, and those that have grown tenfold. Does nothing if another process
+    /// is writing.
+    func optimizeBeforeClosing() {
+        guard writer.isOwned, !writer.isReadOnly else { return }
+        // The next closing tries again.
+        try? writer.maintain { connection in
+            let due = try measuredTables().filter { try isDue($0, connection) }
+            guard !due.isEmpty else { return }
+            try Checkpoints.$isBrief.withValue(true) {
+                try connection.statement(.beginWriting).runBound()
+                do {
+                    try analyze(due, connection)
+                    try connection.statement(.commit).runBound()
+                } catch {
+                    try? connection.execute("ROLLBACK")
+                    throw error
+                }
+            }
+        }
+    }
+
+    private func analyze(_ tables: [String], _ connection: Connection) throws {
+        guard !tables.isEmpty else { return }
+        let limit = try connection.integer("PRAGMA analysis_limit") ?? 0
+        try connection.execute("PRAGMA analysis_limit = \(Self.analysisLimit)")
+        // The connection may be the caller's.
+        defer { try? connection.execute("PRAGMA analysis_limit = \(limit)") }
+        for table in tables { try connection.execute("ANALYZE main.\(table.quotedIdentifier)") }
+    }
+
+    private func measuredTables() -> [String] {
+        let queues = Set(schema.commitHooks.map { $0.entity })
+        return schema.entities.map(\.info).filter { !queues.contains($0.index) }.map(\.table)
+    }
+
+    private func isLarge(_ table: String, _ connection: Connection) throws -> Bool {
+        try hasRows(Self.measuredRowCount, in: table, connection)
+    }
+
+    private func isDue(_ table: String, _ connection: Connection) throws -> Bool {
+        guard let known = try measuredRows(of: table, connection) else { return try isLarge(table, connection) }
+        return try known < Self.countedRowCount && hasRows(max(known, 1) * 10, in: table, connection)
+    }
+
+    /// Whether a table has at least this number of rows. Complexity: O(count).
+    private func hasRows(_ count: Int64, in table: String, _ connection: Connection) throws -> Bool {
+        let sql = "SELECT 1 FROM main.\(table.quotedIdentifier) LIMIT 1 OFFSET ?"
+        return try connection.integer(sql, [.integer(count - 1)]) != nil
+    }
+
+    /// The number of rows that a table had when it was measured; nil if it was not measured.
+    private func measuredRows(of table: String, _ connection: Connection) throws -> Int64? {
+        let exists = "SELECT 1 FROM main.sqlite_schema WHERE \"name\" = 'sqlite_stat1'"
+        guard try connection.integer(exists) != nil,
+            case .text(let text) = try connection.value(
+                "SELECT \"stat\" FROM main.sqlite_stat1 WHERE \"tbl\" = ? LIMIT 1",
+                [.text(table)]
+            )
+        else { return nil }
+        // The first number is the number of rows.
+        return text.split(atBytes: " ").first.flatMap { Int64(String($0)) }
+    }
+}
