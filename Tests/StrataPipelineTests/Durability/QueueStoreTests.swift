@@ -142,6 +142,7 @@ import Testing
             QueueSQL.selectPrerequisites,
             QueueSQL.selectAwaiting, QueueSQL.selectNextAwaitedLane, QueueSQL.selectActiveLanes,
             QueueSQL.selectAnyRecordingTransitions, QueueSQL.selectTransition, QueueSQL.selectOldTransitions,
+            QueueSQL.returnCopied,
         ]
         for isSuspected in [false, true] {
             for keys in [nil, "key"] {

@@ -161,7 +161,9 @@ struct StoreCheck {
         try connection.statement(sql).run([.integer(Int64(limit))]) { row in
             guard case .integer(let id) = row.value(at: 0) else { return }
             // A damaged row may contain a value of another type.
-            if case .integer(let number) = row.value(at: 1) { result.append((id, number)) } else { result.append((id, 0)) }
+            var other: Int64 = 0
+            if case .integer(let number) = row.value(at: 1) { other = number }
+            result.append((id, other))
         }
         return result
     }
