@@ -21,11 +21,14 @@ import Testing
         // The second harness is suspended, so nothing runs in the copy.
         let restored = try await PipelineHarness.open(.sqlite(copy))
         let id = harness.id("A")
-        let row = try #require(try await restored.stack.background { try $0.find(id)?.snapshot })
+        let found = try await restored.stack.background { try $0.find(id)?.snapshot }
+        let row = try #require(found)
         #expect(row.status == .pending && row.attempts == 0)
         #expect(row.crashes == 0 && row.suspicion == nil && row.worker == nil)
-        #expect(try await restored.stack.background { try $0.count(QueuedOperation.all) } == 2)
-        #expect(try await restored.stack.background { try $0.count(PipelineWorker.all) } == 1)
+        let (operations, workers) = try await restored.stack.background { context in
+            (try context.count(QueuedOperation.all), try context.count(PipelineWorker.all))
+        }
+        #expect(operations == 2 && workers == 1)
         let findings = try await restored.stack.check()
         #expect(findings == [])
         try await restored.close()

@@ -29,7 +29,7 @@ import Testing
     private func measured(_ url: URL) async throws -> Set<String>? {
         let queue = try DatabaseQueue(path: url.path)
         defer { try? queue.close() }
-        return try await queue.read { db in
+        return try await queue.read { db -> Set<String>? in
             guard try db.tableExists("sqlite_stat1") else { return nil }
             return try Set(String.fetchAll(db, sql: "SELECT tbl FROM sqlite_stat1"))
         }

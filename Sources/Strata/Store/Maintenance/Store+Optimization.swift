@@ -19,7 +19,8 @@ extension Store {
     func optimize() throws {
         try checkWritable()
         try write { [self] connection in
-            try analyze(try measuredTables().filter { try isLarge($0, connection) }, connection)
+            let large = try measuredTables().filter { try isLarge($0, connection) }
+            try analyze(large, connection)
             return []
         }
     }
@@ -30,7 +31,10 @@ extension Store {
         guard writer.isOwned, !writer.isReadOnly else { return }
         // The next closing tries again.
         try? writer.maintain { connection in
-            let due = try measuredTables().filter { try isDue($0, connection) }
+            // These statements belong to no caller.
+            connection.stopTracing()
+            let measured = try measuredRowCounts(connection)
+            let due = try measuredTables().filter { try isDue($0, measured, connection) }
             guard !due.isEmpty else { return }
             try Checkpoints.$isBrief.withValue(true) {
                 try connection.statement(.beginWriting).runBound()
@@ -63,8 +67,8 @@ extension Store {
         try hasRows(Self.measuredRowCount, in: table, connection)
     }
 
-    private func isDue(_ table: String, _ connection: Connection) throws -> Bool {
-        guard let known = try measuredRows(of: table, connection) else { return try isLarge(table, connection) }
+    private func isDue(_ table: String, _ measured: [UTF8Text: Int64], _ connection: Connection) throws -> Bool {
+        guard let known = measured[UTF8Text(table)] else { return try isLarge(table, connection) }
         return try known < Self.countedRowCount && hasRows(max(known, 1) * 10, in: table, connection)
     }
 
@@ -74,16 +78,17 @@ extension Store {
         return try connection.integer(sql, [.integer(count - 1)]) != nil
     }
 
-    /// The number of rows that a table had when it was measured; nil if it was not measured.
-    private func measuredRows(of table: String, _ connection: Connection) throws -> Int64? {
-        let exists = "SELECT 1 FROM main.sqlite_schema WHERE \"name\" = 'sqlite_stat1'"
-        guard try connection.integer(exists) != nil,
-            case .text(let text) = try connection.value(
-                "SELECT \"stat\" FROM main.sqlite_stat1 WHERE \"tbl\" = ? LIMIT 1",
-                [.text(table)]
-            )
-        else { return nil }
-        // The first number is the number of rows.
-        return text.split(atBytes: " ").first.flatMap { Int64(String($0)) }
+    /// The number of rows that each measured table had when it was measured.
+    private func measuredRowCounts(_ connection: Connection) throws -> [UTF8Text: Int64] {
+        var counts: [UTF8Text: Int64] = [:]
+        guard try connection.integer("SELECT 1 FROM main.sqlite_schema WHERE \"name\" = 'sqlite_stat1'") != nil else {
+            return counts
+        }
+        try connection.statement("SELECT \"tbl\", \"stat\" FROM main.sqlite_stat1").run([]) { row in
+            // The first number is the number of rows.
+            guard let count = row.string(at: 1).split(atBytes: " ").first.flatMap({ Int64(String($0)) }) else { return }
+            counts[UTF8Text(row.string(at: 0))] = count
+        }
+        return counts
     }
 }

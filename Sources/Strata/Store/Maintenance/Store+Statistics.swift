@@ -25,8 +25,8 @@ extension Store {
                 commitCount: try count("SELECT count(*) FROM \"strata_history\" WHERE \"sequence\" > 0"),
                 size: try count("SELECT coalesce(sum(length(\"changes\")), 0) FROM \"strata_history\"")
             ),
-            externalSize: hasExternals
-                ? try count("SELECT coalesce(sum(length(\"content\")), 0) FROM \"strata_data\"") : 0,
+            externalSize: try hasExternals
+                ? count("SELECT coalesce(sum(length(\"content\")), 0) FROM \"strata_data\"") : 0,
             tables: try schema.description.tables.map { table in
                 StoreStatistics.Table(
                     subject: table.subject,

@@ -1,3 +1,6 @@
+import GRDB
+import Synchronization
+
 extension StoreWriter {
     /// Runs work on the writer's connection, outside of a transaction and between those of others.
     func maintain<Value>(_ body: (Connection) throws -> Value) throws -> Value {
