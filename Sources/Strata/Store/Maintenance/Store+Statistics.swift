@@ -21,14 +21,14 @@ extension Store {
             freePageCount: pages.free,
             compactsInPortions: pages.hasPortions,
             journalSize: journal.size,
-            history: StoreStatistics.History(
+            history: StoreStatistics.HistoryStatistics(
                 commitCount: try count("SELECT count(*) FROM \"strata_history\" WHERE \"sequence\" > 0"),
                 size: try count("SELECT coalesce(sum(length(\"changes\")), 0) FROM \"strata_history\"")
             ),
             externalSize: try hasExternals
                 ? count("SELECT coalesce(sum(length(\"content\")), 0) FROM \"strata_data\"") : 0,
             tables: try schema.description.tables.map { table in
-                StoreStatistics.Table(
+                StoreStatistics.TableStatistics(
                     subject: table.subject,
                     name: table.name,
                     rowCount: try count("SELECT count(*) FROM \(table.name.quotedIdentifier)"),
@@ -39,15 +39,18 @@ extension Store {
         )
     }
 
-    private static func indexes(of table: TableDescription, _ sizes: [UTF8Text: Int]?) -> [StoreStatistics.Index] {
+    private static func indexes(
+        of table: TableDescription,
+        _ sizes: [UTF8Text: Int]?
+    ) -> [StoreStatistics.IndexStatistics] {
         let plain = [(true, table.uniques), (false, table.indexes)].flatMap { isUnique, sets in
             sets.map { index in
                 let name = SchemaSQL.index(index, isUnique: isUnique, of: table).name
-                return StoreStatistics.Index(name: name, size: sizes.map { $0[UTF8Text(name)] ?? 0 })
+                return StoreStatistics.IndexStatistics(name: name, size: sizes.map { $0[UTF8Text(name)] ?? 0 })
             }
         }
         guard table.search != nil else { return plain }
-        let search = StoreStatistics.Index(
+        let search = StoreStatistics.IndexStatistics(
             name: SearchSQL.table(of: table.name),
             size: sizes.map { sizes in
                 SearchSQL.shadows(of: table.name).reduce(0) { $0 + (sizes[UTF8Text($1)] ?? 0) }
