@@ -14,7 +14,7 @@ final class Store: Sendable {
     let telemetry: Telemetry
     /// The callbacks that run after commits.
     let callbacks = CommitCallbacks()
-    let writer: StoreWriter
+    private let writer: StoreWriter
     private let readers: ReaderPool
     private let foreignCommits: ForeignCommits
     private let fileWatch = FileWatch()
@@ -261,7 +261,16 @@ final class Store: Sendable {
     var isOnLeadingThread: Bool { writer.isOnLeadingThread }
 
     /// Whether blocks can run inside transactions. In a caller's own database, the caller's code may wait for them.
-    var runsBlocksInTransactions: Bool { writer.isOwned && !writer.isReadOnly }
+    var runsBlocksInTransactions: Bool { isOwnedForWriting }
+
+    /// Whether only Strata writes on the writer's connection, and may write there.
+    var isOwnedForWriting: Bool { writer.isOwned && !writer.isReadOnly }
+
+    /// See ``StoreWriter/maintain(_:)``.
+    func maintain<Value>(_ body: (Connection, WriteTurn?) throws -> Value) throws -> Value { try writer.maintain(body) }
+
+    /// See ``StoreWriter/copyJournal()``.
+    func copyJournal() throws { try writer.copyJournal() }
 
     private func settle(_ isCommitted: Bool, _ connection: Connection) {
         guard isCommitted else { return layers.withdraw() }

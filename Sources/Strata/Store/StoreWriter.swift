@@ -11,16 +11,16 @@ import Synchronization
 ///
 /// Isolation: any.
 final class StoreWriter: Sendable {
-    let database: any DatabaseWriter
+    private let database: any DatabaseWriter
     /// Whether only Strata uses the database, so that no GRDB observer needs notifications of writes.
     let isOwned: Bool
     /// Whether the connection only reads. Then nothing is passed to this writer.
     let isReadOnly: Bool
     /// Used inside the database's writer only, which runs one access at a time.
-    let connection: Exclusive<Connection>
+    private let connection: Exclusive<Connection>
     /// Nil for the user's own database, where SQLite runs automatic checkpoints, and without writes. Used inside the
     /// database's writer.
-    let checkpoints: Exclusive<Checkpoints>?
+    private let checkpoints: Exclusive<Checkpoints>?
     /// Runs checkpoints between commits.
     private let checkpointQueue = DispatchQueue(label: "strata.checkpoint", qos: .utility)
     private let waiting = Mutex(WaitingWrites())
@@ -31,7 +31,7 @@ final class StoreWriter: Sendable {
     /// The thread that runs writes; 0 if none does.
     private let leader = Atomic<UInt>(0)
     /// Whether the connection is closed. Set and read inside the database's writer.
-    let isClosed = Atomic(false)
+    private let isClosed = Atomic(false)
     /// The number of transactions with writes, for tests.
     private let transactions = Atomic(0)
     /// See ``WriteGroup/timeLimit``. Tests set another one.
@@ -39,7 +39,7 @@ final class StoreWriter: Sendable {
     /// Ids that a failed transaction has reserved. Used inside the database's writer.
     private let owedIDs = Exclusive(OwedIDs())
     /// Nil if no other process writes, or if processes write without turns. Used inside the database's writer.
-    let turn: Exclusive<WriteTurn>?
+    private let turn: Exclusive<WriteTurn>?
     /// The snapshots of the readers of this store.
     let snapshots: OpenSnapshots
     let journal: Journal
@@ -151,7 +151,7 @@ final class StoreWriter: Sendable {
         #endif
     }
 
-    static var nestedError: StrataError {
+    private static var nestedError: StrataError {
         StrataError(
             .invalidState,
             "This thread is writing commits. Code that runs in a commit, such as a merge policy or the block of a write, "
@@ -327,6 +327,25 @@ final class StoreWriter: Sendable {
 
     /// The number of checkpoints that were tried, for tests.
     var checkpointCount: Int { database.writeWithoutTransaction { _ in checkpoints?.use { $0.count } ?? 0 } }
+
+    // MARK: Maintenance
+
+    /// Runs work on the writer's connection, outside of a transaction and between those of this process.
+    ///
+    /// - Parameter body: receives the connection, and the turn of this process; nil if processes write without turns.
+    func maintain<Value>(_ body: (Connection, WriteTurn?) throws -> Value) throws -> Value {
+        guard !isOnLeadingThread else { throw Self.nestedError }
+        return try database.writeWithoutTransaction { _ in
+            guard !isClosed.load(ordering: .relaxed) else { throw Store.closedError }
+            return try connection.use { try body($0, turn?.use { $0 }) }
+        }
+    }
+
+    /// Copies the journal into the file, if no reader is in the way. The file then gets the size of its contents.
+    func copyJournal() throws {
+        guard let checkpoints else { return }
+        try maintain { _, _ in checkpoints.use { $0.copyAll() } }
+    }
 
     // MARK: Ids
 

@@ -12,7 +12,7 @@ extension Store {
         if before.hasPortions {
             freed = try compactInPortions(before.free, cancellation, progress)
         } else {
-            guard writer.isOwned else {
+            guard isOwnedForWriting else {
                 throw StrataError(
                     .invalidState,
                     "The database pool belongs to the caller, and its file does not return pages in portions. Run "
@@ -20,12 +20,12 @@ extension Store {
                 )
             }
             progress(StoreProgress(completedPages: 0, totalPages: before.all))
-            try writer.vacuum(cancellation)
+            try rewrite(cancellation)
             progress(StoreProgress(completedPages: before.all, totalPages: before.all))
             let after = try reading { connection, _ in try FilePages(on: connection) }
             freed = max(before.all - after.all, 0)
         }
-        try writer.copyJournal()
+        try copyJournal()
         return (freed, freed * before.pageSize)
     }
 
@@ -44,6 +44,8 @@ extension Store {
             freed += returned
             progress(StoreProgress(completedPages: freed, totalPages: total))
         }
+        // Other writers may have used some of the pages meanwhile.
+        if freed < total { progress(StoreProgress(completedPages: freed, totalPages: freed)) }
         return freed
     }
 
@@ -56,6 +58,20 @@ extension Store {
             return []
         }
         return returned
+    }
+
+    /// Writes the whole file again without its free pages. From then on, SQLite can return free pages in portions.
+    ///
+    /// Other connections read meanwhile and do not write.
+    private func rewrite(_ cancellation: Cancellation) throws {
+        try maintain { connection, turn in
+            // Another call may have written the file meanwhile.
+            guard try !FilePages(on: connection).hasPortions else { return }
+            // The mode of the file changes with the next VACUUM.
+            try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            let vacuum = { try cancellation.interrupting(connection) { try connection.execute("VACUUM") } }
+            if let turn { try turn.begin(vacuum) } else { try vacuum() }
+        }
     }
 }
 
