@@ -66,7 +66,7 @@ import Testing
         // An open store must not lose its file.
         await expect(.cannotOpen) { try await stack.backup(to: copy, replacing: true) }
         try await restored.close()
-        #expect(try folder.names(with: "copy.sqlite.backup-") == [])
+        #expect(try folder.names(with: "copy.sqlite.strata-backup-") == [])
         try await stack.close()
     }
 
@@ -84,6 +84,63 @@ import Testing
         await expect(.cannotOpen) { try await stack.backup(to: folder.file("missing/copy.sqlite")) }
         try await expectBalancedBooks(stack, last: 3)
         try await stack.close()
+    }
+
+    @Test("The files beside the store are refused as destinations, whether they exist or not")
+    func besideStore() async throws {
+        let folder = try ScratchFolder()
+        let stack = try await openBank(try await folder.makeBank())
+        for suffix in ["-wal", "-shm", "-journal", "-turn"] {
+            let url = folder.file("bank.sqlite" + suffix)
+            await expect(.cannotOpen) { try await stack.backup(to: url, replacing: true) }
+        }
+        _ = try await stack.on(.root) { try Bank.transfer(1, in: $0) }
+        try await expectBalancedBooks(stack, last: 4)
+        try await stack.close()
+    }
+
+    @Test("A journal that appears at the destination during the backup refuses the copy")
+    func openedMeanwhile() async throws {
+        let folder = try ScratchFolder()
+        let stack = try await openBank(try await folder.makeBank())
+        let copy = folder.file("copy.sqlite")
+        let journal = folder.file("copy.sqlite-wal")
+        await expect(.cannotOpen) {
+            try await stack.backup(to: copy, replacing: true) { _ in try? Data("journal".utf8).write(to: journal) }
+        }
+        #expect(try folder.names(with: "copy.sqlite") == ["copy.sqlite-wal"])
+        try await stack.close()
+    }
+
+    @Test("A backup removes no file of the application whose name looks similar")
+    func similarNames() async throws {
+        let folder = try ScratchFolder()
+        let stack = try await openBank(try await folder.makeBank())
+        let names = ["copy.sqlite.backup-\(UUID().uuidString)", "copy.sqlite.strata-backup-mine"]
+        for name in names { try Data("mine".utf8).write(to: folder.file(name)) }
+        let dead = folder.file("copy.sqlite.strata-backup-\(UUID().uuidString)")
+        try Data("dead".utf8).write(to: dead)
+        try await stack.backup(to: folder.file("copy.sqlite"))
+        #expect(try folder.names(with: "copy.sqlite") == ["copy.sqlite"] + names)
+        try await stack.close()
+    }
+
+    @Test("A copy of a write-protected store is write-protected")
+    func permissions() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: url.path)
+        let reading = try await ContextStack.open(
+            .sqlite(url),
+            models: Bank.models,
+            stack: .rootOnly,
+            configuration: StoreConfiguration(isReadOnly: true)
+        )
+        let copy = folder.file("copy.sqlite")
+        try await reading.backup(to: copy)
+        try await reading.close()
+        let mode = TemporaryCopy.status(copy.path)?.st_mode
+        #expect(mode.map { $0 & 0o777 } == 0o444)
     }
 
     /// The task that a progress report cancels.

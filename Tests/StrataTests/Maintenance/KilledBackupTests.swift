@@ -26,7 +26,7 @@ import Testing
             try await Task.sleep(for: .microseconds(Int.random(in: 0..<5000, using: &random)))
             child.kill()
             await child.wait()
-            remains += try folder.names(with: "bank.sqlite.copy.backup-").isEmpty ? 0 : 1
+            remains += try folder.names(with: "bank.sqlite.copy.strata-backup-").isEmpty ? 0 : 1
             if FileManager.default.fileExists(atPath: copy.path) {
                 let restored = try await openBank(copy)
                 let audit = try await restored.background { try Bank.audit($0) }
@@ -38,7 +38,7 @@ import Testing
             let stack = try await openBank(url)
             try await stack.backup(to: copy, replacing: true)
             try await stack.close()
-            let left = try folder.names(with: "bank.sqlite.copy.backup-")
+            let left = try folder.names(with: "bank.sqlite.copy.strata-backup-")
             #expect(left == [], "seed \(seed), round \(round)")
         }
         #expect(remains > 0, "no kill has interrupted a copy, seed \(seed)")
@@ -56,15 +56,19 @@ import Testing
             // The process stops in the middle of a copy, or between two copies.
             _ = try await child.next()
             kill(child.id, SIGSTOP)
-            files = try folder.names(with: "bank.sqlite.copy.backup-")
+            // The signal takes effect a moment later.
+            while try !String(contentsOfFile: "/proc/\(child.id)/status", encoding: .utf8).contains("T (stopped)") {
+                await Task.yield()
+            }
+            files = try folder.names(with: "bank.sqlite.copy.strata-backup-")
             if files.isEmpty { kill(child.id, SIGCONT) }
         }
         try await stack.backup(to: folder.file("bank.sqlite.copy"), replacing: true)
-        #expect(try folder.names(with: "bank.sqlite.copy.backup-") == files)
+        #expect(try folder.names(with: "bank.sqlite.copy.strata-backup-") == files)
         child.kill()
         await child.wait()
         try await stack.backup(to: folder.file("bank.sqlite.copy"), replacing: true)
-        #expect(try folder.names(with: "bank.sqlite.copy.backup-") == [])
+        #expect(try folder.names(with: "bank.sqlite.copy.strata-backup-") == [])
         try await stack.close()
     }
 }

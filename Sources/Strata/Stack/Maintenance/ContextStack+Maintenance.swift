@@ -14,8 +14,8 @@ extension ContextStack {
     /// not contain the workers of the original. Unsaved changes of contexts are not part of it.
     ///
     /// The destination gets its name when the copy is complete and on the disk. If the process ends before, a temporary
-    /// file beside the destination remains, whose name begins with the destination's name and `.backup-`. The next
-    /// backup to the same destination removes it. The copy has the permissions of the store.
+    /// file beside the destination remains, whose name begins with the destination's name and `.strata-backup-`. The
+    /// next backup to the same destination removes it. The copy has the permissions of the store.
     ///
     /// During the backup, the journal (`-wal`) of the store keeps all commits, because the copy reads an old state.
     ///
@@ -62,9 +62,9 @@ extension ContextStack {
     ///   ``write(ifChanged:_:)``, which may hold the writer.
     /// - Parameter progress: receives the number of returned pages, on any thread.
     /// - Returns: the size of the returned pages in bytes.
-    /// - Throws: ``StrataError`` with `readOnly`, `busy`, `diskFull`, `closed`; `invalidState` for a caller's pool whose
-    ///   file does not return pages in portions; `CancellationError` if the task is cancelled. Returned pages stay
-    ///   returned.
+    /// - Throws: ``StrataError`` with `readOnly`, `busy`, `diskFull`, `closed`; `invalidState` for a caller's pool
+    ///   whose file does not return pages in portions; `CancellationError` if the task is cancelled. Returned pages
+    ///   stay returned.
     /// - Complexity: O(free pages); in the first call for a store of an earlier version, O(pages of the file).
     @discardableResult
     public func compact(progress: (@Sendable (StoreProgress) -> Void)? = nil) async throws -> Int {
@@ -76,13 +76,14 @@ extension ContextStack {
     /// Looks for faults in the committed state of the store. An empty array means that it has none.
     ///
     /// The check verifies the file with SQLite's `PRAGMA integrity_check`, the relationships, the unique values, the
-    /// bytes outside of rows, the history, and the queues. It reads one state, and other tasks and processes continue.
-    /// It changes nothing, and does not verify the words of full-text indexes.
+    /// bytes outside of rows, the history, and the queues. It reads one state, and other tasks and processes continue;
+    /// meanwhile the journal (`-wal`) keeps all commits. It changes nothing, and does not verify the words of full-text
+    /// indexes.
     ///
     /// - Isolation: callable from anywhere; a separate thread waits for the disk.
     /// - Parameter limit: the greatest number of findings of each kind for each table, at least 1.
-    /// - Throws: ``StrataError`` with `closed`, or if the file cannot be read at all; `CancellationError` if the task is
-    ///   cancelled.
+    /// - Throws: ``StrataError`` with `closed`, or if the file cannot be read at all; `CancellationError` if the task
+    ///   is cancelled.
     /// - Complexity: O(rows), and a look-up for each relationship of a row.
     public func check(limit: Int = 100) async throws -> [StoreFinding] {
         try await maintain { store, cancellation in
@@ -98,11 +99,11 @@ extension ContextStack {
 
     /// Measures the large tables, so that SQLite chooses the best index for each query.
     ///
-    /// Tables with at least 5,000 rows are measured, except the queues of pipelines. SQLite reads 400 rows of each
-    /// index. Connections that are open take the results into account when they are opened again.
+    /// Tables with an index and at least 5,000 rows are measured, except the queues of pipelines. SQLite reads 400 rows
+    /// of each index. Connections that are open take the results into account when they are opened again.
     ///
-    /// ``close()`` does the same for large tables without measurements, and for tables that have grown tenfold, unless
-    /// another process is writing. So this call is for stacks that stay open for long.
+    /// ``close()`` does the same for large tables without measurements, and for tables that had fewer than 20,000 rows
+    /// and have grown tenfold, unless another process is writing. So this call is for stacks that stay open for long.
     ///
     /// - Isolation: callable from anywhere; a separate thread waits for the disk. Not inside a block of
     ///   ``write(ifChanged:_:)``, which may hold the writer.

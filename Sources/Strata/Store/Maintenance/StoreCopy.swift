@@ -22,24 +22,22 @@ struct StoreCopy: Sendable {
 
     /// Copies the snapshot of a connection, whose read transaction has begun.
     func make(from source: Connection) throws {
-        try checkDestination(of: source)
         do {
+            try checkDestination(of: source)
             TemporaryCopy.removeDead(for: destination.path)
             let file = try TemporaryCopy(for: destination.path, like: source.path)
             do {
                 try copy(source, to: file.path)
                 try cancellation.check()
+                // A stack may have opened the destination meanwhile.
+                try checkDestination(of: source)
                 try file.put(replacing: isReplacing)
             } catch {
                 file.discard()
                 throw error
             }
         } catch let error as StrataError {
-            throw StrataError(
-                error.code,
-                "The backup '\(destination.path)' was not made. \(error.message)",
-                underlying: error
-            )
+            throw error.whileBackingUp(to: destination.path)
         }
     }
 
@@ -93,30 +91,41 @@ struct StoreCopy: Sendable {
     // MARK: The destination
 
     private func checkDestination(of source: Connection) throws {
-        guard destination.isFileURL else { throw refused("it is not a file URL. Name a file") }
+        guard destination.isFileURL else { throw Self.refused("The URL is not a file URL. Name a file.") }
         let path = destination.path
+        if let store = source.path, Self.isBeside(store, path) {
+            throw Self.refused("The store itself uses this file. Name another place.")
+        }
         // SQLite would apply such a journal to the copy.
         for suffix in ["-wal", "-journal"] where TemporaryCopy.status(path + suffix) != nil {
-            throw refused(
-                "'\(path)\(suffix)' exists, so a database there is open or was not closed. Name another place"
+            throw Self.refused(
+                "'\(path)\(suffix)' exists, so a database there is open or was not closed. Name another place."
             )
         }
         guard let info = TemporaryCopy.status(path) else { return }
         var original = stat()
-        if let source = source.path, stat(source, &original) == 0, original.st_dev == info.st_dev,
+        if let store = source.path, stat(store, &original) == 0, original.st_dev == info.st_dev,
             original.st_ino == info.st_ino
         {
-            throw refused("it is the store itself. Name another place")
+            throw Self.refused("This is the store itself. Name another place.")
         }
         guard isReplacing else {
-            throw refused("the file exists. Name another place, or pass `replacing: true`")
+            throw Self.refused("The file exists. Name another place, or pass `replacing: true`.")
         }
-        guard info.st_mode & S_IFMT == S_IFREG else { throw refused("it is not a file. Name another place") }
+        guard info.st_mode & S_IFMT == S_IFREG else { throw Self.refused("This is not a file. Name another place.") }
     }
 
-    private func refused(_ reason: String) -> StrataError {
-        StrataError(.cannotOpen, "The backup '\(destination.path)' was not made: \(reason).")
+    /// Whether a path is that of a file beside the store that SQLite or Strata uses, or may create later.
+    ///
+    /// - Parameter store: the path of the store, without symbolic links.
+    private static func isBeside(_ store: String, _ path: String) -> Bool {
+        let url = URL(fileURLWithPath: path)
+        let folder = url.deletingLastPathComponent().resolvingSymlinksInPath()
+        let real = folder.appendingPathComponent(url.lastPathComponent).path
+        return ["-wal", "-shm", "-journal", "-turn"].contains { real.hasSameBytes(as: store + $0) }
     }
+
+    private static func refused(_ reason: String) -> StrataError { StrataError(.cannotOpen, reason) }
 }
 
 extension Store {

@@ -9,18 +9,21 @@ import Foundation
 final class TemporaryCopy {
     let path: String
     private let destination: String
+    /// The permissions of the complete copy; nil if the store's are unknown.
+    private let mode: mode_t?
     /// The file with its lock; -1 when it is closed. SQLite opens the file separately, and must close it first: when a
     /// process closes a file, it loses the locks that SQLite has there.
     private var descriptor: Int32
 
     /// Creates the file and takes its lock.
     ///
-    /// - Parameter source: the store, whose permissions the file gets.
+    /// - Parameter source: the store, whose permissions the complete copy gets. Until then, only this user can read and
+    ///   write the file, also if the store is write-protected.
     init(for destination: String, like source: String?) throws {
         self.destination = destination
-        (path, descriptor) = try Self.lockedFile(for: destination)
         var info = stat()
-        if let source, stat(source, &info) == 0 { fchmod(descriptor, info.st_mode & 0o777) }
+        if let source, stat(source, &info) == 0 { mode = info.st_mode & 0o777 } else { mode = nil }
+        (path, descriptor) = try Self.lockedFile(for: destination)
     }
 
     private static func lockedFile(for destination: String) throws -> (path: String, descriptor: Int32) {
@@ -45,6 +48,7 @@ final class TemporaryCopy {
     ///
     /// - Parameter isReplacing: whether the file replaces another one. Otherwise the name must be free.
     func put(replacing isReplacing: Bool) throws {
+        if let mode { fchmod(descriptor, mode) }
         guard fsync(descriptor) == 0 else { throw Self.failure("The copy cannot be written to the disk") }
         if isReplacing {
             guard rename(path, destination) == 0 else { throw Self.failure("The copy cannot be put into place") }
@@ -92,15 +96,15 @@ final class TemporaryCopy {
         let (folder, mark) = (url.deletingLastPathComponent(), url.lastPathComponent)
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         where name.hasBytePrefix(mark) && UUID(uuidString: name.droppingFirstBytes(mark.utf8.count)) != nil {
-            removeIfDead(folder.appendingPathComponent(name).path, besides: destination)
+            removeIfDead(folder.appendingPathComponent(name).path)
         }
     }
 
-    private static func removeIfDead(_ path: String, besides destination: String) {
+    private static func removeIfDead(_ path: String) {
         guard let info = status(path), info.st_mode & S_IFMT == S_IFREG else { return }
-        if let placed = status(destination), placed.st_dev == info.st_dev, placed.st_ino == info.st_ino {
-            // The process has ended between the two steps of ``putAtFreeName()``. A stack of this process may have the
-            // file open under its final name, so the file is not opened here.
+        if info.st_nlink > 1 {
+            // The file is complete, and its process has ended between the two steps of ``putAtFreeName()``. A stack of
+            // this process may have the file open under its other name, so the file is not opened here.
             unlink(path)
             return
         }
@@ -117,7 +121,8 @@ final class TemporaryCopy {
         for suffix in ["-journal", "-wal", "-shm", ""] { unlink(path + suffix) }
     }
 
-    private static func prefix(of destination: String) -> String { destination + ".backup-" }
+    /// Applications may call their own backups `….backup-…`, so the mark contains the name of this library.
+    private static func prefix(of destination: String) -> String { destination + ".strata-backup-" }
 
     // MARK: Calls of the system
 
