@@ -77,6 +77,11 @@ final class Checkpoints {
         run()
     }
 
+    /// Runs a checkpoint, however small the journal is.
+    func copyAll() {
+        if !isStopped { run() }
+    }
+
     private func run() {
         count += 1
         // RESTART locks out other writers, and makes the next commit write at the beginning of the journal. New readers

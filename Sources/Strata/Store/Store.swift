@@ -269,7 +269,16 @@ final class Store: Sendable {
     var isOnLeadingThread: Bool { writer.isOnLeadingThread }
 
     /// Whether blocks can run inside transactions. In a caller's own database, the caller's code may wait for them.
-    var runsBlocksInTransactions: Bool { writer.isOwned && !writer.isReadOnly }
+    var runsBlocksInTransactions: Bool { isOwnedForWriting }
+
+    /// Whether only Strata writes on the writer's connection, and may write there.
+    var isOwnedForWriting: Bool { writer.isOwned && !writer.isReadOnly }
+
+    /// See ``StoreWriter/maintain(_:)``.
+    func maintain<Value>(_ body: (Connection, WriteTurn?) throws -> Value) throws -> Value { try writer.maintain(body) }
+
+    /// See ``StoreWriter/copyJournal()``.
+    func copyJournal() throws { try writer.copyJournal() }
 
     private func settle(_ isCommitted: Bool, _ connection: Connection) {
         guard isCommitted else { return layers.withdraw() }
@@ -316,6 +325,7 @@ final class Store: Sendable {
         foreignCommits.close()
         readers.close()
         defer { temporaryFolder?.remove() }
+        if !isAlone { optimizeBeforeClosing() }
         try writer.close()
     }
 }

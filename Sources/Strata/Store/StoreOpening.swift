@@ -38,6 +38,8 @@ struct StoreOpening {
             return try queue.inDatabase { db in
                 try db.setCacheSize(configuration.writerCacheSize)
                 if isNew {
+                    // Free pages can be returned in portions. The mode must be set before the first page is written.
+                    try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
                     // The application id is written before the journal mode is WAL, so that it is in the file itself
                     // from the start.
                     try db.execute(sql: "PRAGMA application_id = \(StoreFile.applicationID)")

@@ -343,6 +343,25 @@ final class StoreWriter: Sendable {
     /// The number of checkpoints that were tried, for tests.
     var checkpointCount: Int { database.writeWithoutTransaction { _ in checkpoints?.use { $0.count } ?? 0 } }
 
+    // MARK: Maintenance
+
+    /// Runs work on the writer's connection, outside of a transaction and between those of this process.
+    ///
+    /// - Parameter body: receives the connection, and the turn of this process; nil if processes write without turns.
+    func maintain<Value>(_ body: (Connection, WriteTurn?) throws -> Value) throws -> Value {
+        guard !isOnLeadingThread else { throw Self.nestedError }
+        return try database.writeWithoutTransaction { _ in
+            guard !isClosed.load(ordering: .relaxed) else { throw Store.closedError }
+            return try connection.use { try body($0, turn?.use { $0 }) }
+        }
+    }
+
+    /// Copies the journal into the file, if no reader is in the way. The file then gets the size of its contents.
+    func copyJournal() throws {
+        guard let checkpoints else { return }
+        try maintain { _, _ in checkpoints.use { $0.copyAll() } }
+    }
+
     // MARK: Ids
 
     /// Reserves a range of ids, and returns the first one. Inside a transaction of this writer, the reservation is part

@@ -45,6 +45,7 @@ do {
     case "bulk": try await CrashCommands.bulk(path, killBefore: number)
     case "steps": try await CrashCommands.steps(path, killBefore: number)
     case "share": try await CrashCommands.share(path)
+    case "backup": try await CrashCommands.backup(path)
     case "compete": try await CrashCommands.compete(path, contexts: number)
     case "groups":
         let step = arguments.count > 5 ? (kind: arguments[5], number: numbers[1]) : nil

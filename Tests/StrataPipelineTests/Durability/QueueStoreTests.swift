@@ -155,6 +155,7 @@ import Testing
             QueueSQL.selectLaneBudget, QueueSQL.selectNextOpening, QueueSQL.selectOpeningLanes,
             QueueSQL.selectAwaitedLanes, QueueSQL.selectLanesCountedAfter, QueueSQL.selectAwaitedLane,
             QueueSQL.selectFullLanes, QueueSQL.selectAwaitingOfCommit, QueueSQL.selectActive, QueueSQL.selectAllActive,
+            QueueSQL.returnCopied,
         ]
         for isSuspected in [false, true] {
             for keys in [nil, "key"] {

@@ -81,6 +81,13 @@ extension StrataError {
         return error.saying(message.replacing(Self.nextStep, with: "open the store again"))
     }
 
+    /// The same error, with the name of the backup that was not made.
+    func whileBackingUp(to file: String) -> StrataError {
+        let error = located("The backup '\(file)' was not made")
+        guard code == .diskFull else { return error }
+        return error.saying(error.message.replacing(Self.nextStep, with: "make the backup again"))
+    }
+
     /// The same error, with the name of the file if the error concerns the file.
     func naming(_ file: String?) -> StrataError {
         let isOfFile = [.damagedStore, .notAStore, .readOnly, .cannotOpen].contains(code)

@@ -16,6 +16,15 @@ package protocol CommitHook: Model {
     /// They are created on the connection that writes. Each statement must succeed if its trigger already exists. The
     /// default is an empty array.
     static var guards: [String] { get }
+
+    /// Statements that free the rows of a copied store from the processes that work on the original.
+    ///
+    /// A backup runs them in the copy, before any stack can open it. The default is an empty array.
+    static var copyStatements: [String] { get }
+
+    /// Rules that all rows of the engine satisfy between commits. A check of the store reports rows that break one.
+    /// The default is an empty array.
+    static var consistencyRules: [ConsistencyRule] { get }
 }
 
 /// The changes of one commit to the rows of one model.
@@ -50,6 +59,8 @@ package struct ModelChanges<Row: ModelRow> {
 
 extension CommitHook {
     package static var guards: [String] { [] }
+    package static var copyStatements: [String] { [] }
+    package static var consistencyRules: [ConsistencyRule] { [] }
 
     /// The same for callers that do not know the row type.
     static func afterWrite(_ changes: TableChanges, _ part: (any AnyRowChanges)?, in transaction: StoreTransaction)

@@ -4,6 +4,8 @@ import Strata
 /// The rules that every commit enforces, whichever process and context it comes from.
 extension QueuedOperation: CommitHook {
     package static var guards: [String] { StatusRules.guards }
+    package static var copyStatements: [String] { QueueSQL.copyStatements }
+    package static var consistencyRules: [ConsistencyRule] { QueueSQL.operationRules }
 
     package static func afterWrite(_ commit: ModelChanges<Row>, in transaction: StoreTransaction) throws {
         let repository = OperationRepository(transaction)
@@ -77,6 +79,8 @@ extension QueuedOperation: CommitHook {
 }
 
 extension OperationDependency: CommitHook {
+    package static var consistencyRules: [ConsistencyRule] { QueueSQL.dependencyRules }
+
     package static func afterWrite(_ commit: ModelChanges<Row>, in transaction: StoreTransaction) throws {
         let repository = OperationRepository(transaction)
         let strays = try repository.strays(among: commit.inserted, QueueSQL.selectStrayDependencies)
@@ -99,6 +103,7 @@ extension OperationDependency: CommitHook {
 /// Skips the operations of an object when the object is deleted.
 extension OperationItem: OwnedModel {
     package static var ownerColumn: String { "item" }
+    package static var consistencyRules: [ConsistencyRule] { QueueSQL.itemRules }
     package static func mayBelong(to model: any Model.Type) -> Bool { model is any QueueItem.Type }
 
     package static func afterWrite(_ commit: ModelChanges<Row>, in transaction: StoreTransaction) throws {
@@ -129,6 +134,8 @@ extension OperationItem: OwnedModel {
 }
 
 extension OperationHold: CommitHook {
+    package static var consistencyRules: [ConsistencyRule] { QueueSQL.holdRules }
+
     package static func afterWrite(_ commit: ModelChanges<Row>, in transaction: StoreTransaction) throws {
         let repository = OperationRepository(transaction)
         let strays = try repository.strays(among: commit.inserted, QueueSQL.selectStrayHolds)

@@ -33,10 +33,11 @@ extension OperationRepository {
         try register(.own, as: worker)
     }
 
-    /// Reclaims the operations of dead workers.
+    /// Reclaims the operations of dead workers, and those that ran when the store was copied.
     ///
     /// - Parameter isAlive: whether a worker of this process is alive.
     func reclaimFromDeadWorkers(_ isAlive: (Int64) -> Bool) throws {
+        try returnCopied()
         let dead = try workers().filter { worker in
             worker.identity == .own ? !isAlive(worker.number) : worker.identity.isDead
         }
