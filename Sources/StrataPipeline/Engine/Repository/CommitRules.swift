@@ -150,6 +150,8 @@ extension OperationHold: CommitHook {
 }
 
 extension OperationTrace: CommitHook {
+    package static var consistencyRules: [ConsistencyRule] { QueueSQL.traceRules }
+
     package static func afterWrite(_ commit: ModelChanges<Row>, in transaction: StoreTransaction) throws {
         let repository = OperationRepository(transaction)
         let strays = try repository.strays(among: commit.inserted, QueueSQL.selectStrayTraces)

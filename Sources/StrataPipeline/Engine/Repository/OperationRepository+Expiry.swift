@@ -45,6 +45,8 @@ extension OperationRepository {
 /// Deletes options whose operation does not exist, because their own context has deleted the operation before the
 /// commit.
 extension OperationSettings: CommitHook {
+    package static var consistencyRules: [ConsistencyRule] { QueueSQL.settingsRules }
+
     package static func afterWrite(_ commit: ModelChanges<Row>, in transaction: StoreTransaction) throws {
         let repository = OperationRepository(transaction)
         let strays = try repository.strays(among: commit.inserted, QueueSQL.selectStraySettings)

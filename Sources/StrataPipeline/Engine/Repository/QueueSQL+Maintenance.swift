@@ -42,13 +42,17 @@ extension QueueSQL {
                 SELECT "id" FROM \(operations) AS o WHERE "status" = 1 AND NOT EXISTS (SELECT 1 FROM \(dependencies) AS d \
                 JOIN \(operations) AS p ON p."id" = d."prerequisite" WHERE d."dependant" = o."id") \
                 AND NOT EXISTS (SELECT 1 FROM \(operations) AS other WHERE other."pipeline" = o."pipeline" \
-                AND other."lane" = o."lane" AND other."id" <> o."id")
+                AND other."lane" = o."lane" AND other."id" <> o."id") \
+                AND NOT EXISTS (SELECT 1 FROM \(laneBudgets) AS b WHERE b."pipeline" = o."pipeline" \
+                AND b."lane" = o."lane" AND b.\(isAwaited))
                 """
         ),
     ]
     static let dependencyRules = [strays(dependencies, "dependant", "The dependency")]
     static let holdRules = [strays(holds, "operation", "The hold")]
     static let itemRules = [strays(items, "id", "The item")]
+    static let traceRules = [strays(traces, "id", "The trace")]
+    static let settingsRules = [strays(settings, "operation", "The set of options")]
 
     private static func strays(_ table: String, _ column: String, _ subject: String) -> ConsistencyRule {
         ConsistencyRule(
