@@ -1,4 +1,4 @@
-package import Strata
+import Strata
 
 /// The options of an operation that apply to its attempts, in place of those of its pipeline. Stored as JSON.
 package struct AttemptOptions: Codable, Hashable, AttributeValue {

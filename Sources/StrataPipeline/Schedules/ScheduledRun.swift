@@ -18,6 +18,8 @@ public struct ScheduledRun: Sendable, Hashable {
         case skipped
         /// The operation had failed, and its pipeline discards failed operations.
         case discarded
+        /// The operation had not started when its time was over.
+        case expired
         /// The operation was deleted from the queue.
         case deleted
     }
@@ -97,6 +99,7 @@ extension ScheduledRun.Outcome {
         case (nil, .completed): self = .completed
         case (nil, .skipped): self = .skipped
         case (nil, .discarded): self = .discarded
+        case (nil, .expired): self = .expired
         case (nil, nil): self = .deleted
         }
     }
