@@ -48,6 +48,13 @@ extension ObjectContext {
         guard !isKnown, try find(id) == nil else { return nil }
         return insert(object, number: id.rawValue)
     }
+
+    /// Whether this context or a parent has deleted an object of the store, and the delete is not committed.
+    package func hasDeleted<Object: Model>(_ id: ObjectID<Object>) throws -> Bool {
+        let entity = try store.schema.entity(Object.self)
+        publish()
+        return try currentSnapshot().layers.topKind(of: id.rawValue, entity: entity.info.index, in: path) == .delete
+    }
 }
 
 extension Model {

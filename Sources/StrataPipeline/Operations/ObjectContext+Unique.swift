@@ -109,11 +109,12 @@ extension ObjectContext {
     private func uniqueness(of key: String, in pipeline: PipelineName, at now: Date) throws -> OperationUniqueness? {
         var taken: OperationUniqueness?
         for known in try fetch(OperationUniqueness.where { $0.pipeline == pipeline && $0.key == key }) {
-            // This context, or a parent, has deleted the operation before it was committed.
-            let isStray = try known.commit <= 0 && find(known.id.counterpart(QueuedOperation.self)) == nil
+            // This context, or a parent, has deleted the operation. If it was committed and is gone, it may have ended.
+            let operation = known.id.counterpart(QueuedOperation.self)
+            let isFreed = try known.commit > 0 ? hasDeleted(operation) : find(operation) == nil
             // The clock was ahead when the operation was queued, and has been set back since.
             let isOfWrongClock = known.since > now.addingTimeInterval(OperationRepository.clockTolerance)
-            if isStray || isOfWrongClock {
+            if isFreed || isOfWrongClock {
                 delete(known)
             } else if known.until > now {
                 taken = known

@@ -133,6 +133,24 @@ import Testing
         try await harness.close()
     }
 
+    @Test("A context that deletes an operation can queue another one under its key in the same commit")
+    func deletedHere() async throws {
+        let harness = try await PipelineHarness.open()
+        let first = try await Self.enqueue("A", harness.stack)
+        let second = try await harness.stack.background { context in
+            context.delete(try #require(try context.find(first.id)))
+            let queued = try context.enqueue(Named(name: "B"), in: .work, key: "k", uniqueFor: .seconds(60))
+            try context.commit()
+            return Answer(queued)
+        }
+        #expect(second.id != first.id && second.isQueued && !second.isDuplicate)
+        #expect(try await harness.stack.background { try $0.enqueued(Named.self).map(\.name) } == ["B"])
+        #expect(try await Self.rowCount(harness.stack) == 1)
+        // The new operation has the key.
+        #expect(try await Self.enqueue("C", harness.stack) == Answer(second.id, isQueued: true, isDuplicate: true))
+        try await harness.close()
+    }
+
     @Test("An operation that completes itself and queues the next one is a duplicate of itself")
     func ofItself() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
