@@ -42,18 +42,27 @@ extension ObjectContext {
     /// already in use.
     package func insert<Object: Model>(_ object: Object, as id: ObjectID<Object>) throws -> Object? {
         // An id is used once, so an object that was deleted in this context also counts.
-        let entity = try store.schema.entity(Object.self)
-        publish()
-        let isKnown = try currentSnapshot().layers.topKind(of: id.rawValue, entity: entity.info.index, in: path) != nil
-        guard !isKnown, try find(id) == nil else { return nil }
+        guard try topKind(of: id, in: path) == nil, try find(id) == nil else { return nil }
         return insert(object, number: id.rawValue)
     }
 
     /// Whether this context or a parent has deleted an object of the store, and the delete is not committed.
     package func hasDeleted<Object: Model>(_ id: ObjectID<Object>) throws -> Bool {
+        try topKind(of: id, in: path) == .delete
+    }
+
+    /// Whether this context has an unsaved change of an object.
+    ///
+    /// - Complexity: does not depend on the number of other changed objects.
+    package func hasUnsavedChange<Object: Model>(of object: ObjectID<Object>) throws -> Bool {
+        try topKind(of: object, in: [id]) != nil
+    }
+
+    /// The kind of an object's topmost change in these contexts.
+    private func topKind<Object: Model>(of object: ObjectID<Object>, in contexts: [Int]) throws -> ChangeKind? {
         let entity = try store.schema.entity(Object.self)
         publish()
-        return try currentSnapshot().layers.topKind(of: id.rawValue, entity: entity.info.index, in: path) == .delete
+        return try currentSnapshot().layers.topKind(of: object.rawValue, entity: entity.info.index, in: contexts)
     }
 }
 

@@ -13,8 +13,8 @@ package final class OperationUniqueness {
     package internal(set) var since: Date
     /// When the key is no longer taken by this row.
     package internal(set) var until: Date
-    /// Counts the operations that were left out because of this row. So a commit that has left one out conflicts if
-    /// the row is gone by then.
+    /// Counts the commits that have left out an operation because of this row, as far as they knew of each other. So
+    /// such a commit conflicts if the row is gone by then.
     package internal(set) var edits: Int = 0
     /// The number of the commit that queued the operation; 0 before this commit.
     @Attribute(.commitNumber) package internal(set) var commit: Int64 = 0

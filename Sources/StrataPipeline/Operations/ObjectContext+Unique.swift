@@ -54,8 +54,9 @@ extension ObjectContext {
                 return UniqueEnqueue(id: taken.id.counterpart(QueuedOperation.self), operation: nil, isDuplicate: true)
             }
             if policy == .keep, taken.id.rawValue == queued.id.rawValue {
-                // The edit makes the commit conflict if the key is free by then. The operation may end meanwhile.
-                if taken.commit > 0 { taken.edits += 1 }
+                // The edit makes the commit conflict if the key is free by then. The operation may end meanwhile. One edit
+                // is enough: contexts that set the same value do not conflict with each other.
+                if taken.commit > 0, try !hasUnsavedChange(of: taken.id) { taken.edits += 1 }
                 return UniqueEnqueue(id: queued.id, operation: queued, isDuplicate: true)
             }
         }

@@ -249,6 +249,24 @@ import Testing
         try await stack.close()
     }
 
+    @Test("Contexts that leave out different numbers of operations with one key do not conflict")
+    func duplicatesMeanwhile() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let id = try await Self.enqueue("A", stack).id
+        try await stack.background { context in
+            for name in ["B", "C"] {
+                let queued = try context.enqueue(Named(name: name), in: .work, key: "k", uniqueFor: .seconds(60))
+                #expect(queued.id == id)
+            }
+            try stack.meanwhile { context in
+                let queued = try context.enqueue(Named(name: "D"), in: .work, key: "k", uniqueFor: .seconds(60))
+                #expect(queued.id == id)
+            }
+            try context.commit()
+        }
+        try await stack.close()
+    }
+
     @Test("Rows whose time is over are deleted in portions")
     func portions() async throws {
         let harness = try await PipelineHarness.open()
