@@ -24,6 +24,8 @@ public final class DebouncedOperation {
     public internal(set) var payloadVersion: Int
     /// When the first of the calls was made that this row stands for.
     public internal(set) var firstAt: Date
+    /// When the last of these calls was made.
+    public internal(set) var lastAt: Date
     /// When the operation is queued.
     public internal(set) var dueAt: Date
     /// How many seconds after ``firstAt`` the operation is queued at the latest.

@@ -11,7 +11,8 @@ extension ObjectContext {
     /// ```
     ///
     /// The call adds a ``DebouncedOperation`` to this context's changes. Each commit merges the rows of a key, so calls
-    /// of all contexts and processes count. A commit never fails because of calls of others.
+    /// of all contexts and processes count. A commit never fails because of calls of others. The call that is committed
+    /// last determines the payload. The time of a call counts, and not the time of its commit.
     ///
     /// When the time is due, by the clock of the engine that queues the operation:
     ///
@@ -29,7 +30,7 @@ extension ObjectContext {
     ///   - key: the key, which must not be empty. Keys of different pipelines are different.
     ///   - delay: how long after the last call the operation is due; more than zero.
     ///   - maxWait: how long after the first call the operation is due at the latest; at least `delay`. The first call
-    ///     is the first one since the last time that the operation was due. The last call determines the value.
+    ///     is the first one since the operation was last queued. The last call determines the value.
     /// - Returns: the row. A later call may replace it by another one.
     /// - Throws: ``PipelineError`` with `invalidArgument` for an empty key or pipeline, durations out of their bounds,
     ///   or a payload that is an object; encoding errors. Nothing has changed then.
@@ -71,6 +72,7 @@ extension ObjectContext {
                 payload: data,
                 payloadVersion: Payload.payloadVersion,
                 firstAt: now,
+                lastAt: now,
                 dueAt: now.later(by: delay.seconds),
                 maxWait: maxWait.seconds
             )

@@ -182,6 +182,29 @@ import Testing
         try await harness.close()
     }
 
+    @Test("A call that is committed late gives its payload, and does not shorten the wait after a later call")
+    func lateCommit() async throws {
+        let harness = try await PipelineHarness.open()
+        let start = harness.clock.now
+        let child = try harness.stack.push(.private, named: "child")
+        try await harness.stack.on(child) { try Self.enqueue("A", $0) }
+        await Self.pass(5, harness)
+        try await harness.stack.on(.root) { context in
+            try Self.enqueue("B", context)
+            try context.commit()
+        }
+        try await child.commit()
+        await harness.pipeline.waitUntilProcessed()
+        let row = try await harness.stack.on(.root) { context in
+            try #require(try context.first(DebouncedOperation.all)).snapshot
+        }
+        #expect(row.firstAt == start && row.lastAt == start.addingTimeInterval(5))
+        #expect(row.dueAt == start.addingTimeInterval(10))
+        await Self.pass(5, harness)
+        #expect(try await harness.stack.on(.root) { try $0.enqueued(Named.self).map(\.name) } == ["A"])
+        try await harness.close()
+    }
+
     @Test("Two stacks count each other's calls, and queue one operation")
     func twoStacks() async throws {
         let folder = try ScratchFolder()

@@ -58,7 +58,7 @@ extension OperationRepository {
                 [.real(now.timeIntervalSinceReferenceDate), version, .integer(number)]
             )
         }
-        try transaction.report(updated: numbers, ["firstAt", "dueAt"], of: DebouncedOperation.self)
+        try transaction.report(updated: numbers, ["firstAt", "lastAt", "dueAt"], of: DebouncedOperation.self)
     }
 
     private func correct(

@@ -6,18 +6,20 @@ extension OperationRepository {
     /// The number of operations that one transaction queues, so that other commits get their turn.
     static let debouncePortion = 200
 
-    /// Replaces the other rows of a key by a new one. The first call determines the latest due time.
+    /// Replaces the other rows of a key by a new one. The first call determines the latest due time. A call that is
+    /// committed late does not shorten the wait after a later call.
     func mergeDebounced(into number: Int64) throws {
         var replaced: [Int64] = []
-        var first = Double.infinity
+        var (first, last) = (Double.infinity, -Double.infinity)
         try transaction.rows(QueueSQL.selectSameDebounced, [.integer(number)]) { row in
             replaced.append(try row.read(Int64.self, at: 0))
             first = min(first, try row.read(Double.self, at: 1))
+            last = max(last, try row.read(Double.self, at: 2))
         }
         guard !replaced.isEmpty else { return }
         try delete(replaced, of: DebouncedOperation.self, by: QueueSQL.deleteDebounced)
-        try transaction.run(QueueSQL.mergeDebounced, [.real(first), version, .integer(number)])
-        try transaction.report(updated: number, ["firstAt", "dueAt"], of: DebouncedOperation.self)
+        try transaction.run(QueueSQL.mergeDebounced, [.real(first), .real(last), version, .integer(number)])
+        try transaction.report(updated: number, ["firstAt", "lastAt", "dueAt"], of: DebouncedOperation.self)
     }
 
     /// A due row.

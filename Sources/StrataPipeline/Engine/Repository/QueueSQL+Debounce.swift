@@ -5,12 +5,14 @@ extension QueueSQL {
     static let deleteDebounced = "DELETE FROM \(debounced) WHERE \"id\" = ?"
     /// The other rows with the key of a row.
     static let selectSameDebounced = """
-        SELECT o."id", o."firstAt" FROM \(debounced) d \
+        SELECT o."id", o."firstAt", o."lastAt" FROM \(debounced) d \
         JOIN \(debounced) o ON o."pipeline" = d."pipeline" AND o."key" = d."key" AND o."id" <> d."id" WHERE d."id" = ?
         """
+    /// Extends the time of a new row's calls. Before, its due time is the time of its call and the delay.
     static let mergeDebounced = """
-        UPDATE \(debounced) SET "firstAt" = min("firstAt", ?1), "dueAt" = min("dueAt", min("firstAt", ?1) + "maxWait"), \
-        "_version" = ?2 WHERE "id" = ?3
+        UPDATE \(debounced) SET "firstAt" = min("firstAt", ?1), "lastAt" = max("lastAt", ?2), \
+        "dueAt" = min(max("lastAt", ?2) + ("dueAt" - "lastAt"), min("firstAt", ?1) + "maxWait"), "_version" = ?3 \
+        WHERE "id" = ?4
         """
     /// Due rows, without those whose key a running operation has.
     static let selectDueDebounced = """
@@ -32,7 +34,8 @@ extension QueueSQL {
         SELECT "id" FROM \(debounced) WHERE "dueAt" > ?1 AND "firstAt" > ?1 LIMIT ?2
         """
     static let moveDebouncedTime = """
-        UPDATE \(debounced) SET "dueAt" = ?1 + "dueAt" - "firstAt", "firstAt" = ?1, "_version" = ?2 WHERE "id" = ?3
+        UPDATE \(debounced) SET "dueAt" = ?1 + ("dueAt" - "firstAt"), "firstAt" = ?1, "lastAt" = ?1, "_version" = ?2 \
+        WHERE "id" = ?3
         """
     static let selectDebouncedOf = "SELECT \"id\" FROM \(debounced) WHERE \"pipeline\" = ?"
     static let moveDebounced = "UPDATE \(debounced) SET \"pipeline\" = ?, \"_version\" = ? WHERE \"id\" = ?"
