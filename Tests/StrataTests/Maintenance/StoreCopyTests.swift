@@ -5,7 +5,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("Backups of a running store", .timeLimit(.minutes(2))) struct BackupTests {
+@Suite("Backups of a running store", .timeLimit(.minutes(2))) struct StoreCopyTests {
     @Test("A backup is a store with the committed state, the original's ids and a separate fingerprint")
     func state() async throws {
         let folder = try ScratchFolder()
