@@ -127,7 +127,7 @@ import Testing
         let harness = try await PipelineHarness.open()
         try await harness.commit(["A"])
         let id = harness.id("A")
-        let other = try await harness.stack.create(.private, named: "other")
+        let other = try harness.stack.create(.private, named: "other")
         try await harness.stack.on(other) { try $0.find(id)?.priority = 7 }
         let unsaved = QueuedOperation.where { $0.priority == 7 }
         #expect(try await Self.act(harness) { try $0.setPriority(1, of: unsaved) } == 0)

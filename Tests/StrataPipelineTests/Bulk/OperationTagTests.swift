@@ -45,7 +45,7 @@ import Testing
             try context.commit()
             return operation.id
         }
-        let other = try await stack.create(.private, named: "other")
+        let other = try stack.create(.private, named: "other")
         try await stack.on(other) { try $0.find(id)?.addTags(["new", "other"]) }
         try await stack.background { context in
             let operation = try #require(try context.find(id))
@@ -68,7 +68,8 @@ import Testing
             let operation = context.enqueue(Named(name: "A"), in: .work)
             let error = #expect(throws: PipelineError.self) { try operation.addTags(["fine", ""]) }
             #expect(error?.code == .invalidArgument)
-            #expect(try operation.tags() == [])
+            let tags = try operation.tags()
+            #expect(tags == [])
             context.enqueue(Named(name: "B"), in: .work, tags: [""])
             let refusal = #expect(throws: StrataError.self) { try context.commit() }
             #expect(refusal?.code == .validation)
@@ -101,8 +102,10 @@ import Testing
             await harness.pipeline.waitUntilProcessed()
         }
         try await harness.stack.background { context in
-            #expect(try context.count(FinishedOperation.all) == 0)
-            #expect(try context.column(OperationTag.sorted { $0.name }, \.name) == ["C", "import"])
+            let finished = try context.count(FinishedOperation.all)
+            let tags = try context.column(OperationTag.sorted { $0.name }, \.name)
+            #expect(finished == 0)
+            #expect(tags == ["C", "import"])
         }
         try await harness.end("C")
         try await harness.close()
