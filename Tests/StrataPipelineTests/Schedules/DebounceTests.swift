@@ -337,7 +337,8 @@ import Testing
                 try context.enqueue(letter, in: .work, key: "k", debounce: .seconds(1), maxWait: .seconds(1))
             }
             #expect(error?.code == .invalidArgument)
-            #expect(try context.count(DebouncedOperation.all) == 0)
+            let count = try context.count(DebouncedOperation.all)
+            #expect(count == 0)
         }
         try await harness.close()
     }

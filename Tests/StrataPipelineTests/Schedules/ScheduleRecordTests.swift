@@ -1,4 +1,5 @@
 import Foundation
+import StoreModels
 import Strata
 import StrataTesting
 import Testing

@@ -8,8 +8,8 @@ import Testing
     private static let some = StoreConfiguration(allowsUnopenedModels: true)
 
     private func makeShop(in folder: ScratchFolder) async throws -> URL {
-        let url = folder.file("shop.sqlite")
-        try await folder.with(url, Shop.models) { try Shop.fill($0) }
+        let url = folder.file("market.sqlite")
+        try await folder.with(url, Market.models) { try Market.fill($0) }
         return url
     }
 
@@ -67,19 +67,19 @@ import Testing
         let url = try await makeShop(in: folder)
         let before = try schema(folder, url)
         let purchases = try folder.rows(url, "SELECT * FROM Purchase")
-        let stack = try await open(url, [Shop.Customer.self, Shop.Product.self])
+        let stack = try await open(url, [Market.Customer.self, Market.Product.self])
         try await stack.background { context in
-            try #require(try context.first(Shop.Customer.where { $0.name == "purchase" })).points = 7
-            context.insert(Shop.Product(name: "ink"))
-            context.insert(Shop.Customer(name: "new"))
+            try #require(try context.first(Market.Customer.where { $0.name == "purchase" })).points = 7
+            context.insert(Market.Product(name: "ink"))
+            context.insert(Market.Customer(name: "new"))
             try context.commit()
-            try context.batchUpdate(Shop.Customer.all) { $0.points.set(to: $0.points + 1) }
+            try context.batchUpdate(Market.Customer.all) { $0.points.set(to: $0.points + 1) }
         }
         try await stack.close()
         #expect(try schema(folder, url) == before)
         #expect(try folder.rows(url, "SELECT * FROM Purchase") == purchases)
-        let points = try await folder.with(url, Shop.models) { context in
-            try context.first(Shop.Purchase.where { $0.number == 1 })?.customer?.points
+        let points = try await folder.with(url, Market.models) { context in
+            try context.first(Market.Purchase.where { $0.number == 1 })?.customer?.points
         }
         #expect(points == 8)
         #expect(try schema(folder, url) == before)
@@ -93,14 +93,14 @@ import Testing
         try await expectRefusal(
             url,
             in: folder,
-            [Shop.Product.self],
+            [Market.Product.self],
             naming: "Customer is in the store",
             configuration: usual
         )
         try await expectRefusal(
             url,
             in: folder,
-            [Shop.Customer.self],
+            [Market.Customer.self],
             Migration(),
             .invalidSchema,
             naming: "refers to Portrait",
@@ -112,28 +112,28 @@ import Testing
     func sideBySide() async throws {
         let folder = try ScratchFolder()
         let url = try await makeShop(in: folder)
-        let all = try await open(url, Shop.models, configuration: StoreConfiguration())
-        let some = try await open(url, [Shop.Customer.self])
+        let all = try await open(url, Market.models, configuration: StoreConfiguration())
+        let some = try await open(url, [Market.Customer.self])
         let token = some.historyToken
         for round in 1...3 {
             try await all.background { context in
-                context.insert(Shop.Memo(text: "\(round)"))
-                context.insert(Shop.Product(name: "\(round)"))
+                context.insert(Market.Memo(text: "\(round)"))
+                context.insert(Market.Product(name: "\(round)"))
                 try context.commit()
             }
             try await some.background { context in
-                try #require(try context.first(Shop.Customer.where { $0.name == "memo" })).points += 1
+                try #require(try context.first(Market.Customer.where { $0.name == "memo" })).points += 1
                 try context.commit()
             }
             let points = try await all.background { context in
-                try context.first(Shop.Memo.where { $0.text == "late" })?.customer?.points
+                try context.first(Market.Memo.where { $0.text == "late" })?.customer?.points
             }
             #expect(points == round)
         }
         let history = try await some.history(since: token)
         let round = [["Memo", "Product"], ["Customer"]]
         #expect(history.map(\.tables) == round + round + round)
-        #expect(history.first?.of(Shop.Memo.self).inserted.count == 1)
+        #expect(history.first?.of(Market.Memo.self).inserted.count == 1)
         try await some.close()
         try await all.close()
     }
@@ -145,13 +145,13 @@ import Testing
         try await expectRefusal(
             url,
             in: folder,
-            [LaterShop.Product.self],
+            [LaterMarket.Product.self],
             naming: "Product.color is not in the store"
         )
         try await expectRefusal(
             url,
             in: folder,
-            [Shop.Product.self, LaterShop.Voucher.self],
+            [Market.Product.self, LaterMarket.Voucher.self],
             Migration().dropping("Customer", "Memo"),
             naming: "Voucher is not in the store"
         )
@@ -160,27 +160,27 @@ import Testing
     @Test("A migration of the other models is not needed, and steps that are named decide")
     func steps() async throws {
         let folder = try ScratchFolder()
-        let url = folder.file("shop.sqlite")
+        let url = folder.file("market.sqlite")
         let first = Migration(version: 3).step("first") { _ in }
-        try await folder.with(url, Shop.models, first) { try Shop.fill($0) }
-        try await open(url, [Shop.Product.self]).close()
-        try await open(url, [Shop.Product.self], first.dropping("Customer")).close()
+        try await folder.with(url, Market.models, first) { try Market.fill($0) }
+        try await open(url, [Market.Product.self]).close()
+        try await open(url, [Market.Product.self], first.dropping("Customer")).close()
         try await expectRefusal(
             url,
             in: folder,
-            [Shop.Product.self],
+            [Market.Product.self],
             first.step("second") { _ in },
             naming: "the step 'second' has not run"
         )
         try await expectRefusal(
             url,
             in: folder,
-            [Shop.Product.self],
+            [Market.Product.self],
             Migration(version: 2),
             .newerStore,
             naming: "has run the steps 'first'"
         )
-        let count = try await folder.with(url, Shop.models, first) { try $0.count(Shop.Customer.all) }
+        let count = try await folder.with(url, Market.models, first) { try $0.count(Market.Customer.all) }
         #expect(count == 7)
     }
 
@@ -190,7 +190,7 @@ import Testing
         try await expectRefusal(
             folder.file("new.sqlite"),
             in: folder,
-            [Shop.Product.self],
+            [Market.Product.self],
             Migration(),
             .notAStore,
             naming: "There is no store yet"
@@ -201,22 +201,22 @@ import Testing
     func readOnly() async throws {
         let folder = try ScratchFolder()
         let url = try await makeShop(in: folder)
-        let all = try await open(url, Shop.models, configuration: StoreConfiguration())
+        let all = try await open(url, Market.models, configuration: StoreConfiguration())
         let some = try await open(
             url,
-            [Shop.Product.self],
+            [Market.Product.self],
             configuration: StoreConfiguration(isReadOnly: true, allowsUnopenedModels: true)
         )
-        var products = try some.live(Shop.Product.all).makeAsyncIterator()
+        var products = try some.live(Market.Product.all).makeAsyncIterator()
         #expect(try await products.next()?.count == 1)
         try await all.background { context in
-            context.insert(Shop.Memo(text: "unseen"))
+            context.insert(Market.Memo(text: "unseen"))
             try context.commit()
-            context.insert(Shop.Product(name: "ink"))
+            context.insert(Market.Product(name: "ink"))
             try context.commit()
         }
         #expect(try await products.next()?.count == 2)
-        await expect(.readOnly) { try await some.write { _ = $0.insert(Shop.Product(name: "no")) } }
+        await expect(.readOnly) { try await some.write { _ = $0.insert(Market.Product(name: "no")) } }
         try await some.close()
         try await all.close()
     }
@@ -228,7 +228,7 @@ import Testing
         let copy = folder.file("copy.sqlite")
         try FileManager.default.copyItem(at: url, to: copy)
         let before = try schema(folder, copy)
-        let (original, some) = (try await open(url, [Shop.Product.self]), try await open(copy, [Shop.Product.self]))
+        let (original, some) = (try await open(url, [Market.Product.self]), try await open(copy, [Market.Product.self]))
         #expect(original.core.engine.identity.fingerprint != some.core.engine.identity.fingerprint)
         try await original.close()
         try await some.close()

@@ -5,15 +5,15 @@ import Testing
 @testable import Strata
 
 @Suite("Relationships to models that are not opened", .timeLimit(.minutes(2))) struct UnopenedRelationshipTests {
-    /// Runs a body with a shop of which only some models are opened, and returns the tables of the others.
+    /// Runs a body with a market of which only some models are opened, and returns the tables of the others.
     @discardableResult
-    private func withShop(
-        _ models: [any Model.Type] = [Shop.Customer.self],
+    private func withMarket(
+        _ models: [any Model.Type] = [Market.Customer.self],
         _ body: nonisolated(nonsending) (ContextStack) async throws -> Void
     ) async throws -> (before: [String], after: [String]) {
         let folder = try ScratchFolder()
-        let url = folder.file("shop.sqlite")
-        try await folder.with(url, Shop.models) { try Shop.fill($0) }
+        let url = folder.file("market.sqlite")
+        try await folder.with(url, Market.models) { try Market.fill($0) }
         let before = try others(folder, url)
         let stack = try await ContextStack.open(
             .sqlite(url),
@@ -32,20 +32,20 @@ import Testing
         }
     }
 
-    private static func customer(_ name: String, _ context: ObjectContext) throws -> Shop.Customer {
-        try #require(try context.first(Shop.Customer.where { $0.name == name }))
+    private static func customer(_ name: String, _ context: ObjectContext) throws -> Market.Customer {
+        try #require(try context.first(Market.Customer.where { $0.name == name }))
     }
 
     // MARK: Reading
 
     @Test("The id of an object of an unopened model is readable, and the object is not")
     func reading() async throws {
-        try await withShop { stack in
+        try await withMarket { stack in
             var failures = stack.failures.makeAsyncIterator()
             try await stack.background { context in
                 let customer = try Self.customer("portrait", context)
                 let id = try #require(customer.snapshot.portrait)
-                let found = try context.column(Shop.Customer.where { $0.portrait == id }, \.name)
+                let found = try context.column(Market.Customer.where { $0.portrait == id }, \.name)
                 #expect(found == ["portrait"])
                 #expect(customer.portrait == nil)
                 let error = #expect(throws: StrataError.self) { try context.find(id) }
@@ -58,20 +58,20 @@ import Testing
 
     @Test("Members, queries and prefetches that lead to an unopened model throw unknownModel")
     func queries() async throws {
-        try await withShop { stack in
+        try await withMarket { stack in
             try await stack.background { context in
                 let customer = try Self.customer("purchase", context)
-                let without = Shop.Customer.where { $0.name == "nothing" }
+                let without = Market.Customer.where { $0.name == "nothing" }
                 let reads: [(String, () throws -> Void)] = [
                     ("members", { _ = try customer.purchases.fetch() }),
                     ("many to many", { _ = try customer.labels.fetch() }),
                     ("count", { _ = try customer.purchases.count }),
-                    ("any", { _ = try context.fetch(Shop.Customer.where { $0.purchases.any { $0.number == 1 } }) }),
-                    ("path", { _ = try context.fetch(Shop.Customer.where { $0.portrait.file == "a.jpg" }) }),
-                    ("prefetch", { _ = try context.fetch(Shop.Customer.including { $0.purchases }) }),
+                    ("any", { _ = try context.fetch(Market.Customer.where { $0.purchases.any { $0.number == 1 } }) }),
+                    ("path", { _ = try context.fetch(Market.Customer.where { $0.portrait.file == "a.jpg" }) }),
+                    ("prefetch", { _ = try context.fetch(Market.Customer.including { $0.purchases }) }),
                     ("prefetch of none", { _ = try context.fetch(without.including { $0.portrait }) }),
-                    ("query", { _ = try context.fetch(Shop.Purchase.all) }),
-                    ("unreachable", { _ = try context.count(Shop.Memo.all) }),
+                    ("query", { _ = try context.fetch(Market.Purchase.all) }),
+                    ("unreachable", { _ = try context.count(Market.Memo.all) }),
                 ]
                 for (name, read) in reads {
                     let error = #expect(throws: StrataError.self, "\(name)") { try read() }
@@ -83,13 +83,13 @@ import Testing
 
     @Test("A relationship to an unopened model can be emptied, and a new object of that model refuses the commit")
     func writing() async throws {
-        try await withShop { stack in
+        try await withMarket { stack in
             try await stack.background { context in
                 let customer = try Self.customer("portrait", context)
                 customer.portrait = nil
                 try context.commit()
                 #expect(customer.snapshot.portrait == nil)
-                customer.portrait = Shop.Portrait(file: "b.jpg")
+                customer.portrait = Market.Portrait(file: "b.jpg")
                 let error = #expect(throws: StrataError.self) { try context.commit() }
                 #expect(error?.code == .unknownModel)
             }
@@ -100,7 +100,7 @@ import Testing
 
     private static func delete(_ name: String, inBatch: Bool, _ context: ObjectContext) throws {
         if inBatch {
-            try context.batchDelete(Shop.Customer.where { $0.name == name })
+            try context.batchDelete(Market.Customer.where { $0.name == name })
             return
         }
         context.delete(try customer(name, context))
@@ -124,7 +124,7 @@ import Testing
     )
     func refusedDelete(_ delete: RefusedDelete, inBatch: Bool) async throws {
         let (name, model) = (delete.name, delete.model)
-        let tables = try await withShop { stack in
+        let tables = try await withMarket { stack in
             try await stack.background { context in
                 let error = #expect(throws: StrataError.self) {
                     try Self.delete(name, inBatch: inBatch, context)
@@ -133,7 +133,7 @@ import Testing
                 #expect(error?.details.map(\.model) == [model])
                 #expect(error?.message.contains(model) == true)
             }
-            let count = try await stack.background { try $0.count(Shop.Customer.all) }
+            let count = try await stack.background { try $0.count(Market.Customer.all) }
             #expect(count == 7)
         }
         #expect(tables.after == tables.before)
@@ -144,11 +144,11 @@ import Testing
         arguments: [false, true]
     )
     func delete(inBatch: Bool) async throws {
-        let tables = try await withShop([Shop.Customer.self, Shop.Purchase.self]) { stack in
+        let tables = try await withMarket([Market.Customer.self, Market.Purchase.self]) { stack in
             let names = ["nothing", "visit", "purchase"]
             let counts = try await stack.background { context in
                 for name in names { try Self.delete(name, inBatch: inBatch, context) }
-                return [try context.count(Shop.Customer.all), try context.count(Shop.Purchase.all)]
+                return [try context.count(Market.Customer.all), try context.count(Market.Purchase.all)]
             }
             #expect(counts == [4, 1])
         }
@@ -157,7 +157,7 @@ import Testing
 
     @Test("A cascade over opened models is refused if it ends at an unopened one", arguments: [false, true])
     func cascade(inBatch: Bool) async throws {
-        let tables = try await withShop([Shop.Customer.self, Shop.Purchase.self]) { stack in
+        let tables = try await withMarket([Market.Customer.self, Market.Purchase.self]) { stack in
             try await stack.background { context in
                 let error = #expect(throws: StrataError.self) {
                     try Self.delete("receipt", inBatch: inBatch, context)
@@ -174,7 +174,7 @@ import Testing
 
     @Test("An export contains the opened models, and an import keeps references to the others")
     func lines() async throws {
-        try await withShop { stack in
+        try await withMarket { stack in
             var lines: [String] = []
             for try await line in stack.jsonLines() { lines.append(line) }
             #expect(lines.count == 7)
@@ -192,7 +192,7 @@ import Testing
 
     @Test("An import of objects of an unopened model, or of members that are such objects, is refused")
     func refusedLines() async throws {
-        let tables = try await withShop { stack in
+        let tables = try await withMarket { stack in
             // The second line has the former name of the model.
             for line in [#"{"$model":"Label","text":"new"}"#, #"{"$model":"Tag","text":"new"}"#] {
                 await expect(.invalidImport) { _ = try await stack.importJSONLines([line]) }

@@ -1,8 +1,8 @@
 import Foundation
 import Strata
 
-/// A shop whose models are not always all opened.
-enum Shop {
+/// A market whose models are not always all opened.
+enum Market {
     @Model final class Customer {
         @Attribute(.unique) var name: String
         var points: Int = 0
@@ -68,8 +68,8 @@ enum Shop {
     }
 }
 
-/// A later version of a model of the shop.
-enum LaterShop {
+/// A later version of a model of the market.
+enum LaterMarket {
     @Model final class Product {
         @Attribute(.unique) var name: String
         var price: Int = 0
