@@ -256,7 +256,7 @@ import Testing
         try await some.close()
         let bank = try await openBank(url)
         try await expectBalancedBooks(bank)
-        let last = try await bank.background { try $0.first(Counter.all)?.last ?? 0 }
+        let last = try await bank.background { try $0.first(StoreModels.Counter.all)?.last ?? 0 }
         #expect(last >= positions.max() ?? 0)
         try await bank.close()
         #expect(try schema(folder, url) == before)
