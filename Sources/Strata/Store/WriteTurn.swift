@@ -51,12 +51,17 @@ final class WriteTurn {
 
     /// Opens the file beside a store. A new file gets the store's permissions, as SQLite's own files do. A named pipe
     /// in its place does not block.
+    ///
+    /// Complexity: one system call if the file exists.
     private static func file(beside store: String) -> Int32 {
         let path = store + "-turn"
+        let existing = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard existing < 0, errno == ENOENT else { return existing }
         var info = stat()
         guard stat(store, &info) == 0 else { return -1 }
         let mode = info.st_mode & 0o777
         let created = open(path, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NONBLOCK, mode)
+        // Another process may have created the file meanwhile.
         guard created >= 0 else { return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
         // Other users of the store must be able to open the file, whatever this process's umask is.
         if geteuid() == 0 { fchown(created, info.st_uid, info.st_gid) }

@@ -154,6 +154,27 @@ import Testing
         #expect(files.fileExists(atPath: path))
     }
 
+    @Test("Stacks that open a store at the same moment all get the file, and an existing file stays as it is")
+    func created() throws {
+        let folder = try ScratchFolder()
+        let store = try Self.emptyFile(in: folder)
+        let path = store.path + "-turn"
+        for _ in 0..<200 {
+            let opened = Atomic(0)
+            DispatchQueue.concurrentPerform(iterations: 4) { _ in
+                if WriteTurn(beside: store.path, limit: .zero) != nil { opened.add(1, ordering: .relaxed) }
+            }
+            #expect(opened.load(ordering: .relaxed) == 4)
+            try FileManager.default.removeItem(atPath: path)
+        }
+        try Data([1]).write(to: URL(fileURLWithPath: path))
+        try #require(chmod(path, 0o600) == 0)
+        #expect(WriteTurn(beside: store.path, limit: .zero) != nil)
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+        #expect((attributes[.size] as? NSNumber)?.intValue == 1)
+    }
+
     @Test("A store that is opened through a link has its file beside the store itself")
     func link() async throws {
         let (folder, other) = (try ScratchFolder(), try ScratchFolder())
