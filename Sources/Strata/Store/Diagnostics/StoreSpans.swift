@@ -13,10 +13,10 @@ package struct StoreSpans: Sendable {
     private let namespace: String?
 
     /// Nil if there is no tracer, or one that records nothing.
-    init?(_ tracer: (any Tracer)?, namespace: String?) {
+    init?(_ tracer: (any Tracer)?, namespace: @autoclosure () -> String?) {
         guard let tracer, !(tracer is NoOpTracer) else { return nil }
         self.tracer = tracer
-        self.namespace = namespace
+        self.namespace = namespace()
     }
 
     /// Starts the span of a block, as a child of the calling task's span. The block's end must end it.

@@ -21,12 +21,13 @@ struct Telemetry: Sendable {
         diagnostics.metrics.map { ($0, diagnostics.metricsDimensions) }
     }
 
-    /// - Parameter path: the path of the store's file, of which spans have the name; nil for a store in memory.
-    init(_ logger: Logger?, _ diagnostics: Diagnostics, path: String? = nil) {
+    /// - Parameter path: the path of the store's file, of which spans have the name; nil for a store in memory. It is
+    ///   evaluated only if the stack is traced.
+    init(_ logger: Logger?, _ diagnostics: Diagnostics, path: @autoclosure () -> String? = nil) {
         self.logger = logger
         self.diagnostics = diagnostics
         metrics = diagnostics.metrics.map { StoreMetrics($0, diagnostics.metricsDimensions) }
-        spans = StoreSpans(diagnostics.tracer, namespace: path.map { URL(fileURLWithPath: $0).lastPathComponent })
+        spans = StoreSpans(diagnostics.tracer, namespace: path().map { URL(fileURLWithPath: $0).lastPathComponent })
     }
 
     /// Traces the statements of a connection if the diagnostics ask for statements or slow statements.
