@@ -15,9 +15,8 @@ struct Journal: Sendable {
     /// this.
     static let limit = 8 << 20
 
-    init(of storePath: String) {
-        path = URL(fileURLWithPath: storePath).resolvingSymlinksInPath().path + "-wal"
-    }
+    /// - Parameter storePath: the path of the store, without symbolic links. ``Connection/path`` is such a path.
+    init(of storePath: String) { path = storePath + "-wal" }
 
     /// The journal's size in bytes; 0 if the file does not exist. Complexity: O(1).
     var size: Int {

@@ -70,7 +70,7 @@ final class StoreWriter: Sendable {
         checkpoints =
             isOwned && !isReadOnly ? connection.use { Exclusive(Checkpoints($0.pointer, snapshots)) } : nil
         checkpoints?.use { $0.start() }
-        journal = Journal(of: database.path)
+        journal = Journal(of: connection.use { $0.path } ?? database.path)
     }
 
     /// The name with which SQLite opens the file: its path, or a URI if no process can change it.
