@@ -18,6 +18,7 @@ extension ObjectContext {
         noteTurn()
         guard deleteAlone(object) else { return }
         let (entity, number) = (Int(object._$state.entity), object.id.rawValue)
+        guard store.schema.entities[entity].info.hasDeleteRules else { return }
         inTurn {
             do {
                 try $0.applyDeleteRules(of: [entity: [number]])

@@ -26,6 +26,8 @@ final class EntityInfo: Sendable {
     let oneToOne: ColumnSet
     /// To-one columns of this entity, and the effect on their destinations when an object of this entity is deleted.
     let outgoing: [OutgoingReference]
+    /// Whether the delete of an object may affect other objects, or members of relationships.
+    let hasDeleteRules: Bool
     let createdAt: Int?
     let updatedAt: Int?
     /// Whether rows have timestamps.
@@ -69,6 +71,9 @@ final class EntityInfo: Sendable {
         incoming = draft.incoming
         oneToOne = draft.oneToOne
         outgoing = draft.outgoing
+        hasDeleteRules =
+            !draft.incoming.isEmpty || draft.relationships.contains { $0.deleteRule == .cascade }
+            || draft.outgoing.contains { $0.deleteRule == .cascade }
         createdAt = draft.createdAt
         updatedAt = draft.updatedAt
         derived = draft.derived
