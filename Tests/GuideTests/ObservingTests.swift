@@ -43,7 +43,7 @@ import Testing
             guard file.pathExtension == "swift" else { continue }
             count += 1
             let text = try String(contentsOf: file, encoding: .utf8)
-            #expect(text.firstMatch(of: use) == nil, "\(file.lastPathComponent) has a name of its own")
+            #expect(text.firstMatch(of: use) == nil, "\(file.lastPathComponent) has a name that the lists lack")
         }
         #expect(count > 400)
     }

@@ -48,9 +48,9 @@ final class BlockWatch: Sendable {
         running.withLock { $0 = nil }
     }
 
-    /// Starts the timer if there is none. Called when a write waits.
+    /// Starts the timer unless it is running. Called when a write waits.
     ///
-    /// - Parameter waiting: returns the number of writes that wait. The timer ends when there are none, and no block
+    /// - Parameter waiting: returns the number of writes that wait. The timer ends when no write waits and no block
     ///   runs.
     func start(_ waiting: @escaping @Sendable () -> Int) {
         guard logger != nil, !hasTimer.exchange(true, ordering: .sequentiallyConsistent) else { return }

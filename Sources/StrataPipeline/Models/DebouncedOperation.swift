@@ -22,7 +22,7 @@ public final class DebouncedOperation {
     public internal(set) var payload: Data
     /// The version of the payload's type that has stored it.
     public internal(set) var payloadVersion: Int
-    /// When the first of the calls was made that this row stands for.
+    /// When the first of the calls that this row combines was made.
     public internal(set) var firstAt: Date
     /// When the last of these calls was made.
     public internal(set) var lastAt: Date

@@ -2,7 +2,7 @@ public import Foundation
 public import Strata
 
 extension ObjectContext {
-    /// Queues an operation with options of its own, as part of this context's changes.
+    /// Queues an operation with options that replace those of its pipeline, as part of this context's changes.
     ///
     /// The other parameters are those of ``enqueue(_:in:lane:priority:key:notBefore:)-(Payload,_,_,_,_,_)``. For an
     /// operation that another call has queued, use ``QueuedOperation/setOptions(_:)``.
@@ -34,7 +34,7 @@ extension ObjectContext {
         return operation
     }
 
-    /// Queues an object itself with options of its own: see
+    /// Queues an object itself with options that replace those of its pipeline: see
     /// ``enqueue(_:in:lane:priority:key:notBefore:options:)-(Payload,_,_,_,_,_,_)``. An object without a context is
     /// inserted.
     @discardableResult

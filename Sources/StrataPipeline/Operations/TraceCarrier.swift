@@ -22,7 +22,7 @@ struct TraceCarrier: Sendable {
         self.fields = fields
     }
 
-    /// The text to store; nil if there is nothing to store.
+    /// The text to store; nil without fields.
     var text: String? {
         if fields.isEmpty { return nil }
         return (try? JSONEncoder().encode(fields)).map { String(decoding: $0, as: UTF8.self) }

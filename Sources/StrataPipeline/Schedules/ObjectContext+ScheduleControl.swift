@@ -17,7 +17,7 @@ extension ObjectContext {
     ///   - name: the name of the schedule.
     ///   - date: the time of the request.
     /// - Returns: the operation.
-    /// - Throws: ``PipelineError`` with `unknownSchedule` if there is no schedule of this name; the store's errors.
+    /// - Throws: ``PipelineError`` with `unknownSchedule` if the store has no schedule of this name; the store's errors.
     @discardableResult
     public func runScheduleNow(_ name: String, at date: Date = Date()) throws -> QueuedOperation {
         let known = try knownSchedule(name)
@@ -47,7 +47,7 @@ extension ObjectContext {
     ///   - name: the name of the schedule.
     ///   - operatorName: the name of the operator, for other operators. Not the empty text.
     ///   - date: the time of the change.
-    /// - Throws: ``PipelineError`` with `unknownSchedule` if there is no schedule of this name, and with
+    /// - Throws: ``PipelineError`` with `unknownSchedule` if the store has no schedule of this name, and with
     ///   `invalidArgument` for an empty operator; the store's errors.
     public func pauseSchedule(_ name: String, by operatorName: String, at date: Date = Date()) throws {
         try setPaused(true, name, by: operatorName, at: date)
@@ -60,7 +60,7 @@ extension ObjectContext {
     ///   - name: the name of the schedule.
     ///   - operatorName: the name of the operator, for other operators. Not the empty text.
     ///   - date: the time of the change.
-    /// - Throws: ``PipelineError`` with `unknownSchedule` if there is no schedule of this name, and with
+    /// - Throws: ``PipelineError`` with `unknownSchedule` if the store has no schedule of this name, and with
     ///   `invalidArgument` for an empty operator; the store's errors.
     public func resumeSchedule(_ name: String, by operatorName: String, at date: Date = Date()) throws {
         try setPaused(false, name, by: operatorName, at: date)
@@ -79,7 +79,7 @@ extension ObjectContext {
         guard let known = try first(PeriodicOperation.where { $0.name == name }) else {
             throw PipelineError(
                 .unknownSchedule,
-                "There is no schedule '\(name)' in the store. Declare it by `schedule(…)`, or check the spelling."
+                "The store has no schedule '\(name)'. Declare it by `schedule(…)`, or check the spelling."
             )
         }
         return known

@@ -50,7 +50,7 @@ extension ObjectContext {
     /// ``ScheduledRun/keptCount`` runs of each schedule.
     ///
     /// - Parameters:
-    ///   - name: the name of the schedule. If there is none, the result is empty.
+    ///   - name: the name of the schedule. If the store has no such schedule, the result is empty.
     ///   - limit: the greatest number of runs.
     /// - Throws: the store's errors.
     /// - Complexity: O(runs), with a lookup for each run that has not ended.

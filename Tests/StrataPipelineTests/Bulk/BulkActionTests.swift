@@ -30,7 +30,7 @@ import Testing
             try context.retryOperations(QueuedOperation.where { $0.status == .active })
         }
         #expect(none == 0)
-        #expect(try harness.stack.commitCount() == commits, "without an operation there is no commit")
+        #expect(try harness.stack.commitCount() == commits, "without an operation nothing is committed")
         #expect(try await Self.act(harness) { try $0.retryOperations(QueuedOperation.all) } == 2)
         #expect(harness.takeStarts() == ["A"])
         let second = try #require(try await harness.row("B"))

@@ -48,7 +48,7 @@ import Testing
         harness.pipeline.resume()
         try await harness.commit(["A"])
         await harness.pipeline.waitUntilProcessed()
-        // The engine does not see this request, so the handler goes on.
+        // The engine does not see this request, so the handler continues.
         try harness.stack.transact(author: "test") { transaction in
             try transaction.run("UPDATE QueuedOperation SET request = 0 WHERE status = 3")
         }

@@ -89,7 +89,7 @@ import Testing
     @Test("An expired operation makes place for the next one of its lane", arguments: PipelineOrdering.allCases)
     func lane(_ ordering: PipelineOrdering) async throws {
         let harness = try await PipelineHarness.open(ordering: ordering, max: 1)
-        // In `commits`, each of them has a commit of its own.
+        // In `commits`, each of them has a separate commit.
         let names = ordering == .lifo ? ["B", "A"] : ["A", "B"]
         for name in names { try await harness.commit([Entry(stringLiteral: name)]) }
         try await harness.edit("A") { operation in

@@ -88,7 +88,7 @@ func pipelineCode<Value>(of body: () async throws -> Value) async -> PipelineErr
         try await harness.close()
     }
 
-    @Test("A discarded operation has an error of its own")
+    @Test("The wait for a discarded operation throws operationDiscarded")
     func discarded() async throws {
         let harness = try await PipelineHarness.open(retry: .never, onFailure: .discard)
         harness.pipeline.resume()

@@ -30,7 +30,7 @@ import Tracing
         try await harness.stack.background { try $0.count(OperationTrace.all) }
     }
 
-    @Test("Each attempt has a consumer span of its own, which links to the trace of enqueue")
+    @Test("Each attempt has a separate consumer span, which links to the trace of enqueue")
     func links() async throws {
         let harness = try await PipelineHarness.open(diagnostics: Diagnostics(tracer: tracer))
         let request = try await commit(["A"], harness)

@@ -171,7 +171,7 @@ import Testing
         try await harness.close()
     }
 
-    @Test("A queue of a broker can be paused and has no limits of its own; the other queues continue")
+    @Test("A queue of a broker can be paused, and its limits cannot be set; the other queues continue")
     func broker() async throws {
         let stack = try await open(.inMemory)
         let broker = try await TaskBroker.open(stack, named: "letters", handles: { $0.hasPrefix("to.") }) { handlers in

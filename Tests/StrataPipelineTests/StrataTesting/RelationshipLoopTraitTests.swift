@@ -31,10 +31,10 @@ struct RelationshipLoopTraitTests {
     )
     func loop() async throws { try await readLegs(Account.all) }
 
-    @Test("Prefetched relationships and the fixture are no issue", .noRelationshipLoops(limit: 0), .twelveLegs)
+    @Test("Prefetched relationships and the fixture cause no issue", .noRelationshipLoops(limit: 0), .twelveLegs)
     func prefetched() async throws { try await readLegs(Account.including { $0.legs }) }
 
-    @Test("A loop within the limit is no issue", .twelveLegs, .noRelationshipLoops(limit: 12))
+    @Test("A loop within the limit causes no issue", .twelveLegs, .noRelationshipLoops(limit: 12))
     func within() async throws { try await readLegs(Account.all) }
 
     @Test(

@@ -116,7 +116,7 @@ struct BlockWatchTests {
         try await stack.close()
     }
 
-    @Test("Without a waiting write there is no timer, and with one there is one timer")
+    @Test("Waiting writes share one timer, and without them no timer runs")
     func timer() async throws {
         let stack = try await open(patience: .seconds(600))
         let watch = stack.core.engine.blockWatch
@@ -135,7 +135,7 @@ struct BlockWatchTests {
         try await stack.close()
     }
 
-    @Test("Without a logger there is no timer")
+    @Test("Without a logger no timer runs")
     func silent() {
         let watch = BlockWatch(nil)
         var hasRun = false

@@ -1,6 +1,6 @@
 /// A rule of an engine that a check of the store verifies.
 package struct ConsistencyRule: Sendable {
-    /// What is wrong with a row that the statement finds, as a sentence.
+    /// The fault of a row that the statement finds, as a sentence.
     package let message: String
     /// A query for the ids of the rows that break the rule. It changes nothing, and has one column.
     package let sql: String

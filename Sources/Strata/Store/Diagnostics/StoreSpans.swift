@@ -12,7 +12,7 @@ package struct StoreSpans: Sendable {
     /// The name of the store's file; nil for a store in memory.
     private let namespace: String?
 
-    /// Nil if there is no tracer, or one that records nothing.
+    /// Nil without a tracer, or with one that records nothing.
     init?(_ tracer: (any Tracer)?, namespace: @autoclosure () -> String?) {
         guard let tracer, !(tracer is NoOpTracer) else { return nil }
         self.tracer = tracer

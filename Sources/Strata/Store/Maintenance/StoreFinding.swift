@@ -27,7 +27,7 @@ public struct StoreFinding: Sendable, Hashable, CustomStringConvertible {
     public let subject: String?
     /// The raw value of the object's id: ``ObjectID/rawValue``. Nil if the fault does not concern one row.
     public let id: Int64?
-    /// One sentence: what is wrong.
+    /// The fault, in one sentence.
     public let message: String
 
     /// `missingReference: Article 42: author leads to Author 7, which does not exist.`

@@ -12,7 +12,7 @@ extension OperationRepository {
         var areAwaited: Bool?
         /// Whether any operation is suspected of having ended its process.
         var areSuspected: Bool?
-        /// Whether any operation is to be queued after a time without further calls.
+        /// Whether any operation waits to be queued after a time without further calls.
         var areDebounced: Bool?
         /// Whether any operation waits for the rate limit of its lane.
         var areLanesLimited: Bool?
@@ -95,7 +95,7 @@ extension OperationRepository {
         return sideResults.facts.areSuspected!
     }
 
-    /// Whether any operation is to be queued after a time without further calls.
+    /// Whether any operation waits to be queued after a time without further calls.
     func areDebounced() throws -> Bool {
         if sideResults.facts.areDebounced == nil { try readFacts() }
         return sideResults.facts.areDebounced!

@@ -91,7 +91,7 @@ extension OperationRepository {
     ) throws -> (released: Int, areMore: Bool) {
         let rules = try rules(pipeline)
         let laneKey: [StoredValue] = [.text(pipeline.rawValue), .text(lane)]
-        // One more than needed shows whether there are more. A negative limit is none.
+        // One more than needed shows whether there are more. A negative number means no limit.
         let limit = StoredValue.integer(count.map { Int64($0) + 1 } ?? -1)
         var awaiting: [Int64] = []
         switch rules.ordering {

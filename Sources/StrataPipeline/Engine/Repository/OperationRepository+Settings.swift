@@ -15,7 +15,7 @@ extension OperationRepository {
         return all
     }
 
-    /// Moves operators' changes from a former name of a pipeline, and forgets what was declared under it. An operator's
+    /// Moves operators' changes from a former name of a pipeline, and deletes its declared limits. An operator's
     /// values under the new name take precedence. A reset under the new name does not, because it would end a pause.
     func moveSettings(of name: PipelineName, to other: PipelineName) throws {
         guard name != other else { return }

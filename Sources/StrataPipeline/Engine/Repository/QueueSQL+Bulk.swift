@@ -111,7 +111,7 @@ extension QueueSQL {
         if ordering != .commits {
             return "SELECT \"id\" FROM \(operations) WHERE \"id\" IN (\(first)) AND +\"status\" = 1 ORDER BY \"id\""
         }
-        // All operations of the first commit have their turn.
+        // All operations of the first commit may start together.
         return """
             SELECT o."id" FROM \(operations) g JOIN \(operations) o ON o."pipeline" = g."pipeline" AND o."lane" = g."lane" \
             AND o."sortKey" = g."sortKey" AND o."commit" = g."commit" \
