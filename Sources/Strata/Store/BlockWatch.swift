@@ -7,8 +7,8 @@ import Synchronization
 /// Such a block may wait for one of these writes, for example by a semaphore that another task signals after its
 /// commit. Then neither ever ends. Strata cannot know what a block waits for, so the watch logs a warning.
 ///
-/// A block inside a transaction costs the watch two locks, and no timer. A timer begins only when a write waits. There is
-/// one for each writer, and it fires once in each ``patience``. Without a logger, the watch does nothing.
+/// A block inside a transaction costs the watch two locks, and no timer. A timer begins only when a write waits. There
+/// is one for each writer, and it fires once in each ``patience``. Without a logger, the watch does nothing.
 ///
 /// Isolation: any.
 final class BlockWatch: Sendable {

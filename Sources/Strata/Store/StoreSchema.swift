@@ -13,8 +13,8 @@ enum StoreSchema {
 
     /// Determines the work that a database needs. Reads only.
     ///
-    /// For a partial schema, the result is always ``Condition/ready``, because such a stack neither creates nor migrates
-    /// tables.
+    /// For a partial schema, the result is always ``Condition/ready``, because such a stack neither creates nor
+    /// migrates tables.
     ///
     /// - Throws: ``StrataError`` with `schemaMismatch` if names are taken or the store was changed by hand,
     ///   `newerStore`, or `damagedStore`. Obstacles to a migration are part of the result instead. With a partial

@@ -23,7 +23,8 @@ extension CloudAccount {
     /// - the network, or a remote or inbox that cannot be reached, even while the account keeps retrying it;
     /// - other credentials or keys, or a decision about a conflict;
     /// - an operation that has failed permanently, or an operation of another pipeline;
-    /// - a hold that the application has set, `suspend()` of the uploads or pulls, or an operator's pause of the uploads;
+    /// - a hold that the application has set, `suspend()` of the uploads or pulls, or an operator's pause of the
+    ///   uploads;
     /// - a pull or a marked download that has failed.
     ///
     /// Operations that depend on any of these wait as well. Remove the cause, for example by

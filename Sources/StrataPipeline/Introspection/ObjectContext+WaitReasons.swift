@@ -4,8 +4,8 @@ import Strata
 extension ObjectContext {
     /// The reasons in this process why an operation does not start, whatever the other operations of the queue.
     ///
-    /// - Complexity: O(open pipelines and brokers). If there is a rate limit, also a lookup of its tokens. If there is a
-    ///   limit for all processes together, also a scan of the running operations.
+    /// - Complexity: O(open pipelines and brokers). If there is a rate limit, also a lookup of its tokens. If there is
+    ///   a limit for all processes together, also a scan of the running operations.
     func processWaitReasons(for operation: QueuedOperation) throws -> [WaitReason] {
         guard let engine = engine(QueueEngine.name, of: QueueEngine.self) else { return [.notOpen] }
         let takers = engine.takers(of: operation.pipeline)

@@ -3,9 +3,9 @@ public import Strata
 
 /// An operation that is queued when no further call has replaced it for a while.
 ///
-/// ``Strata/ObjectContext/enqueue(_:in:lane:priority:key:debounce:maxWait:)`` creates it. Any process that has a pipeline
-/// or broker open on the store can queue the operation when it is due; one of these processes does. The row is deleted
-/// then. To cancel the operation before, delete the row.
+/// ``Strata/ObjectContext/enqueue(_:in:lane:priority:key:debounce:maxWait:)`` creates it. Any process that has a
+/// pipeline or broker open on the store can queue the operation when it is due; one of these processes does. The row is
+/// deleted then. To cancel the operation before, delete the row.
 @Model(.index("pipeline", "key"), .index("dueAt"), table: "DebouncedOperation")
 public final class DebouncedOperation {
     /// The pipeline in which the operation is queued.

@@ -4,8 +4,8 @@ import Strata
 /// The options of a queued operation that has any: see ``OperationOptions``.
 @Model(.index("expiryDue", whereNotNil: "expiryDue"), table: "OperationSettings")
 package final class OperationSettings {
-    /// The raw id of the operation. The row has a different id, because a context may remove the options of an operation
-    /// and set others, and ids are used once.
+    /// The raw id of the operation. The row has a different id, because a context may remove the options of an
+    /// operation and set others, and ids are used once.
     @Attribute(.unique(onConflict: .update)) package internal(set) var operation: Int64
     /// The date after which the operation no longer starts; nil for never.
     package internal(set) var expiresAt: Date?

@@ -19,19 +19,20 @@ extension ObjectContext {
     /// try context.retryOperations(failed)
     /// ```
     ///
-    /// Each operation is retried as by ``QueuedOperation/retry()``: its attempts are reset, and it keeps its place, key,
-    /// failures, and holds. The call leaves operations that have not failed as they are.
+    /// Each operation is retried as by ``QueuedOperation/retry()``: its attempts are reset, and it keeps its place,
+    /// key, failures, and holds. The call leaves operations that have not failed as they are.
     ///
     /// Like `batchUpdate`, a bulk action is a separate, atomic commit, which is on disk when the call returns. It
     /// changes committed operations, and ignores the unsaved changes of all contexts, including this one. An unsaved
     /// edit of a value that the action has changed is a conflict when it is committed. Observers, live queries, events,
     /// recorded transitions, and the engines of all processes learn of it as of any other commit.
     ///
-    /// - Isolation: inside a block of the context. Not in a block of ``Outcome/done(_:)`` or `write`, which cannot commit.
+    /// - Isolation: inside a block of the context. Not in a block of ``Outcome/done(_:)`` or `write`, which cannot
+    ///   commit.
     /// - Parameter query: any query of operations. With a limit, it finds at most this many, in its order.
     /// - Returns: the number of retried operations.
-    /// - Throws: `StrataError` with `invalidQuery`, or with `invalidState` if the context cannot commit now, for example
-    ///   in a savepoint; the store's errors. Nothing has changed then.
+    /// - Throws: `StrataError` with `invalidQuery`, or with `invalidState` if the context cannot commit now, for
+    ///   example in a savepoint; the store's errors. Nothing has changed then.
     /// - Complexity: O(operations found), by a number of statements that does not depend on them. One id for each
     ///   operation in memory.
     @discardableResult
@@ -41,8 +42,8 @@ extension ObjectContext {
 
     /// Skips all operations that a query finds, in one commit and without loading them.
     ///
-    /// Each operation is skipped as by ``QueuedOperation/skip()``: it becomes a ``FinishedOperation``, and its dependants
-    /// continue. The call is a separate commit, as ``retryOperations(_:)`` is.
+    /// Each operation is skipped as by ``QueuedOperation/skip()``: it becomes a ``FinishedOperation``, and its
+    /// dependants continue. The call is a separate commit, as ``retryOperations(_:)`` is.
     ///
     /// - Parameters:
     ///   - query: any query of operations.

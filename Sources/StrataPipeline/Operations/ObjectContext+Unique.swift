@@ -54,8 +54,8 @@ extension ObjectContext {
                 return UniqueEnqueue(id: taken.id.counterpart(QueuedOperation.self), operation: nil, isDuplicate: true)
             }
             if policy == .keep, taken.id.rawValue == queued.id.rawValue {
-                // The edit makes the commit conflict if the key is free by then. The operation may end meanwhile. One edit
-                // is enough: contexts that set the same value do not conflict with each other.
+                // The edit makes the commit conflict if the key is free by then. The operation may end meanwhile. One
+                // edit is enough: contexts that set the same value do not conflict with each other.
                 if taken.commit > 0, try !hasUnsavedChange(of: taken.id) { taken.edits += 1 }
                 return UniqueEnqueue(id: queued.id, operation: queued, isDuplicate: true)
             }
@@ -81,8 +81,8 @@ extension ObjectContext {
     }
 
     /// Queues an object itself under a key that stays taken for some time: see
-    /// ``enqueue(_:in:lane:priority:key:uniqueFor:onDuplicate:notBefore:)-(Payload,_,_,_,_,_,_,_)``. An object without a
-    /// context is inserted, also if no operation is queued.
+    /// ``enqueue(_:in:lane:priority:key:uniqueFor:onDuplicate:notBefore:)-(Payload,_,_,_,_,_,_,_)``. An object without
+    /// a context is inserted, also if no operation is queued.
     @discardableResult
     public func enqueue<Object: QueueItem>(
         _ item: Object,

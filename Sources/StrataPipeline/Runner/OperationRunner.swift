@@ -111,8 +111,8 @@ extension OperationRunner {
     ///
     /// The call does not wait for operations that wait for a date (such as that of the next attempt), a rate limit, a
     /// constraint, a person or a failed operation, nor for those of a pipeline or queue that an operator has paused. It
-    /// does not wait for the tasks of a queue that another broker takes as well, nor for operations that other processes
-    /// run, or whose type no handler of this runner takes.
+    /// does not wait for the tasks of a queue that another broker takes as well, nor for operations that other
+    /// processes run, or whose type no handler of this runner takes.
     ///
     /// While the runner is suspended and an operation is ready, the call does not return. If pipelines create work for
     /// each other, use ``StackPipelines/waitUntilIdle()``, which waits for all of them.

@@ -17,7 +17,8 @@ extension ObjectContext {
     ///   - name: the name of the schedule.
     ///   - date: the time of the request.
     /// - Returns: the operation.
-    /// - Throws: ``PipelineError`` with `unknownSchedule` if the store has no schedule of this name; the store's errors.
+    /// - Throws: ``PipelineError`` with `unknownSchedule` if the store has no schedule of this name; the store's
+    ///   errors.
     @discardableResult
     public func runScheduleNow(_ name: String, at date: Date = Date()) throws -> QueuedOperation {
         let known = try knownSchedule(name)

@@ -106,9 +106,9 @@ extension Row {
 
     /// Operations that have failed, all retried by one call.
     ///
-    /// Equal: one transaction that resets the same columns of the same rows, in a table with the same indexes, on a connection
-    /// that has just been opened. Strata also finds the rows by a query first, checks each status change by a trigger, and
-    /// writes the entry of its history.
+    /// Equal: one transaction that resets the same columns of the same rows, in a table with the same indexes, on a
+    /// connection that has just been opened. Strata also finds the rows by a query first, checks each status change by
+    /// a trigger, and writes the entry of its history.
     static func retryFailed(_ sizes: Sizes) -> Row {
         Row(
             work: .retryFailed,

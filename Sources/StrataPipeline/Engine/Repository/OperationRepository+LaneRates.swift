@@ -131,8 +131,8 @@ extension OperationRepository {
 
     /// Looks again at operations that wait for a limit which this consumer does not have.
     ///
-    /// - Complexity: O(lanes in which operations wait for a token). If their limits have changed, also O(operations that
-    ///   wait there).
+    /// - Complexity: O(lanes in which operations wait for a token). If their limits have changed, also O(operations
+    ///   that wait there).
     func adoptLaneRates(of consumer: Consumer) throws {
         guard try areLanesLimited() else { return }
         func present(_ lane: LaneState) -> LaneState.Limit? {

@@ -29,8 +29,8 @@ extension OperationRepository {
         }
     }
 
-    /// Removes the due dates of paused schedules. So they are planned anew after the pause, and make up for nothing that
-    /// was due during it, even if no engine has noticed the pause.
+    /// Removes the due dates of paused schedules. So they are planned anew after the pause, and make up for nothing
+    /// that was due during it, even if no engine has noticed the pause.
     func planPaused() throws {
         for id in try transaction.numbers(QueueSQL.selectUnplannedPaused, []) { try plan(id, "", nil) }
     }
