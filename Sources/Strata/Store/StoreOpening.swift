@@ -38,12 +38,15 @@ struct StoreOpening {
             return try queue.inDatabase { db in
                 try db.setCacheSize(configuration.writerCacheSize)
                 if isNew {
-                    // Free pages can be returned in portions. The mode must be set before the first page is written.
-                    try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
-                    // The application id is written before the journal mode is WAL, so that it is in the file itself
-                    // from the start.
-                    try db.execute(sql: "PRAGMA application_id = \(StoreFile.applicationID)")
-                    try db.execute(sql: MigrationSQL.setFormat(StoreFile.formatVersion))
+                    // One transaction, so that other processes see an empty file or a store. It is deferred, because
+                    // the vacuum mode must be set before the first page is written. With this mode, free pages can be
+                    // returned in portions. The journal mode is not WAL yet, so the file itself has all of it.
+                    try db.inTransaction(.deferred) {
+                        try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
+                        try db.execute(sql: "PRAGMA application_id = \(StoreFile.applicationID)")
+                        try db.execute(sql: MigrationSQL.setFormat(StoreFile.formatVersion))
+                        return .commit
+                    }
                 }
                 let limit = isTemporary ? nil : Self.turnLimit(busyTimeout: configuration.busyTimeout)
                 return try prepare(db, queue, isOwned: true, turnLimit: limit) { connection in
