@@ -13,7 +13,10 @@ import Testing
         let stack = try await openBank(url)
         let before = try await stack.check()
         #expect(before == [])
-        let queue = try DatabaseQueue(path: url.path)
+        // The stack may copy its journal at this moment.
+        var settings = Configuration()
+        settings.busyMode = .timeout(10)
+        let queue = try DatabaseQueue(path: url.path, configuration: settings)
         try await queue.writeWithoutTransaction { db in
             for statement in statements { try db.execute(sql: statement) }
         }
