@@ -3,8 +3,9 @@ public import Strata
 
 /// An operation in a queue: a row that the commit which enqueued it has stored.
 ///
-/// Create operations by ``Strata/ObjectContext/enqueue(_:in:lane:priority:key:notBefore:)-(Payload,_,_,_,_,_)``, and
-/// find them by any query. Settable properties may be changed in any context; a change applies from its commit on.
+/// Create operations by
+/// ``Strata/ObjectContext/enqueue(_:in:lane:priority:key:notBefore:options:tags:)-(Payload,_,_,_,_,_,_,_)``, and find
+/// them by any query. Settable properties may be changed in any context; a change applies from its commit on.
 @Model(
     .index("status", "pipeline", "rank", "commit"),
     .index("pipeline", "lane", "sortKey", "commit"),
@@ -80,13 +81,16 @@ public final class QueuedOperation {
     /// The progress that the handler has reported, from 0 to 1.
     @Attribute(.bookkeeping) public internal(set) var progress: Double?
 
-    /// Checks that the payload could be encoded, and that the pipeline's name is not empty.
+    /// Checks that the payload could be encoded, that the pipeline's name is not empty, and that the options and tags
+    /// of `enqueue` are valid.
     public static func validate(_ row: Row, _ failures: inout Validation<QueuedOperation>) {
         guard let problem = row.problem else { return }
         if row.pipeline.isEmpty {
-            failures.fail(problem, column: \.pipeline)
-        } else {
+            failures.fail(emptyPipeline, column: \.pipeline)
+        } else if isOfPayload(problem) {
             failures.fail(problem, column: \.payload)
+        } else {
+            failures.fail(problem)
         }
     }
 }

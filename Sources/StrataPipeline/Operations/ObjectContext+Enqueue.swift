@@ -7,7 +7,7 @@ extension ObjectContext {
     ///
     /// ```swift
     /// let invoice = context.insert(Invoice(number: 17))
-    /// context.enqueue(Upload(file: invoice.file), in: .uploads, priority: 5)
+    /// context.enqueue(Upload(file: invoice.file), in: .uploads, priority: 5, tags: ["import"])
     /// try context.commit()
     /// ```
     ///
@@ -23,8 +23,14 @@ extension ObjectContext {
     ///     key throws `notUnique`. See ``enqueue(_:in:lane:priority:key:onDuplicate:notBefore:)-(Payload,_,_,_,_,_,_)``
     ///     for other ways to treat duplicates.
     ///   - notBefore: the earliest start.
+    ///   - options: options that replace those of the pipeline, for this operation only. If one is out of the bounds
+    ///     that apply to those of a pipeline, the next save throws. See ``QueuedOperation/setOptions(_:)`` for an
+    ///     operation that another call has queued.
+    ///   - tags: texts by which queries find the operation. If one is the empty text, the next save throws. For the
+    ///     other forms of `enqueue`, call ``QueuedOperation/addTags(_:)`` on the operation that they return.
     /// - Returns: the operation. It may be changed like any object until the commit, and by separate commits
     ///   afterwards.
+    /// - Complexity: O(tags). Each tag is one row, and the options are another one. Without them, nothing is stored.
     @discardableResult
     public func enqueue<Payload: OperationPayload>(
         _ payload: Payload,
@@ -32,7 +38,9 @@ extension ObjectContext {
         lane: String = "",
         priority: Int = 0,
         key: String? = nil,
-        notBefore: Date? = nil
+        notBefore: Date? = nil,
+        options: OperationOptions = OperationOptions(),
+        tags: [String] = []
     ) -> QueuedOperation {
         if let key { release(key, in: pipeline) }
         let operation = insert(QueuedOperation.make(payload, in: pipeline, lane, priority, key))
@@ -42,6 +50,8 @@ extension ObjectContext {
             if !operation.id.isAssigned { operation.problem = QueuedOperation.withoutID }
         }
         if let item = payload._itemNumber { operation.tie(to: item, of: payload, in: self) }
+        if !options.isEmpty { operation.addFirstOptions(options, in: self) }
+        if !tags.isEmpty { operation.addFirstTags(tags, in: self) }
         operation.storeTrace(in: self)
         return operation
     }
@@ -77,6 +87,9 @@ extension QueuedOperation {
     /// The beginning of the problems that are recorded for an object to which the operation cannot be tied.
     static let unfitItem = "is about an object"
 
+    /// The problem that is reported for an operation without the name of a pipeline.
+    static let emptyPipeline = "is empty, so brokers could not find the operation. Name a pipeline"
+
     /// The problem that is recorded if other rows must refer to the operation, and it has no id.
     static let withoutID =
         "could not get an id from the store, so it cannot have items, options, tags or dependencies. Roll it back, and "
@@ -87,12 +100,22 @@ extension QueuedOperation {
         if !id.isAssigned {
             problem = Self.withoutID
         } else if (try? payload.refuseForeignItem(in: context)) == nil {
-            problem = "\(Self.unfitItem) of another store. Queue it in a context of that store"
+            reportPayload("\(Self.unfitItem) of another store. Queue it in a context of that store")
         } else if item == 0 {
-            problem = "\(Self.unfitItem) that has no id. Insert the object first"
+            reportPayload("\(Self.unfitItem) that has no id. Insert the object first")
         } else {
             context.insert(OperationItem(item: item), with: self)
         }
+    }
+
+    /// Whether a problem ends when the operation gets another payload.
+    static func isOfPayload(_ problem: String) -> Bool {
+        problem.hasBytePrefix(notEncoded) || problem.hasBytePrefix(unfitItem)
+    }
+
+    /// Records a problem of the payload. Another problem stays, because it does not end with the payload.
+    private func reportPayload(_ text: String) {
+        if problem.map(Self.isOfPayload) ?? true { problem = text }
     }
 
     fileprivate static func make<Payload: OperationPayload>(
@@ -109,7 +132,7 @@ extension QueuedOperation {
         } catch {
             problem = "\(notEncoded): \(error)"
         }
-        if pipeline.isEmpty { problem = "is empty, so brokers could not find the operation. Name a pipeline" }
+        if pipeline.isEmpty { problem = emptyPipeline }
         return QueuedOperation(
             pipeline: pipeline,
             type: Payload.operationType,

@@ -16,6 +16,9 @@ extension ObjectContext {
     ///   - key: unique among the queued operations of a pipeline. A commit that would add a second operation with the
     ///     key throws `notUnique`.
     ///   - notBefore: the earliest start.
+    ///   - options: options that replace those of the pipeline, for this operation only. If one is out of its bounds,
+    ///     the next save throws.
+    ///   - tags: texts by which queries find the operation. If one is the empty text, the next save throws.
     /// - Returns: the operation. An object may be queued several times; each time adds an operation.
     @discardableResult
     public func enqueue<Object: QueueItem>(
@@ -24,7 +27,9 @@ extension ObjectContext {
         lane: String = "",
         priority: Int = 0,
         key: String? = nil,
-        notBefore: Date? = nil
+        notBefore: Date? = nil,
+        options: OperationOptions = OperationOptions(),
+        tags: [String] = []
     ) -> QueuedOperation {
         enqueue(
             QueuedItem(insert(item)),
@@ -32,7 +37,9 @@ extension ObjectContext {
             lane: lane,
             priority: priority,
             key: key,
-            notBefore: notBefore
+            notBefore: notBefore,
+            options: options,
+            tags: tags
         )
     }
 

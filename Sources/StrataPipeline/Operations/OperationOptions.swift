@@ -3,7 +3,7 @@ public import Foundation
 /// Options of a single operation.
 ///
 /// ```swift
-/// try context.enqueue(Code(digits: 1234), in: .mail, options: OperationOptions(expires: .after(.seconds(600))))
+/// context.enqueue(Code(digits: 1234), in: .mail, options: OperationOptions(expires: .after(.seconds(600))))
 /// ```
 public struct OperationOptions: Sendable, Hashable {
     /// When an operation that has not started expires.

@@ -20,8 +20,8 @@ extension QueuedOperation {
         let isOther = !type.hasSameBytes(as: Payload.operationType) || payload._itemNumber != nil
         let tie = isOther ? try owningContext?.find(id.counterpart(OperationItem.self)) : nil
         let bytes = try JSONEncoder().encode(payload)
-        // These problems are of the former payload.
-        if [Self.notEncoded, Self.unfitItem].contains(where: { problem?.hasBytePrefix($0) ?? false }) { problem = nil }
+        // The problem is of the former payload.
+        if let known = problem, Self.isOfPayload(known) { problem = nil }
         if let tie, payload._itemNumber != 0 {
             tie.item = payload._itemNumber ?? 0
         } else if let item = payload._itemNumber, let owningContext {

@@ -24,8 +24,19 @@ extension QueuedOperation {
         edits += 1
     }
 
+    /// Sets the options of a new operation. Options out of their bounds are recorded as its problem.
+    func addFirstOptions(_ options: OperationOptions, in context: ObjectContext) {
+        do {
+            try options.check()
+            add(options, in: context)
+        } catch {
+            let reason = (error as? PipelineError)?.message ?? "\(error)"
+            problem = "has an option that is out of its bounds. \(reason)"
+        }
+    }
+
     /// Sets the options of an operation that does not have any.
-    func add(_ options: OperationOptions, in context: ObjectContext) {
+    private func add(_ options: OperationOptions, in context: ObjectContext) {
         guard !options.isEmpty else { return }
         let date = options.expires?.date(in: context)
         context.insert(
@@ -50,7 +61,7 @@ extension QueuedOperation {
 
 extension OperationOptions {
     /// Whether all options are those of the pipeline.
-    fileprivate var isEmpty: Bool { self == OperationOptions() }
+    var isEmpty: Bool { expires == nil && retry == nil && timeout == nil }
 
     /// Rejects options that a pipeline would reject too.
     func check() throws { try PipelineOptions(retry: retry ?? .standard, timeout: timeout).check(.flat) }

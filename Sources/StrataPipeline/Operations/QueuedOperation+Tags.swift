@@ -1,6 +1,9 @@
 public import Strata
 
 extension QueuedOperation {
+    /// The problem that is recorded for a tag without a text.
+    private static let emptyTag = "has a tag that is the empty text. Give each tag a text"
+
     /// The tags of the operation, in the order of their bytes.
     ///
     /// - Throws: ``PipelineError`` with `invalidArgument` if the operation does not belong to a context; the store's
@@ -29,6 +32,17 @@ extension QueuedOperation {
         }
         let known = Set(try self.tags().map { UTF8Text($0) })
         context.insert(tags, of: id.rawValue, except: known)
+    }
+
+    /// Adds the tags of a new operation. A tag without a text is recorded as its problem.
+    func addFirstTags(_ tags: [String], in context: ObjectContext) {
+        if tags.contains(where: { $0.utf8.isEmpty }) {
+            problem = Self.emptyTag
+        } else if !id.isAssigned {
+            problem = Self.withoutID
+        } else {
+            context.insert(tags, of: id.rawValue)
+        }
     }
 
     /// Removes tags from the operation, from the commit on. Tags that it does not have are ignored.
@@ -66,7 +80,7 @@ extension ObjectContext {
     }
 
     /// Inserts tags of an operation, each once.
-    func insert(_ tags: [String], of operation: Int64, except known: Set<UTF8Text> = []) {
+    fileprivate func insert(_ tags: [String], of operation: Int64, except known: Set<UTF8Text> = []) {
         var known = known
         for tag in tags where known.insert(UTF8Text(tag)).inserted {
             insert(OperationTag(name: tag, operation: operation))

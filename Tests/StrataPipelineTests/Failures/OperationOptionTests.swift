@@ -46,23 +46,87 @@ import Testing
         try await harness.close()
     }
 
-    @Test("Options out of their bounds are rejected, and nothing is queued")
+    private static let outOfBounds = [
+        (OperationOptions(timeout: .zero), "timeout"),
+        (OperationOptions(retry: RetryPolicy(maxAttempts: 0)), "number of attempts"),
+        (OperationOptions(retry: RetryPolicy(base: .seconds(-1))), "pauses"),
+    ]
+
+    @Test("The commit refuses an operation whose options are out of their bounds, and says which one is")
     func bounds() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
-        let all = [
-            OperationOptions(timeout: .zero), OperationOptions(retry: RetryPolicy(maxAttempts: 0)),
-            OperationOptions(retry: RetryPolicy(base: .seconds(-1))),
-        ]
-        for options in all {
+        for (options, subject) in Self.outOfBounds {
             let count = try await stack.background { context in
-                let error = #expect(throws: PipelineError.self) {
-                    try context.enqueue(Named(name: "A"), in: .work, options: options)
-                }
-                #expect(error?.code == .invalidArgument)
+                context.enqueue(Named(name: "A"), in: .work, options: options)
+                let error = #expect(throws: StrataError.self) { try context.commit() }
+                #expect(error?.code == .validation)
+                let detail = error?.details.first
+                #expect(detail?.message.contains(subject) == true, "\(subject)")
+                #expect(detail?.column == nil)
+                context.rollback()
                 try context.commit()
                 return try context.count(QueuedOperation.all)
             }
             #expect(count == 0)
+        }
+        try await stack.close()
+    }
+
+    @Test("Changing options to some out of their bounds throws at once, and changes nothing")
+    func boundsOfChanges() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        try await stack.background { context in
+            let operation = context.enqueue(Named(name: "A"), in: .work)
+            for (options, subject) in Self.outOfBounds {
+                let error = #expect(throws: PipelineError.self) { try operation.setOptions(options) }
+                #expect(error?.code == .invalidArgument, "\(subject)")
+            }
+            try context.commit()
+            let settings = try context.count(OperationSettings.all)
+            #expect(settings == 0)
+        }
+        try await stack.close()
+    }
+
+    @Test("Options out of their bounds are still refused when another payload replaces one that cannot be encoded")
+    func boundsAndPayload() async throws {
+        struct Bad: OperationPayload { var number: Double }
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        try await stack.background { context in
+            let operation = context.enqueue(
+                Bad(number: .nan),
+                in: .work,
+                options: OperationOptions(timeout: .zero)
+            )
+            try operation.setPayload(Named(name: "A"))
+            let error = #expect(throws: StrataError.self) { try context.commit() }
+            #expect(error?.details.first?.message.contains("timeout") == true)
+            context.rollback()
+        }
+        try await stack.close()
+    }
+
+    @Test("One call queues an operation with options and tags, for a payload and for an object")
+    func optionsAndTags() async throws {
+        let stack = try await ItemTests.open()
+        let options = OperationOptions(expires: .at(.distantFuture), retry: .never, timeout: .seconds(5))
+        try await stack.background { context in
+            context.enqueue(Named(name: "A"), in: .work, options: options, tags: ["import", "june"])
+            context.enqueue(Letter(text: "B"), in: .work, options: options, tags: ["import", "june"])
+            context.enqueue(Named(name: "C"), in: .work)
+            try context.commit()
+            let tagged = try context.fetch(QueuedOperation.where { $0.hasTag("import") })
+            #expect(tagged.count == 2)
+            for operation in tagged {
+                let (date, tags) = (try operation.expiresAt(), try operation.tags())
+                #expect(date == .distantFuture)
+                #expect(tags == ["import", "june"])
+                let settings = try context.first(.of(operation: operation.id.rawValue))
+                #expect(settings?.attempts?.retry == RetryPolicy.never)
+                #expect(settings?.attempts?.timeout == .seconds(5))
+            }
+            let count = try context.count(OperationSettings.all)
+            #expect(count == 2)
         }
         try await stack.close()
     }

@@ -112,7 +112,7 @@ import Testing
         let count = 2 * OperationRepository.expiryPortion + 50
         try await harness.stack.background { context in
             for number in 0..<count {
-                try context.enqueue(Named(name: "\(number)"), in: .work, options: Self.minute)
+                context.enqueue(Named(name: "\(number)"), in: .work, options: Self.minute)
             }
             try context.commit()
         }
@@ -136,7 +136,7 @@ import Testing
         try await stack.background { context in
             let options = OperationOptions(expires: .at(.distantPast))
             for number in 0..<count {
-                try context.enqueue(Named(name: "\(number)"), in: .work, options: options)
+                context.enqueue(Named(name: "\(number)"), in: .work, options: options)
             }
             try context.commit()
         }
@@ -162,12 +162,12 @@ import Testing
         let clock = VirtualClock()
         let past = clock.now.addingTimeInterval(-1)
         let (first, reasons) = try await stack.background { context in
-            let operation = try context.enqueue(
+            let operation = context.enqueue(
                 Named(name: "A"),
                 in: .work,
                 options: OperationOptions(expires: .at(.distantPast))
             )
-            let other = try context.enqueue(
+            let other = context.enqueue(
                 Named(name: "B"),
                 in: .work,
                 options: OperationOptions(expires: .at(past))
@@ -214,8 +214,8 @@ import Testing
         #expect(try await harness.row("A") != nil)
         #expect(try await harness.result("B") == .expired)
         try await harness.stack.background { context in
-            try context.enqueue(Named(name: "C"), in: .work, options: Self.minute).skip()
-            let deleted = try context.enqueue(Named(name: "D"), in: .work, options: Self.minute)
+            context.enqueue(Named(name: "C"), in: .work, options: Self.minute).skip()
+            let deleted = context.enqueue(Named(name: "D"), in: .work, options: Self.minute)
             context.delete(deleted)
             try context.commit()
         }
@@ -264,7 +264,7 @@ import Testing
         }
         let log = EventRecorder(broker)
         let id = try await stack.background { context in
-            let operation = try context.enqueue(Named(name: "A"), in: "chat.bob", options: Self.minute)
+            let operation = context.enqueue(Named(name: "A"), in: "chat.bob", options: Self.minute)
             try context.commit()
             return operation.id
         }
