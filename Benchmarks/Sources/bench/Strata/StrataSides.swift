@@ -21,7 +21,7 @@ enum StrataSides {
             .history: { try await commits($0, .normal, history: .standard) },
             .group: group, .pages: pages, .searchInsert: searchInsert, .search: search, .open: open,
             .openReserving: open,
-            .migration: migrate, .gitImport: gitImport,
+            .migration: migrate, .gitImport: gitImport, .exportLines: exportLines, .importLines: importLines,
             .enqueue: { try await enqueue($0, perCommit: 1, .normal) },
             .enqueueNoting: { try await enqueue($0, perCommit: 1, .normal) },
             .enqueueFull: { try await enqueue($0, perCommit: 1, .full) },
