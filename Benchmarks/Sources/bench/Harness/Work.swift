@@ -12,7 +12,7 @@ enum Work: String, CaseIterable, Sendable {
     case workMiddleBacklog, workBacklog, workOfBacklog
     case workAfter, workChain, workFan, workLane, workLanes, workPoisoned, openQueue, openQueueMemory
     case cloudDependencies, cloudWalk, putToFolder, pushToFolder, putToS3, pushToS3, largeToS3, seal
-    case walk, pending, open, openReserving, migration, gitImport, exportLines, importLines
+    case walk, pending, open, openReserving, migration, gitImport, exportLines, importLines, backup
 }
 
 /// What a row measures, per operation.

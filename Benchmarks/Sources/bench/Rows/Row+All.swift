@@ -14,7 +14,7 @@ extension Row {
             batchUpdate(sizes), savepoints(sizes), undo(sizes), live(sizes), liveSum(sizes), history(sizes),
             pending(sizes),
             open(sizes, reserving: false), open(sizes, reserving: true), migration(sizes),
-            gitImport(sizes), exportLines(sizes), importLines(sizes),
+            gitImport(sizes), exportLines(sizes), importLines(sizes), backup(sizes),
             enqueue(sizes, perCommit: 1, .normal), enqueueNoting(sizes), enqueue(sizes, perCommit: 1, .full),
             enqueue(sizes, perCommit: 100, .normal), enqueue(sizes, perCommit: 100, .full),
             enqueue(sizes, perCommit: 10_000, .normal), enqueue(sizes, perCommit: 10_000, .full),

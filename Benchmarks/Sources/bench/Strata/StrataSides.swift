@@ -22,6 +22,7 @@ enum StrataSides {
             .group: group, .pages: pages, .searchInsert: searchInsert, .search: search, .open: open,
             .openReserving: open,
             .migration: migrate, .gitImport: gitImport, .exportLines: exportLines, .importLines: importLines,
+            .backup: backup,
             .enqueue: { try await enqueue($0, perCommit: 1, .normal) },
             .enqueueNoting: { try await enqueue($0, perCommit: 1, .normal) },
             .enqueueFull: { try await enqueue($0, perCommit: 1, .full) },
@@ -57,8 +58,16 @@ enum StrataSides {
         _ synchronous: Synchronous = .normal,
         history: HistoryRetention = .standard
     ) async throws -> ContextStack {
+        try await stack(round.file, synchronous, history: history)
+    }
+
+    private static func stack(
+        _ file: URL,
+        _ synchronous: Synchronous = .normal,
+        history: HistoryRetention = .standard
+    ) async throws -> ContextStack {
         try await ContextStack.open(
-            .sqlite(round.file),
+            .sqlite(file),
             models: [
                 Entry.self, Parent.self, Child.self, GitAuthor.self, GitPath.self, GitRevision.self, GitChange.self,
             ],
@@ -85,8 +94,11 @@ enum StrataSides {
     }
 
     /// What is in the store, read by a stack of its own.
-    static func check(_ round: Round) async throws -> Checksum {
-        let stack = try await stack(round)
+    static func check(_ round: Round) async throws -> Checksum { try await check(round.file) }
+
+    /// What is in a file, read by a stack of its own.
+    static func check(_ file: URL) async throws -> Checksum {
+        let stack = try await stack(file)
         let check = try await stack.background { context in Checksum(try context.fetch(Entry.all)) }
         try await stack.close()
         return check
