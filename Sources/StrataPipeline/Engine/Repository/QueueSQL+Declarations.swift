@@ -20,11 +20,13 @@ extension QueueSQL {
         """
     static let deleteRecord = "DELETE FROM \"PipelineRecord\" WHERE \"id\" = ?"
     static let selectWaiting = "SELECT \"id\" FROM \(operations) WHERE \"status\" = 1 AND \"pipeline\" = ?"
-    /// One index lookup for each name, however many operations are queued under it.
+    /// One index lookup for each name, however many operations are queued under it; and a scan of the few schedules and
+    /// debounced operations, which are queued under their names later.
     static let selectNames = """
         WITH RECURSIVE names("name") AS (SELECT min("pipeline") FROM \(operations) UNION ALL \
         SELECT (SELECT min("pipeline") FROM \(operations) WHERE "pipeline" > "name") FROM names WHERE "name" IS NOT NULL) \
-        SELECT "name" FROM names WHERE "name" IS NOT NULL UNION SELECT "pipeline" FROM \(schedules)
+        SELECT "name" FROM names WHERE "name" IS NOT NULL UNION SELECT "pipeline" FROM \(schedules) \
+        UNION SELECT "pipeline" FROM \(debounced)
         """
     static let selectOfPipeline = "SELECT \"id\" FROM \(operations) WHERE \"pipeline\" = ?"
     static let move = """
