@@ -18,7 +18,8 @@ extension ObjectContext {
     ///
     /// - If no operation is queued under the key, a new one is.
     /// - If an operation under the key waits for its start, or has failed, it gets the new payload and priority, and
-    ///   all of its attempts again.
+    ///   all of its attempts again. It no longer expires, because its expiry was that of the earlier payload. It keeps
+    ///   its other options.
     /// - If an operation under the key runs, it is left alone. A new operation is queued when it has left the queue.
     ///
     /// - Parameters:

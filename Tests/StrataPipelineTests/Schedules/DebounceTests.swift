@@ -124,6 +124,49 @@ import Testing
         try await harness.close()
     }
 
+    @Test("The new payload does not expire with the payload that it replaces")
+    func expiry() async throws {
+        let harness = try await PipelineHarness.open()
+        try await harness.stack.background { context in
+            let options = OperationOptions(expires: .after(.seconds(8)), timeout: .seconds(100))
+            context.enqueue(Named(name: "A"), in: .work, key: "k", options: options)
+            try Self.enqueue("B", context)
+            try context.commit()
+        }
+        await Self.pass(5, harness)
+        await Self.pass(5, harness)
+        #expect(try await Self.state(harness) == ["B"])
+        let settings = try await harness.stack.background { context in
+            try context.fetch(OperationSettings.all).map { [$0.expiresAt == nil, $0.attempts != nil] }
+        }
+        #expect(settings == [[true, true]])
+        harness.pipeline.resume()
+        await harness.pipeline.waitUntilProcessed()
+        let id = try #require(harness.log.started.first)
+        try await harness.end("B", id: id)
+        try await harness.close()
+    }
+
+    @Test("The default pipeline adopts an operation of an undeclared pipeline before it is due")
+    func adopted() async throws {
+        let harness = try await PipelineHarness.open()
+        try await harness.stack.background { context in
+            try context.enqueue(
+                Named(name: "A"),
+                in: "gone",
+                key: "k",
+                debounce: .seconds(5),
+                maxWait: .seconds(12)
+            )
+            try context.commit()
+        }
+        #expect(try await harness.pipeline.adoptOrphanedOperations() == ["gone"])
+        await Self.pass(5, harness)
+        let pipelines = try await harness.stack.background { try $0.fetch(QueuedOperation.all).map(\.pipeline) }
+        #expect(pipelines == [.work])
+        try await harness.close()
+    }
+
     @Test("An operation about an object that gets the new payload is no longer about the object")
     func item() async throws {
         let harness = try await PipelineHarness.open(models: [Letter.self, Folder.self])

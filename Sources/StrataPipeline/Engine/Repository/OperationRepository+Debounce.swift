@@ -95,7 +95,16 @@ extension OperationRepository {
         if try haveItems(), try transaction.run(QueueSQL.clearItem, [version, .integer(number)]) > 0 {
             try transaction.report(updated: number, ["item"], of: OperationItem.self)
         }
+        if try haveTies() { try endExpiry(of: number) }
         try retry(number)
+    }
+
+    /// Removes the expiry of an operation, which was that of the replaced payload. Its other options stay.
+    private func endExpiry(of number: Int64) throws {
+        for settings in try transaction.numbers(QueueSQL.selectExpiring, [.integer(number)]) {
+            try transaction.run(QueueSQL.endExpiry, [version, .integer(settings)])
+            try transaction.report(updated: settings, ["expiresAt", "expiryDue"], of: OperationSettings.self)
+        }
     }
 }
 

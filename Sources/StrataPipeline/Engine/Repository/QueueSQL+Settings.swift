@@ -14,6 +14,11 @@ extension QueueSQL {
         LEFT JOIN \(operations) o ON o."id" = s."operation" WHERE s."expiryDue" <= ? ORDER BY s."expiryDue" LIMIT ?
         """
     static let setExpiryHandled = "UPDATE \(settings) SET \"expiryDue\" = NULL, \"_version\" = ? WHERE \"id\" = ?"
+    static let selectExpiring =
+        "SELECT \"id\" FROM \(settings) WHERE \"operation\" = ? AND \"expiresAt\" IS NOT NULL"
+    static let endExpiry = """
+        UPDATE \(settings) SET "expiresAt" = NULL, "expiryDue" = NULL, "_version" = ? WHERE "id" = ?
+        """
     /// The dependants that fail with an expired operation.
     static let selectFailingDependants = """
         SELECT o."id" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."dependant" \
