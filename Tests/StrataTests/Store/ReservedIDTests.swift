@@ -37,7 +37,10 @@ import Testing
     func failedBatch(isPool: Bool) async throws {
         let folder = try ScratchFolder()
         let url = folder.file("failed.sqlite")
-        let pool = isPool ? try DatabasePool(path: url.path) : nil
+        // The first stack may reserve ids while the second one is opened.
+        var settings = Configuration()
+        settings.busyMode = .timeout(10)
+        let pool = isPool ? try DatabasePool(path: url.path, configuration: settings) : nil
         let stack = try await ContextStack.open(
             pool.map { .pool($0) } ?? .sqlite(url),
             models: Bank.models,
@@ -53,7 +56,7 @@ import Testing
             #expect(error?.code == .notUnique)
             return last
         }
-        let otherPool = isPool ? try DatabasePool(path: url.path) : nil
+        let otherPool = isPool ? try DatabasePool(path: url.path, configuration: settings) : nil
         let other = try await ContextStack.open(
             otherPool.map { .pool($0) } ?? .sqlite(url),
             models: Bank.models,
