@@ -193,7 +193,7 @@ import Testing
             (QueueSQL.selectConstrained, "INDEX QueuedOperation_constraint_with_constraint_index (constraint=?)"),
             (QueueSQL.selectScheduled, "INDEX QueuedOperation_schedule_with_schedule_index (schedule=?)"),
             (
-                QueueSQL.selectAnyTies,
+                QueueSQL.selectFacts,
                 "INDEX QueuedOperation_pipeline_lane_rank_commit_with_awaitsPlace_index"
             ),
             (

@@ -96,7 +96,7 @@ enum StrataSides {
     /// What is in the store, read by a stack of its own.
     static func check(_ round: Round) async throws -> Checksum { try await check(round.file) }
 
-    /// What is in a file, read by a stack of its own.
+    /// The entries in a file, read by a separate stack.
     static func check(_ file: URL) async throws -> Checksum {
         let stack = try await stack(file)
         let check = try await stack.background { context in Checksum(try context.fetch(Entry.all)) }

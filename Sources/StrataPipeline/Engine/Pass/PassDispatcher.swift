@@ -194,8 +194,8 @@ struct PassDispatcher {
         // Without holds, options, debounced operations and limited lanes, only schedules can be due.
         let facts = repository.sideResults.facts
         let isDueAsBefore =
-            isUnchanged && facts.haveTies == false && facts.areDebounced == false
-            && facts.areLanesLimited == false && !input.isTimeUp
+            isUnchanged && facts[.ties] == false && facts[.debounced] == false
+            && facts[.limitedLanes] == false && !input.isTimeUp
             && !input.work.haveSchedulesChanged
         if !isDueAsBefore {
             let start =

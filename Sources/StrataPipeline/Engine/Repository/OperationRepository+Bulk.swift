@@ -86,7 +86,7 @@ extension OperationRepository {
             try transaction.report(updated: known, ["until"], of: OperationHold.self)
         }
         if known.count < operations.count {
-            sideResults.facts.haveTies = true
+            sideResults.facts[.ties] = true
             let ids = try transaction.newIDs(operations.count - known.count)
             try transaction.run(
                 QueueSQL.insertHolds,

@@ -22,29 +22,6 @@ extension OperationRepository {
         try transaction.report(updated: number, ["firstAt", "lastAt", "dueAt"], of: DebouncedOperation.self)
     }
 
-    /// A due row.
-    private struct DueDebounce {
-        let id: Int64
-        let pipeline: String
-        let key: String
-        let lane: String
-        let priority: Int64
-        let type: String
-        let payload: Data
-        let payloadVersion: Int64
-
-        init(_ row: RowReader) throws {
-            id = try row.read(Int64.self, at: 0)
-            pipeline = try row.read(String.self, at: 1)
-            key = try row.read(String.self, at: 2)
-            lane = try row.read(String.self, at: 3)
-            priority = try row.read(Int64.self, at: 4)
-            type = try row.read(String.self, at: 5)
-            payload = try row.read(Data.self, at: 6)
-            payloadVersion = try row.read(Int64.self, at: 7)
-        }
-    }
-
     /// Queues due operations. If an operation with the key runs, the row stays, and a pass after the operation's end
     /// queues the new one.
     ///
@@ -52,37 +29,23 @@ extension OperationRepository {
     /// - Complexity: O(due rows), up to one portion, and O(due rows whose key a running operation has).
     func queueDebounced() throws -> Bool {
         guard try areDebounced() else { return false }
-        var all: [DueDebounce] = []
+        var all: [PlannedOperation] = []
         let values: [StoredValue] = [.real(now.timeIntervalSinceReferenceDate), .integer(Int64(Self.debouncePortion))]
-        try transaction.rows(QueueSQL.selectDueDebounced, values) { all.append(try DueDebounce($0)) }
+        try transaction.rows(QueueSQL.selectDueDebounced, values) { all.append(try PlannedOperation($0)) }
         for due in all {
             // Two rows have the same key if the rows of a renamed pipeline have joined those of another one.
-            if let queued = try transaction.integer(QueueSQL.selectOfKey, [.text(due.pipeline), .text(due.key)]) {
+            if let queued = try transaction.integer(QueueSQL.selectOfKey, [.text(due.pipeline), .text(due.name)]) {
                 try replace(queued, by: due)
             } else {
-                try queue(due)
+                _ = try queue(due, QueueSQL.insertKeyed)
             }
             try delete([due.id], of: DebouncedOperation.self, by: QueueSQL.deleteDebounced)
         }
         return all.count == Self.debouncePortion
     }
 
-    private func queue(_ due: DueDebounce) throws {
-        let number = try transaction.newID()
-        try transaction.run(
-            QueueSQL.insertKeyed,
-            [
-                .integer(number), .text(due.pipeline), .text(due.lane), .integer(due.priority), .text(due.type),
-                .blob(due.payload), .integer(due.payloadVersion), .text(due.key),
-                .real(now.timeIntervalSinceReferenceDate), version, try AttemptFailures().storedValue,
-            ]
-        )
-        try transaction.report(inserted: number, of: QueuedOperation.self)
-        try recordTransitions(of: [number])
-    }
-
     /// Replaces the payload of an operation that does not run, and makes it pending as if it had never been tried.
-    private func replace(_ number: Int64, by due: DueDebounce) throws {
+    private func replace(_ number: Int64, by due: PlannedOperation) throws {
         try transaction.run(
             QueueSQL.replacePayload,
             [

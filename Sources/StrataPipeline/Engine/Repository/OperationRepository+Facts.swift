@@ -2,40 +2,53 @@ import Strata
 
 /// Facts about the store as a whole, which spare most passes some statements.
 extension OperationRepository {
-    /// What a transaction knows of the store as a whole. Its own changes are taken into account. Nil is unknown.
+    /// A kind of rows that few stores contain. ``QueueSQL/selectFacts`` looks for all of them.
+    enum Fact: Int32, CaseIterable, Sendable {
+        /// Dependencies, holds, or operations with options.
+        case ties
+        /// Operations about an object of the application, or with a trace.
+        case items
+        /// Operations that wait for a place in their lane.
+        case awaitedPlaces
+        /// Operations that are suspected of having ended their process.
+        case suspects
+        /// Operations that wait to be queued after a time without further calls.
+        case debounced
+        /// Settings of pipelines that operators have changed.
+        case overrides
+        /// Queued operations of a schedule's run.
+        case queuedRuns
+        /// Operations that wait for the rate limit of their lane.
+        case limitedLanes
+    }
+
+    /// What a transaction knows of the store as a whole. Its own changes are taken into account.
     struct StoreFacts: Sendable {
-        /// Whether the store has any dependencies, holds, or operations with options.
-        var haveTies: Bool?
-        /// Whether any operation is about an object of the application, or has a trace.
-        var haveItems: Bool?
-        /// Whether any operation waits for a place in its lane.
-        var areAwaited: Bool?
-        /// Whether any operation is suspected of having ended its process.
-        var areSuspected: Bool?
-        /// Whether any operation waits to be queued after a time without further calls.
-        var areDebounced: Bool?
-        /// Whether any operation waits for the rate limit of its lane.
-        var areLanesLimited: Bool?
-        /// Whether any pipeline records transitions.
+        /// Sets of facts, by bits.
+        private var known: UInt32 = 0
+        private var present: UInt32 = 0
+        /// Whether any pipeline records transitions; nil if unknown. A separate statement reads it when it is needed.
         var areTransitionsRecorded: Bool?
-        /// Whether operators have changed settings of any pipeline.
-        var areOverridden: Bool?
-        /// Whether any operation of a schedule's run is queued.
-        var areRunsQueued: Bool?
+
+        /// Whether the store has rows of this kind; nil if unknown.
+        subscript(fact: Fact) -> Bool? {
+            get {
+                let bit: UInt32 = 1 << fact.rawValue
+                return known & bit == 0 ? nil : present & bit != 0
+            }
+            set {
+                let bit: UInt32 = 1 << fact.rawValue
+                known = newValue == nil ? known & ~bit : known | bit
+                present = newValue == true ? present | bit : present & ~bit
+            }
+        }
 
         /// The facts that something does not exist. The others may end with the transaction's own deletes.
         var absences: StoreFacts {
-            StoreFacts(
-                haveTies: haveTies == false ? false : nil,
-                haveItems: haveItems == false ? false : nil,
-                areAwaited: areAwaited == false ? false : nil,
-                areSuspected: areSuspected == false ? false : nil,
-                areDebounced: areDebounced == false ? false : nil,
-                areLanesLimited: areLanesLimited == false ? false : nil,
-                areTransitionsRecorded: areTransitionsRecorded == false ? false : nil,
-                areOverridden: areOverridden == false ? false : nil,
-                areRunsQueued: areRunsQueued == false ? false : nil
-            )
+            var absences = StoreFacts()
+            absences.known = known & ~present
+            if areTransitionsRecorded == false { absences.areTransitionsRecorded = false }
+            return absences
         }
     }
 
@@ -72,65 +85,50 @@ extension OperationRepository {
     }
 
     /// Whether the store has any dependencies, holds, or operations with options.
-    func haveTies() throws -> Bool {
-        if sideResults.facts.haveTies == nil { try readFacts() }
-        return sideResults.facts.haveTies!
-    }
-
+    func haveTies() throws -> Bool { try has(.ties) }
     /// Whether any operation is about an object of the application, or has a trace.
-    func haveItems() throws -> Bool {
-        if sideResults.facts.haveItems == nil { try readFacts() }
-        return sideResults.facts.haveItems!
-    }
-
+    func haveItems() throws -> Bool { try has(.items) }
     /// Whether any operation waits for a place in its lane.
-    func areAwaited() throws -> Bool {
-        if sideResults.facts.areAwaited == nil { try readFacts() }
-        return sideResults.facts.areAwaited!
-    }
-
+    func areAwaited() throws -> Bool { try has(.awaitedPlaces) }
     /// Whether any operation is suspected of having ended its process.
-    func areSuspected() throws -> Bool {
-        if sideResults.facts.areSuspected == nil { try readFacts() }
-        return sideResults.facts.areSuspected!
-    }
-
+    func areSuspected() throws -> Bool { try has(.suspects) }
     /// Whether any operation waits to be queued after a time without further calls.
-    func areDebounced() throws -> Bool {
-        if sideResults.facts.areDebounced == nil { try readFacts() }
-        return sideResults.facts.areDebounced!
-    }
-
-    /// Whether any operation waits for the rate limit of its lane.
-    func areLanesLimited() throws -> Bool {
-        if sideResults.facts.areLanesLimited == nil { try readFacts() }
-        return sideResults.facts.areLanesLimited!
-    }
-
+    func areDebounced() throws -> Bool { try has(.debounced) }
     /// Whether operators have changed settings of any pipeline.
-    func areOverridden() throws -> Bool {
-        if sideResults.facts.areOverridden == nil { try readFacts() }
-        return sideResults.facts.areOverridden!
-    }
-
+    func areOverridden() throws -> Bool { try has(.overrides) }
     /// Whether any operation of a schedule's run is queued.
-    func areRunsQueued() throws -> Bool {
-        if sideResults.facts.areRunsQueued == nil { try readFacts() }
-        return sideResults.facts.areRunsQueued!
-    }
+    func areRunsQueued() throws -> Bool { try has(.queuedRuns) }
+    /// Whether any operation waits for the rate limit of its lane.
+    func areLanesLimited() throws -> Bool { try has(.limitedLanes) }
 
-    private func readFacts() throws {
-        try transaction.rows(QueueSQL.selectAnyTies, []) { row in
-            var facts = sideResults.facts
-            facts.haveTies = try facts.haveTies ?? row.read(Bool.self, at: 0)
-            facts.haveItems = try facts.haveItems ?? row.read(Bool.self, at: 1)
-            facts.areAwaited = try facts.areAwaited ?? row.read(Bool.self, at: 2)
-            facts.areSuspected = try facts.areSuspected ?? row.read(Bool.self, at: 3)
-            facts.areDebounced = try facts.areDebounced ?? row.read(Bool.self, at: 4)
-            facts.areOverridden = try facts.areOverridden ?? row.read(Bool.self, at: 5)
-            facts.areRunsQueued = try facts.areRunsQueued ?? row.read(Bool.self, at: 6)
-            facts.areLanesLimited = try facts.areLanesLimited ?? row.read(Bool.self, at: 7)
-            sideResults.facts = facts
+    /// Whether the store has rows of this kind. The first question that is not answered yet reads all unknown facts.
+    private func has(_ fact: Fact) throws -> Bool {
+        if let isPresent = sideResults.facts[fact] { return isPresent }
+        try transaction.rows(QueueSQL.selectFacts, []) { row in
+            for fact in Fact.allCases where sideResults.facts[fact] == nil {
+                sideResults.facts[fact] = try row.read(Bool.self, at: fact.rawValue)
+            }
+        }
+        return sideResults.facts[fact]!
+    }
+}
+
+extension QueueSQL {
+    /// Whether the store has rows of each kind, in the order of the facts.
+    static let selectFacts =
+        "SELECT " + OperationRepository.Fact.allCases.map { existence(of: $0) }.joined(separator: ", ")
+
+    private static func existence(of fact: OperationRepository.Fact) -> String {
+        func any(_ rows: String) -> String { "EXISTS (SELECT 1 FROM \(rows))" }
+        return switch fact {
+        case .ties: "\(any(dependencies)) OR \(any(holds)) OR \(any(settings))"
+        case .items: "\(any(items)) OR \(any(traces))"
+        case .awaitedPlaces: any("\(operations) WHERE \"awaitsPlace\" IS NOT NULL")
+        case .suspects: any("\(operations) WHERE \"suspicion\" IS NOT NULL")
+        case .debounced: any(debounced)
+        case .overrides: any(overrides)
+        case .queuedRuns: any("\(runs) WHERE \"isQueued\" IS NOT NULL")
+        case .limitedLanes: any("\(laneBudgets) WHERE \(isAwaited)")
         }
     }
 }

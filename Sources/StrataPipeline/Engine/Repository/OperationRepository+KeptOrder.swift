@@ -39,7 +39,7 @@ extension OperationRepository {
     /// Makes operations depend on all operations of the preceding group.
     private func order(_ operations: [Int64], behind before: [Int64], _ policy: DependencyPolicy) throws {
         guard let first = operations.first, !before.isEmpty else { return }
-        sideResults.facts.haveTies = true
+        sideResults.facts[.ties] = true
         let all = before.map { ($0, policy) }
         if operations.count * before.count <= Self.mostPairs {
             for operation in operations { _ = try imply(all, of: operation) }

@@ -213,7 +213,7 @@ extension OperationRepository {
 
     /// Inserts or updates the row of a lane.
     func store(_ lane: LaneState) throws {
-        if lane.opensAt != nil { sideResults.facts.areLanesLimited = true }
+        if lane.opensAt != nil { sideResults.facts[.limitedLanes] = true }
         if let id = lane.id { return try update(lane, id: id) }
         let id = try transaction.newID()
         try transaction.run(

@@ -12,7 +12,7 @@ extension OperationRepository {
             ]
         )
         try transaction.report(inserted: number, of: ScheduleRun.self)
-        sideResults.facts.areRunsQueued = true
+        sideResults.facts[.queuedRuns] = true
     }
 
     /// Deletes the runs of a schedule that are no longer kept.

@@ -66,28 +66,14 @@ extension OperationRepository {
     }
 
     private struct Due {
-        let id: Int64
-        let name: String
-        let pipeline: String
-        let lane: String
-        let priority: Int64
-        let type: String
-        let payload: Data
-        let payloadVersion: Int64
+        let operation: PlannedOperation
         let schedule: String
         let overlap: OverlapPolicy
         let at: Date
         let catchUp: CatchUp
 
         init(_ row: RowReader) throws {
-            id = try row.read(Int64.self, at: 0)
-            name = try row.read(String.self, at: 1)
-            pipeline = try row.read(String.self, at: 2)
-            lane = try row.read(String.self, at: 3)
-            priority = try row.read(Int64.self, at: 4)
-            type = try row.read(String.self, at: 5)
-            payload = try row.read(Data.self, at: 6)
-            payloadVersion = try row.read(Int64.self, at: 7)
+            operation = try PlannedOperation(row)
             schedule = try row.read(String.self, at: 8)
             overlap = try row.read(OverlapPolicy.self, at: 9)
             at = try row.read(Date.self, at: 10)
@@ -112,10 +98,10 @@ extension OperationRepository {
                     QueueSQL.advance,
                     [
                         Self.value(times.last ?? due.at), Self.value(next), .integer(transaction.number),
-                        .integer(due.id),
+                        .integer(due.operation.id),
                     ]
                 )
-                try transaction.report(updated: due.id, ["lastAt", "nextAt"], of: PeriodicOperation.self)
+                try transaction.report(updated: due.operation.id, ["lastAt", "nextAt"], of: PeriodicOperation.self)
             }
         } while count >= 1000
     }
@@ -136,29 +122,17 @@ extension OperationRepository {
     /// Queues an operation for each of these due times.
     private func queue(_ due: Due, for times: [Date]) throws {
         if times.isEmpty { return }
+        let operation = due.operation
         if due.overlap == .skip,
-            try transaction.integer(QueueSQL.selectScheduled, [.text(due.name), .text(due.pipeline)]) != nil
+            try transaction.integer(QueueSQL.selectScheduled, [.text(operation.name), .text(operation.pipeline)]) != nil
         {
             return
         }
-        for time in times { try queue(due, at: time) }
-        try pruneRuns(of: due.name)
-    }
-
-    private func queue(_ due: Due, at time: Date) throws {
-        let number = try transaction.newID()
-        try transaction.run(
-            QueueSQL.insertOperation,
-            [
-                .integer(number), .text(due.pipeline), .text(due.lane), .integer(due.priority), .text(due.type),
-                .blob(due.payload), .integer(due.payloadVersion), .text(due.name), Self.value(now),
-                .integer(transaction.number),
-                try AttemptFailures().storedValue,
-            ]
-        )
-        try transaction.report(inserted: number, of: QueuedOperation.self)
-        try recordRun(of: number, due.name, dueAt: time)
-        try recordTransitions(of: [number])
+        for time in times {
+            let number = try queue(operation, QueueSQL.insertOperation)
+            try recordRun(of: number, operation.name, dueAt: time)
+        }
+        try pruneRuns(of: operation.name)
     }
 
     static func value(_ date: Date?) -> StoredValue {

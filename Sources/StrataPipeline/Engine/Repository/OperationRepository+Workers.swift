@@ -141,7 +141,7 @@ extension OperationRepository {
             QueueSQL.reclaim,
             [.integer(isAlone ? 1 : 0), .integer(transaction.number), .integer(number)]
         )
-        sideResults.facts.areSuspected = true
+        sideResults.facts[.suspects] = true
         try reportStatusChange(of: number, QueueSQL.reclaimColumns)
         if isAlone, state.request == nil, crashes + 1 >= (try rules(state.pipeline)).maxCrashes {
             return try fail(

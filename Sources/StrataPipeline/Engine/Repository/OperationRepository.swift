@@ -90,7 +90,7 @@ struct OperationRepository {
             [.integer(Int64(status.rawValue)), awaitsPlace ? .integer(1) : .null, version, .integer(number)]
         )
         guard changed > 0 else { return }
-        if awaitsPlace { sideResults.facts.areAwaited = true }
+        if awaitsPlace { sideResults.facts[.awaitedPlaces] = true }
         try reportStatusChange(of: number, Self.statusColumns)
     }
 
@@ -214,7 +214,7 @@ struct OperationRepository {
 
     /// Holds an operation until a date, as the pause before its next attempt.
     func startPause(of number: Int64, until: Date) throws {
-        sideResults.facts.haveTies = true
+        sideResults.facts[.ties] = true
         let name = HoldName.retry
         let known = try transaction.integer(QueueSQL.selectHoldNamed, [.integer(number), .text(name)])
         let id = try known ?? transaction.newID()

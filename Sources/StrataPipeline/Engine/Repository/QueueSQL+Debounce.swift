@@ -16,7 +16,7 @@ extension QueueSQL {
         """
     /// Due rows, without those whose key a running operation has.
     static let selectDueDebounced = """
-        SELECT "id", "pipeline", "key", "lane", "priority", "type", "payload", "payloadVersion" FROM \(debounced) d \
+        SELECT "id", "key", "pipeline", "lane", "priority", "type", "payload", "payloadVersion" FROM \(debounced) d \
         WHERE "dueAt" <= ? AND NOT EXISTS (SELECT 1 FROM \(operations) o \
         WHERE o."pipeline" = d."pipeline" AND o."key" = d."key" AND +o."status" = 3) ORDER BY "dueAt" LIMIT ?
         """

@@ -47,15 +47,6 @@ extension QueueSQL {
         "enqueuedAt", ?3, ?4, "attempts", "failures", ?5 FROM \(operations) WHERE \(condition)
         """
     }
-    static let selectAnyTies = """
-        SELECT EXISTS (SELECT 1 FROM \(dependencies)) OR EXISTS (SELECT 1 FROM \(holds)) \
-        OR EXISTS (SELECT 1 FROM \(settings)), \
-        EXISTS (SELECT 1 FROM \(items)) OR EXISTS (SELECT 1 FROM \(traces)), \
-        EXISTS (SELECT 1 FROM \(operations) WHERE "awaitsPlace" IS NOT NULL), \
-        EXISTS (SELECT 1 FROM \(operations) WHERE "suspicion" IS NOT NULL), EXISTS (SELECT 1 FROM \(debounced)), \
-        EXISTS (SELECT 1 FROM \(overrides)), EXISTS (SELECT 1 FROM \(runs) WHERE "isQueued" IS NOT NULL), \
-        EXISTS (SELECT 1 FROM \(laneBudgets) WHERE \(isAwaited))
-        """
     static let selectOfItems = "SELECT \"id\" FROM \(items) WHERE \"item\" BETWEEN ? AND ?"
     static let selectItemPayload = """
         SELECT o."payload" FROM \(items) i JOIN \(operations) o ON o."id" = i."id" WHERE i."id" = ? AND i."item" <> 0
