@@ -57,6 +57,9 @@ struct StoreOpening {
                                 + "a local disk."
                         )
                     }
+                    // SQLite creates the journal at the first read in WAL mode. Read-only stacks of other processes need it
+                    // as soon as this stack is open.
+                    _ = try connection.value("PRAGMA schema_version")
                     // A journal that was large once is truncated to this size.
                     try connection.execute("PRAGMA journal_size_limit = \(Journal.limit)")
                     // Data that does not outlive the process need not reach a disk.

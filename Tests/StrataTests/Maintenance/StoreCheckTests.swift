@@ -13,10 +13,7 @@ import Testing
         let stack = try await openBank(url)
         let before = try await stack.check()
         #expect(before == [])
-        // The stack may copy its journal at this moment.
-        var settings = Configuration()
-        settings.busyMode = .timeout(10)
-        let queue = try DatabaseQueue(path: url.path, configuration: settings)
+        let queue = try DatabaseQueue(path: url.path, configuration: .waiting)
         try await queue.writeWithoutTransaction { db in
             for statement in statements { try db.execute(sql: statement) }
         }
@@ -58,7 +55,7 @@ import Testing
     func damagedFile() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
-        let queue = try DatabaseQueue(path: url.path)
+        let queue = try DatabaseQueue(path: url.path, configuration: .waiting)
         let page = try await queue.read { db in
             try Int.fetchOne(db, sql: "SELECT rootpage FROM sqlite_schema WHERE name = 'Account_name_unique'")
         }

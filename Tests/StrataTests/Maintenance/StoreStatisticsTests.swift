@@ -27,7 +27,7 @@ import Testing
 
     /// The tables with measurements of SQLite; nil without any.
     private func measured(_ url: URL) async throws -> Set<String>? {
-        let queue = try DatabaseQueue(path: url.path)
+        let queue = try DatabaseQueue(path: url.path, configuration: .waiting)
         defer { try? queue.close() }
         return try await queue.read { db -> Set<String>? in
             guard try db.tableExists("sqlite_stat1") else { return nil }

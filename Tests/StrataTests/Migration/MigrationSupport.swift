@@ -15,7 +15,7 @@ extension ScratchFolder {
 
     /// The rows of a closed store as texts, with bars between the columns.
     func rows(_ url: URL, _ sql: String) throws -> [String] {
-        let queue = try DatabaseQueue(path: url.path)
+        let queue = try DatabaseQueue(path: url.path, configuration: .waiting)
         defer { try? queue.close() }
         return try queue.read { db in
             try Row.fetchAll(db, sql: sql).map { row in

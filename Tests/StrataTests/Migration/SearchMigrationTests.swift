@@ -158,7 +158,7 @@ import Testing
             let counts = try ["alpha", "beta", "gamma"].map { try context.count(Searched.Paper.search(.words($0))) }
             #expect(counts == [0, 1, 1])
         }
-        let queue = try DatabaseQueue(path: url.path)
+        let queue = try DatabaseQueue(path: url.path, configuration: .waiting)
         try await queue.write {
             try $0.execute(
                 sql: "INSERT INTO strata_search_Paper_words (strata_search_Paper_words) VALUES ('integrity-check')"
@@ -193,7 +193,7 @@ import Testing
         let folder = try ScratchFolder()
         let url = folder.file("papers.sqlite")
         try await folder.with(url, [Searched.Paper.self]) { _ in }
-        let queue = try DatabaseQueue(path: url.path)
+        let queue = try DatabaseQueue(path: url.path, configuration: .waiting)
         try await queue.write { try $0.execute(sql: "DROP TRIGGER Paper_search_update") }
         try queue.close()
         try await folder.expectRefusal(url, [Searched.Paper.self], Migration(), .schemaMismatch, "Paper_search_update")

@@ -231,7 +231,7 @@ final class SoakRun: Sendable {
     }
 
     private func checkFile(_ url: URL) throws {
-        let queue = try DatabaseQueue(path: url.path)
+        let queue = try DatabaseQueue(path: url.path, configuration: .waiting)
         try queue.read { db in
             let integrity = try String.fetchAll(db, sql: "PRAGMA integrity_check")
             #expect(integrity == ["ok"], "seed \(seed)")

@@ -102,6 +102,22 @@ import Testing
         try await stack.close()
     }
 
+    @Test("A plan of a migration waits for a lock on the file")
+    func plan() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        let holder = try DatabaseQueue(path: url.path, configuration: .waiting)
+        // In this mode, the next transaction takes a lock that also keeps readers out, until the file is closed.
+        try await holder.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT")
+        }
+        async let plan = Migration().plan(for: .sqlite(url), models: Bank.models)
+        try await Task.sleep(for: .milliseconds(100))
+        try holder.close()
+        let changes = try await plan.changes
+        #expect(changes == [])
+    }
+
     @Test("Ids of the reserved range need no lock; with the range used up, save reports busy and keeps the object")
     func ids() async throws {
         let folder = try ScratchFolder()

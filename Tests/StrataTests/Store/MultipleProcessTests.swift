@@ -144,7 +144,7 @@ import Testing
         }
         let total = try await stack.background { try $0.sum(Account.where { $0.name.hasPrefix("own") }, \.balance) }
         #expect(total == 303_030)
-        let pool = try DatabaseQueue(path: url.path)
+        let pool = try DatabaseQueue(path: url.path, configuration: .waiting)
         let sequence = try await pool.read { try Int64.fetchOne($0, sql: HistorySQL.readSequence) }
         #expect(sequence == stack.core.engine.layers.state.withLock { $0.sequence })
         try pool.close()

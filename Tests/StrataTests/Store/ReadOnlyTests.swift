@@ -91,6 +91,21 @@ import Testing
         #expect(Set(try listing(folder).keys) == [".", "bank.sqlite", "bank.sqlite-turn"])
     }
 
+    @Test("A store can be read as soon as the stack that creates it is open")
+    func newStore() async throws {
+        let folder = try ScratchFolder()
+        for number in 0..<50 {
+            let url = folder.file("\(number).sqlite")
+            let writer = try await openBank(url)
+            #expect(FileManager.default.fileExists(atPath: url.path + "-wal"))
+            let reader = try await openReading(url)
+            let count = try await reader.background { try $0.count(Account.all) }
+            #expect(count == 0)
+            try await reader.close()
+            try await writer.close()
+        }
+    }
+
     @Test("Commits in the journal of a process that was killed are read, and stay there")
     func journal() async throws {
         let folder = try ScratchFolder()

@@ -37,10 +37,7 @@ import Testing
     func failedBatch(isPool: Bool) async throws {
         let folder = try ScratchFolder()
         let url = folder.file("failed.sqlite")
-        // The first stack may reserve ids while the second one is opened.
-        var settings = Configuration()
-        settings.busyMode = .timeout(10)
-        let pool = isPool ? try DatabasePool(path: url.path, configuration: settings) : nil
+        let pool = isPool ? try DatabasePool(path: url.path, configuration: .waiting) : nil
         let stack = try await ContextStack.open(
             pool.map { .pool($0) } ?? .sqlite(url),
             models: Bank.models,
@@ -56,7 +53,7 @@ import Testing
             #expect(error?.code == .notUnique)
             return last
         }
-        let otherPool = isPool ? try DatabasePool(path: url.path, configuration: settings) : nil
+        let otherPool = isPool ? try DatabasePool(path: url.path, configuration: .waiting) : nil
         let other = try await ContextStack.open(
             otherPool.map { .pool($0) } ?? .sqlite(url),
             models: Bank.models,

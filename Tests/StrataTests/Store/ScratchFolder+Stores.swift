@@ -43,13 +43,22 @@ extension ScratchFolder {
         return url
     }
 
-    /// Changes a closed store, or makes a database, with plain SQL.
+    /// Changes a store, or makes a database, with plain SQL.
     func sql(_ url: URL, _ statements: String...) throws {
-        let queue = try DatabaseQueue(path: url.path)
+        let queue = try DatabaseQueue(path: url.path, configuration: .waiting)
         try queue.inDatabase { db in
             for statement in statements { try db.execute(sql: statement) }
         }
         try queue.close()
+    }
+}
+
+extension Configuration {
+    /// Waits for locks: a stack that is open may be writing, or moving its journal into the file.
+    static var waiting: Configuration {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(10)
+        return configuration
     }
 }
 

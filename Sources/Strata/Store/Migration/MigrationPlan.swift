@@ -110,7 +110,9 @@ enum StoreInspection {
         guard try !StoreFile.inspect(url) else { return nil }
         // The queue is not read-only, because a read-only connection would leave its journal files in the folder.
         // `body` only reads.
-        let queue = try DatabaseQueue(path: url.path)
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(5)
+        let queue = try DatabaseQueue(path: url.path, configuration: configuration)
         defer { try? queue.close() }
         return try queue.read { try read($0, body) }
     }
