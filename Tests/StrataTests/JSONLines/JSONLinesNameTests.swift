@@ -90,4 +90,40 @@ struct JSONLinesNameTests {
         #expect(error?.message.contains("line 2, Song.playlist refers to 'z'") == true, "\(error?.message ?? "")")
         try await stack.close()
     }
+
+    @Test("Null stands for a missing name, version, timestamp or optional value, and derived values are not read")
+    func nulls() async throws {
+        let stack = try await JSONLinesFixture.open([Shop.self, Ware.self, Badge.self])
+        try await stack.importJSONLines([
+            #"{"$id":null,"$version":null,"$model":"Badge","name":"1","note":null,"createdAt":null,"updatedAt":null}"#,
+            #"{"$id":null,"$model":"Ware","name":"w","barcode":null,"picture":null,"shop":null,"label":5}"#,
+        ])
+        try await stack.background { context in
+            let badge = try #require(try context.first(Badge.all))
+            #expect(badge.note == nil && badge.createdAt != nil && badge.updatedAt == badge.createdAt)
+            let ware = try #require(try context.first(Ware.all))
+            #expect(ware.barcode == nil && ware.picture == nil && ware.shop == nil && ware.label == "w: untitled")
+        }
+        try await stack.close()
+    }
+
+    @Test(
+        "An unknown key is found in a line with any other keys",
+        arguments: [
+            (#"{"$model":"Badge","name":"1","wares":[]}"#, "line 1, Badge.wares must be given by"),
+            (#"{"$model":"Badge","name":"1","$other":1}"#, "line 1, Badge.$other is not a property"),
+            (#"{"$model":"Badge","name":"1","Name":"2"}"#, "line 1, Badge.Name is not a property"),
+            (#"{"$model":"Ware","name":"w","label":"l","labels":[]}"#, "line 1, Ware.labels is not a property"),
+            (#"{"$model":"Ware","name":"w","badges":null}"#, "line 1, Ware.badges cannot be read"),
+            (#"{"$model":"Ware","name":"w","shop":{"name":"n","name":"n"}}"#, "line 1, Ware.shop cannot be read"),
+            (#"{"$model":"Ware","name":"w","label":{"a":1},"label":{"a":1}}"#, "line 1, Ware.label is given twice"),
+            (#"{"$model":"Ware","name":"w","$id":"a","$id":null}"#, "line 1, Ware.$id is given twice"),
+        ]
+    )
+    func unknownKeys(line: String, message: String) async throws {
+        let stack = try await JSONLinesFixture.open([Shop.self, Ware.self, Badge.self])
+        let error = await #expect(throws: StrataError.self) { try await stack.importJSONLines([line]) }
+        #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+        try await stack.close()
+    }
 }

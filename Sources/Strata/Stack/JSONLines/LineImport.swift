@@ -22,6 +22,7 @@ final class LineImport {
     /// The columns by which lines are matched, by entity.
     let keys: [Int: [Int]]
     let names: LineNames
+    private let models: LineModels
     /// The version of the models.
     private let version: Int64
     /// The updates of existing objects: for each entity, the ids by the names of the updated columns and relationships.
@@ -56,6 +57,7 @@ final class LineImport {
         version = try job.connection.integer(SchemaSQL.readVersion) ?? 0
         firstID = try job.takeID()
         names = try LineNames(job)
+        models = LineModels(job.schema)
         try job.connection.execute(LinesSQL.createMatches)
     }
 
@@ -78,7 +80,11 @@ final class LineImport {
         // A line that consists of whitespace is skipped.
         if data.allSatisfy(" \t\r\n".utf8.contains) { return }
         do {
-            let line = try decoder.decode(ImportLine.self, from: data, configuration: schema)
+            let line = try decoder.decode(
+                ImportLine.self,
+                from: data,
+                configuration: ImportLine.Configuration(models: models, memberCount: JSONText.memberCount(of: data))
+            )
             try check(line, data)
             try body(line)
         } catch let failure as LineFailure {
@@ -99,8 +105,7 @@ final class LineImport {
                 "is \(written), newer than version \(version) of this stack's models. Import it with the newer program"
             )
         }
-        // If a line has the same key twice, the decoder silently takes one of the values.
-        guard JSONText.memberCount(of: data) != line.memberCount else { return }
+        guard line.hasRepeatedKey else { return }
         throw LineFailure(line.info.name, JSONText.repeatedKey(of: data), "is given twice")
     }
 
