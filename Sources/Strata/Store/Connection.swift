@@ -206,11 +206,15 @@ struct FrequentStatement {
     static let rollbackToSavepoint = FrequentStatement(index: 8, sql: "ROLLBACK TO write")
 
     static func selectByID(_ info: EntityInfo) -> FrequentStatement {
-        FrequentStatement(index: 9 + 2 * info.index, sql: info.sql.selectByID)
+        FrequentStatement(index: 9 + 3 * info.index, sql: info.sql.selectByID)
     }
 
     static func insert(_ info: EntityInfo) -> FrequentStatement {
-        FrequentStatement(index: 10 + 2 * info.index, sql: info.sql.insert)
+        FrequentStatement(index: 10 + 3 * info.index, sql: info.sql.insert)
+    }
+
+    static func selectParameters(_ info: EntityInfo) -> FrequentStatement {
+        FrequentStatement(index: 11 + 3 * info.index, sql: info.sql.selectParameters)
     }
 }
 

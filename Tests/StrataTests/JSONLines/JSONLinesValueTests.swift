@@ -52,17 +52,24 @@ struct JSONLinesValueTests {
         let stack = try await JSONLinesFixture.open()
         let store = stack.core.engine
         let info = try #require(store.schema.infosByName["Song"])
-        var plan: [String] = []
+        let column = try #require(info.outgoing.first).column
+        var plans: [[String]] = []
         try store.write { connection in
             try connection.execute(LinesSQL.create)
-            try connection.statement("EXPLAIN QUERY PLAN \(LinesSQL.findExisting(info))").run([]) {
-                plan.append($0.string(at: 3))
+            try connection.execute(LinesSQL.indexExisting)
+            for sql in [LinesSQL.findExisting(info), LinesSQL.relate(info, column), LinesSQL.find] {
+                var plan: [String] = []
+                try connection.statement("EXPLAIN QUERY PLAN \(sql)").run([]) { plan.append($0.string(at: 3)) }
+                plans.append(plan)
             }
             try connection.execute(LinesSQL.drop)
             return []
         }
-        #expect(plan.contains { $0.contains("INTEGER PRIMARY KEY (rowid=?)") }, "\(plan)")
-        #expect(!plan.contains { $0.contains("SCAN") || $0.contains("rowid<?") }, "\(plan)")
+        #expect(plans[0].contains { $0.contains("INTEGER PRIMARY KEY (rowid=?)") }, "\(plans)")
+        #expect(!plans[0].contains { $0.contains("SCAN") || $0.contains("rowid<?") }, "\(plans)")
+        // For each row, the object is looked up by its id.
+        #expect(plans[1].contains { $0.contains("strata_import_existing (id=?") }, "\(plans)")
+        #expect(plans[2].contains { $0.contains("PRIMARY KEY (entity=? AND key=?)") }, "\(plans)")
         try await stack.close()
     }
 

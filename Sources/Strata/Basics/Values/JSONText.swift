@@ -18,7 +18,8 @@ enum JSONText {
 
     /// The number of members of a JSON object. Members with the same key are counted separately.
     ///
-    /// - Precondition: the text is an object of valid JSON.
+    /// For texts that are not an object of valid JSON, the number has no meaning.
+    ///
     /// - Complexity: O(bytes).
     static func memberCount(of object: Data) -> Int {
         var count = 0

@@ -6,6 +6,8 @@ struct EntitySQL: Sendable {
     let columnList: String
     let insert: String
     let selectByID: String
+    /// Returns its parameters as a row of the table.
+    let selectParameters: String
     /// Selects a row followed by its version.
     let selectWithVersion: String
     let delete: String
@@ -19,6 +21,7 @@ struct EntitySQL: Sendable {
         let parameters = repeatElement("?", count: columns.count + 2).joined(separator: ", ")
         insert = "INSERT INTO \(self.table) (\(columnList), \"_version\") VALUES (\(parameters))"
         selectByID = "SELECT \(columnList) FROM \(self.table) WHERE \"id\" = ?"
+        selectParameters = "SELECT " + (["\"id\""] + self.columns).map { "? AS \($0)" }.joined(separator: ", ")
         selectWithVersion = "SELECT \(columnList), \"_version\" FROM \(self.table) WHERE \"id\" = ?"
         delete = "DELETE FROM \(self.table) WHERE \"id\" = ?"
         let list = columnList

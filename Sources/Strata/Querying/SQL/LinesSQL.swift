@@ -2,7 +2,8 @@
 ///
 /// An import keeps the names that its lines use in a temporary table, each with the id of the object in the store. For
 /// an object of the lines, this id is the new one. For an existing object, the id is in `existing`. `line` is the line
-/// of the object or, until the import reaches this line, the line that first refers to the object.
+/// of the object or, until the import reaches this line, the line that first refers to the object. The key of a line
+/// without a name is its id, as a number, which differs from all texts.
 enum LinesSQL {
     // MARK: Exports
 
@@ -33,8 +34,9 @@ enum LinesSQL {
     private static let ids = "temp.\"strata_import\""
 
     static let create = """
-        CREATE TEMP TABLE "strata_import" ("id" INTEGER PRIMARY KEY, "entity" INTEGER NOT NULL, "key" TEXT, "line" INTEGER, \
-        "is_there" INTEGER NOT NULL, "property" TEXT, "number" INTEGER, "existing" INTEGER, UNIQUE ("entity", "key"))
+        CREATE TEMP TABLE "strata_import" ("entity" INTEGER NOT NULL, "key" NOT NULL, "id" INTEGER NOT NULL, \
+        "line" INTEGER, "is_there" INTEGER NOT NULL, "property" TEXT, "number" INTEGER, "existing" INTEGER, \
+        PRIMARY KEY ("entity", "key")) WITHOUT ROWID
         """
     static let drop = "DROP TABLE \(ids)"
 
@@ -50,12 +52,15 @@ enum LinesSQL {
     static func exists(_ info: EntityInfo) -> String { "SELECT 1 FROM \(info.sql.table) WHERE \"id\" = ?" }
 
     static let find = "SELECT \"id\", \"is_there\", \"line\" FROM \(ids) WHERE \"entity\" = ? AND \"key\" = ?"
+    /// Inserts a name, unless it is known.
     static let insert = """
-        INSERT INTO \(ids) ("id", "entity", "key", "line", "is_there", "property", "number") VALUES (?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO \(ids) ("entity", "key", "id", "line", "is_there", "property", "number") \
+        VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT ("entity", "key") DO NOTHING
         """
-    static let define = "UPDATE \(ids) SET \"is_there\" = 1, \"line\" = ? WHERE \"id\" = ?"
-    static let require = "UPDATE \(ids) SET \"line\" = ?, \"property\" = ? WHERE \"id\" = ?"
+    static let define = "UPDATE \(ids) SET \"is_there\" = 1, \"line\" = ? WHERE \"entity\" = ? AND \"key\" = ?"
+    static let require = "UPDATE \(ids) SET \"line\" = ?, \"property\" = ? WHERE \"entity\" = ? AND \"key\" = ?"
     static let hasMissing = "SELECT EXISTS (SELECT 1 FROM \(ids) WHERE NOT \"is_there\")"
+    /// The line of a new object, for an error. Reads all names.
     static let selectLine = "SELECT \"line\" FROM \(ids) WHERE \"id\" = ?"
 
     /// Finds existing objects of the store for names that no line defines.
@@ -69,14 +74,20 @@ enum LinesSQL {
     /// Up to 20 names that neither a line nor the store defines.
     static let selectMissing = """
         SELECT "line", "property", "key" FROM \(ids) WHERE NOT "is_there" AND "existing" IS NULL AND "line" IS NOT NULL \
-        ORDER BY "line" LIMIT 20
+        ORDER BY "line", "id" LIMIT 20
         """
 
-    /// Makes a column refer to existing objects of the store.
+    /// An index of the names of existing objects by the ids that they have had so far.
+    static let indexExisting = """
+        CREATE INDEX temp."strata_import_existing" ON "strata_import" ("id", "existing") WHERE "existing" IS NOT NULL
+        """
+
+    /// Makes a column refer to existing objects of the store. The column may have the name of a column of `ids`.
     static func relate(_ info: EntityInfo, _ column: Int) -> String {
         let name = info.sql.columns[column]
         return """
-            UPDATE \(info.sql.table) SET \(name) = (SELECT "existing" FROM \(ids) AS found WHERE found."id" = \(name)) \
+            UPDATE \(info.sql.table) SET \(name) = (SELECT "strata_import"."existing" FROM \(ids) \
+            WHERE "strata_import"."id" = \(info.sql.table).\(name) AND "strata_import"."existing" IS NOT NULL) \
             WHERE \(name) IN (SELECT "id" FROM \(ids) WHERE "existing" IS NOT NULL)
             """
     }
@@ -123,10 +134,5 @@ enum LinesSQL {
     /// The objects at one end of the memberships from an id on.
     static func selectEnds(_ join: EntityInfo, _ column: Int) -> String {
         "SELECT DISTINCT \(join.sql.columns[column]) FROM \(join.sql.table) WHERE \"id\" >= ? ORDER BY 1"
-    }
-
-    /// Returns its parameters as a row of the table.
-    static func makeRow(_ info: EntityInfo) -> String {
-        "SELECT " + (["\"id\""] + info.sql.columns).map { "? AS \($0)" }.joined(separator: ", ")
     }
 }

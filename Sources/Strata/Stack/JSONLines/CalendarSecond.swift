@@ -11,29 +11,22 @@ struct CalendarSecond {
     private static let secondsOfDay = 86_400
     private static let daysFrom1970Until2001 = 11_323
 
+    /// The number of bytes of a text such as `2026-11-22T08:26:02`.
+    static let textCount = 19
+
     /// Reads a time such as `2026-11-22T08:26:02` from the beginning of a text; nil if there is no such text, or no
     /// such second.
-    init?(_ text: inout Substring) {
-        let pattern = Array("0000-00-00T00:00:00".utf8)
-        let bytes = Array(text.utf8.prefix(pattern.count))
-        guard bytes.count == pattern.count else { return nil }
-        var numbers = [0]
-        for (byte, expected) in zip(bytes, pattern) {
-            if expected == UInt8(ascii: "0") {
-                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
-                numbers[numbers.count - 1] = numbers[numbers.count - 1] * 10 + Int(byte - UInt8(ascii: "0"))
-            } else {
-                guard byte == expected else { return nil }
-                numbers.append(0)
-            }
-        }
-        date = CivilDate(year: numbers[0], month: numbers[1], day: numbers[2])
-        (hour, minute, second) = (numbers[3], numbers[4], numbers[5])
-        guard (1...12).contains(date.month),
-            (1...CivilDate.length(ofMonth: date.month, year: date.year)).contains(date.day),
+    init?(_ text: UnsafeBufferPointer<UInt8>) {
+        guard text.count >= Self.textCount,
+            text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"), text[10] == UInt8(ascii: "T"),
+            text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":"),
+            let year = text.number(0..<4), let month = text.number(5..<7), let day = text.number(8..<10),
+            let hour = text.number(11..<13), let minute = text.number(14..<16), let second = text.number(17..<19),
+            (1...12).contains(month), (1...CivilDate.length(ofMonth: month, year: year)).contains(day),
             hour < 24, minute < 60, second < 60
         else { return nil }
-        text = text[text.utf8.index(text.startIndex, offsetBy: pattern.count)...]
+        date = CivilDate(year: year, month: month, day: day)
+        (self.hour, self.minute, self.second) = (hour, minute, second)
     }
 
     /// Nil if the year is not between 0 and 9999.
@@ -58,4 +51,23 @@ struct CalendarSecond {
         let day = "\(digits(date.year, 4))-\(digits(date.month, 2))-\(digits(date.day, 2))"
         return day + "T\(digits(hour, 2)):\(digits(minute, 2)):\(digits(second, 2))"
     }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// The number that these bytes form as decimal digits; nil if one of them is not a digit.
+    ///
+    /// - Precondition: the range is inside of the buffer and has at most 18 bytes.
+    func number(_ range: Range<Int>) -> Int? {
+        var number = 0
+        for byte in self[range] {
+            guard byte.isDigit else { return nil }
+            number = number * 10 + Int(byte - UInt8(ascii: "0"))
+        }
+        return number
+    }
+}
+
+extension UInt8 {
+    /// Whether the byte is a decimal digit in ASCII.
+    var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 }

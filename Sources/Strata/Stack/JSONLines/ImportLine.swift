@@ -9,55 +9,81 @@ struct ImportLine: DecodableWithConfiguration {
         case reference(String)
     }
 
+    struct Configuration {
+        let models: LineModels
+        /// The number of members in the text of the line. Members with the same key are counted separately.
+        let memberCount: Int
+    }
+
     let info: EntityInfo
     /// The line's name for its object; nil if other lines do not refer to the object.
     let id: String?
     /// The version of the models that the line was written with; nil if the line does not give one.
     let version: Int64?
-    /// The number of members of the JSON object, with each key counted once.
-    let memberCount: Int
+    /// Whether the line has the same key twice. The decoder silently takes one of the values.
+    private(set) var hasRepeatedKey = false
     /// One field for each column.
     private(set) var fields: [Field]
     private(set) var members: [(relationship: ResolvedRelationship, ids: [String])] = []
 
-    init(from decoder: any Decoder, configuration schema: Schema) throws {
+    /// Reads the known keys, and compares their number with the number of members in the text. Only if these differ, the
+    /// line has former names, unknown keys or repeated keys, and the list of its keys is read.
+    init(from decoder: any Decoder, configuration: Configuration) throws {
         let line = try decoder.container(keyedBy: PropertyKey.self)
-        let model = try line.decode(String.self, forKey: .model)
-        guard let info = schema.info(inLines: model) else {
-            throw LineFailure(nil, PropertyKey.model.stringValue, "is '\(model)', which is not a model of this stack")
+        let name = try line.decode(String.self, forKey: .model)
+        guard let model = configuration.models.model(named: name) else {
+            throw LineFailure(nil, PropertyKey.model.stringValue, "is '\(name)', which is not a model of this stack")
         }
-        self.info = info
-        fields = Array(repeating: .missing, count: info.columns.count)
-        let keys = line.allKeys
-        memberCount = keys.count
+        info = model.info
+        fields = Array(repeating: .missing, count: model.columns.count)
         var key = PropertyKey.id
         do {
             id = try line.decodeIfPresent(String.self, forKey: key)
             key = PropertyKey.version
             version = try line.decodeIfPresent(Int64.self, forKey: key)
+            var knownCount = 1 + (id == nil ? 0 : 1) + (version == nil ? 0 : 1)
+            for index in model.columns.indices {
+                key = model.columns[index].key
+                guard let field = try model.columns[index].field(key, in: line) else { continue }
+                fields[index] = field
+                knownCount += 1
+            }
+            for (next, relationship) in model.relationships {
+                key = next
+                guard line.contains(key) else { continue }
+                members.append((relationship, try line.decode([String].self, forKey: key)))
+                knownCount += 1
+            }
+            guard knownCount != configuration.memberCount else { return }
+            let keys = line.allKeys
             for next in keys where next != .model && next != .id && next != .version {
                 key = next
-                try read(key, schema, in: line)
+                try readOther(key, of: model, configuration.models.schema, in: line)
             }
+            hasRepeatedKey = keys.count != configuration.memberCount
         } catch let failure as LineFailure {
             throw failure
         } catch let error as DecodingError {
-            throw LineFailure(error, model, key)
+            throw LineFailure(error, name, key)
         } catch {
             // For a number that does not fit, Foundation throws a special error, which would lose the property's name
             // if it left this initializer.
-            throw LineFailure(model, key.stringValue, "cannot be read: the value does not have the property's type")
+            throw LineFailure(name, key.stringValue, "cannot be read: the value does not have the property's type")
         }
     }
 
-    private mutating func read(
+    /// Reads a member if its key is a former name. Refuses an unknown key.
+    private mutating func readOther(
         _ key: PropertyKey,
+        of model: LineModel,
         _ schema: Schema,
         in line: KeyedDecodingContainer<PropertyKey>
     ) throws {
         if let index = info.column(inLines: key.stringValue) {
-            guard case .missing = fields[index] else { throw twice(info.columns[index].name) }
-            if !info.derived.contains(index) { fields[index] = try field(index, key, in: line) }
+            let column = model.columns[index]
+            if column.key == key { return }
+            guard case .missing = fields[index] else { throw twice(column.key.stringValue) }
+            if let field = try column.field(key, in: line) { fields[index] = field }
             return
         }
         guard let relationship = schema.relationship(inLines: key.stringValue, of: info) else {
@@ -66,6 +92,7 @@ struct ImportLine: DecodableWithConfiguration {
         guard relationship.isInLines else {
             throw LineFailure(info.name, key.stringValue, "must be given by the relationship at its other end")
         }
+        if relationship.name == key.stringValue { return }
         if members.contains(where: { $0.relationship.name == relationship.name }) { throw twice(relationship.name) }
         members.append((relationship, try line.decode([String].self, forKey: key)))
     }
@@ -73,26 +100,9 @@ struct ImportLine: DecodableWithConfiguration {
     private func twice(_ property: String) -> LineFailure {
         LineFailure(info.name, property, "is given twice, by its current name and by a previous name")
     }
-
-    private func field(_ index: Int, _ key: PropertyKey, in line: KeyedDecodingContainer<PropertyKey>) throws -> Field {
-        let column = info.columns[index]
-        if try line.decodeNil(forKey: key) {
-            if index == info.createdAt || index == info.updatedAt { return .missing }
-            guard column.isOptional else { throw LineFailure(info.name, column.name, "must have a value") }
-            return .value(.null)
-        }
-        if column.destination != nil { return .reference(try line.decode(String.self, forKey: key)) }
-        return .value(try column.storedValue(in: line, key))
-    }
 }
 
 extension Schema {
-    /// The opened model with this name or former name in lines.
-    fileprivate func info(inLines name: String) -> EntityInfo? {
-        if let info = infosByName[name] { return info.isJoin ? nil : info }
-        return openedEntities.map(\.info).first { model($0.index)?._$schema.originalName == name }
-    }
-
     fileprivate func relationship(inLines name: String, of info: EntityInfo) -> ResolvedRelationship? {
         if let found = info.relationships.first(where: { $0.name == name }) { return found }
         return info.relationships.first {

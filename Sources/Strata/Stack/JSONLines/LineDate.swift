@@ -13,7 +13,7 @@ enum LineDate {
     /// second from the beginning of 2001.
     static func text(_ seconds: Double) -> String? {
         let parts = seconds.description.split(separator: ".")
-        guard abs(seconds) < 1e12, parts.count == 2, isDigits(parts[1]),
+        guard abs(seconds) < 1e12, parts.count == 2, parts[1].utf8.allSatisfy(\.isDigit),
             var text = CalendarSecond(secondsSince2001: Int(seconds.rounded(.down)))?.text
         else { return nil }
         if parts[1] != "0" { text += "." + (seconds < 0 ? rest(of: parts[1]) : String(parts[1])) }
@@ -25,38 +25,49 @@ enum LineDate {
     ///
     /// Nil for other texts, and for dates and times that do not exist.
     static func seconds(_ text: String) -> Double? {
-        var rest = Substring(text)
-        guard let second = CalendarSecond(&rest) else { return nil }
-        var digits = Substring()
-        if rest.utf8.first == UInt8(ascii: ".") {
-            digits = rest.dropFirst().prefix { isDigits($0.description) }
-            rest = rest.dropFirst(digits.count + 1)
-            guard !digits.isEmpty else { return nil }
+        // Reading the bytes in place allocates no memory.
+        var text = text
+        return text.withUTF8 { seconds(of: $0) }
+    }
+
+    private static func seconds(of text: UnsafeBufferPointer<UInt8>) -> Double? {
+        guard let second = CalendarSecond(text) else { return nil }
+        var end = CalendarSecond.textCount
+        var fraction = end..<end
+        if end < text.count, text[end] == UInt8(ascii: ".") {
+            let start = end + 1
+            end = text[start...].firstIndex { !$0.isDigit } ?? text.count
+            fraction = start..<end
+            guard !fraction.isEmpty else { return nil }
         }
-        guard let zone = offset(rest) else { return nil }
+        guard let zone = offset(UnsafeBufferPointer(rebasing: text[end...])) else { return nil }
         let whole = second.secondsSince2001 - zone
-        guard digits.contains(where: { $0 != "0" }) else { return Double(whole) }
-        return Double(whole < 0 ? "-\(-whole - 1).\(self.rest(of: digits))" : "\(whole).\(digits)")
+        guard text[fraction].contains(where: { $0 != UInt8(ascii: "0") }) else { return Double(whole) }
+        let digits = String(decoding: text[fraction], as: UTF8.self)
+        return Double(whole < 0 ? "-\(-whole - 1).\(rest(of: digits[...]))" : "\(whole).\(digits)")
     }
 
     /// The seconds by which a time zone is ahead of UTC. Accepts `Z`, `+01:00`, `+0100` or `+01`.
-    private static func offset(_ text: Substring) -> Int? {
-        let bytes = Array(text.utf8)
-        if bytes == [UInt8(ascii: "Z")] { return 0 }
-        guard let sign = bytes.first.flatMap({ [UInt8(ascii: "+"): Int(1), UInt8(ascii: "-"): -1][$0] }) else {
+    private static func offset(_ text: UnsafeBufferPointer<UInt8>) -> Int? {
+        guard let first = text.first else { return nil }
+        let sign: Int
+        switch first {
+        case UInt8(ascii: "Z"): return text.count == 1 ? 0 : nil
+        case UInt8(ascii: "+"): sign = 1
+        case UInt8(ascii: "-"): sign = -1
+        default: return nil
+        }
+        let minutes: Range<Int>
+        switch text.count {
+        case 3: minutes = 3..<3
+        case 5: minutes = 3..<5
+        case 6 where text[3] == UInt8(ascii: ":"): minutes = 4..<6
+        default: return nil
+        }
+        guard let hour = text.number(1..<3), let minute = text.number(minutes), hour < 24, minute < 60 else {
             return nil
         }
-        var digits = Array(bytes.dropFirst())
-        if digits.count == 5, digits[2] == UInt8(ascii: ":") { digits.remove(at: 2) }
-        guard [2, 4].contains(digits.count), isDigits(String(decoding: digits, as: UTF8.self)) else { return nil }
-        let numbers = digits.map { Int($0 - UInt8(ascii: "0")) }
-        let hours = numbers[0] * 10 + numbers[1]
-        let minutes = numbers.count == 4 ? numbers[2] * 10 + numbers[3] : 0
-        return hours < 24 && minutes < 60 ? sign * (hours * 3600 + minutes * 60) : nil
-    }
-
-    private static func isDigits(_ text: some StringProtocol) -> Bool {
-        text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        return sign * (hour * 3600 + minute * 60)
     }
 
     /// The digits of 1 minus a fraction that is not 0.

@@ -33,6 +33,7 @@ extension LineImport {
             )
             .error(line: line)
         }
+        try connection.execute(LinesSQL.indexExisting)
         for entity in schema.openedEntities {
             for reference in entity.info.outgoing {
                 do {
@@ -121,7 +122,7 @@ extension Entity {
     }
 
     private func makeRow(_ values: [StoredValue], _ job: BatchJob) throws -> Row {
-        let maker = try job.connection.statement(LinesSQL.makeRow(info))
+        let maker = try job.connection.statement(.selectParameters(info))
         try maker.bind(values)
         defer { maker.reset() }
         _ = try maker.step()

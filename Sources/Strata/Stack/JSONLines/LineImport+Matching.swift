@@ -12,16 +12,7 @@ extension LineImport {
             try connection.execute(LinesSQL.insertMatch, [.integer(self.line), .integer(holder)])
         }
         guard let key = line.id else { return }
-        if let found = try find(key, info) {
-            throw LineFailure(info.name, "$id", "'\(key)' is already used in line \(found.line ?? 0)")
-        }
-        try connection.execute(
-            LinesSQL.insert,
-            [
-                .integer(try holder ?? job.takeID()), .integer(Int64(info.index)), .text(key), .integer(self.line),
-                .integer(holder == nil ? 0 : 1), .null, .null,
-            ]
-        )
+        try names.announce(key, of: info, line: self.line, holder: holder)
     }
 
     /// The object of the store that has the same unique values as a line. Nil if the line omits one of these values.

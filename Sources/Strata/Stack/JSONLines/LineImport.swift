@@ -21,6 +21,8 @@ final class LineImport {
     private let identity: StoreIdentity
     /// The columns by which lines are matched, by entity.
     let keys: [Int: [Int]]
+    let names: LineNames
+    private let models: LineModels
     /// The version of the models.
     private let version: Int64
     /// The updates of existing objects: for each entity, the ids by the names of the updated columns and relationships.
@@ -54,7 +56,8 @@ final class LineImport {
         self.keys = keys
         version = try job.connection.integer(SchemaSQL.readVersion) ?? 0
         firstID = try job.takeID()
-        try job.connection.execute(LinesSQL.create)
+        names = try LineNames(job)
+        models = LineModels(job.schema)
         try job.connection.execute(LinesSQL.createMatches)
     }
 
@@ -77,7 +80,11 @@ final class LineImport {
         // A line that consists of whitespace is skipped.
         if data.allSatisfy(" \t\r\n".utf8.contains) { return }
         do {
-            let line = try decoder.decode(ImportLine.self, from: data, configuration: schema)
+            let line = try decoder.decode(
+                ImportLine.self,
+                from: data,
+                configuration: ImportLine.Configuration(models: models, memberCount: JSONText.memberCount(of: data))
+            )
             try check(line, data)
             try body(line)
         } catch let failure as LineFailure {
@@ -98,8 +105,7 @@ final class LineImport {
                 "is \(written), newer than version \(version) of this stack's models. Import it with the newer program"
             )
         }
-        // If a line has the same key twice, the decoder silently takes one of the values.
-        guard JSONText.memberCount(of: data) != line.memberCount else { return }
+        guard line.hasRepeatedKey else { return }
         throw LineFailure(line.info.name, JSONText.repeatedKey(of: data), "is given twice")
     }
 
@@ -123,8 +129,10 @@ final class LineImport {
         if !keys.isEmpty, let number = try connection.integer(LinesSQL.selectMatch, [.integer(self.line)]) {
             return try update(number, by: line)
         }
-        let number = try define(line.id, info)
-        var values: [StoredValue] = [.integer(number)]
+        let number = try names.define(line.id, of: info, line: self.line)
+        var values: [StoredValue] = []
+        values.reserveCapacity(info.columns.count + 1)
+        values.append(.integer(number))
         for column in info.columns.indices { values.append(try value(of: line.fields[column], column, info)) }
         try schema.entities[info.index].insertRow(values, job)
         for (relationship, ids) in line.members { try add(ids, to: relationship, of: number, info) }
@@ -158,7 +166,6 @@ final class LineImport {
     }
 
     private func value(of field: ImportLine.Field, _ column: Int, _ info: EntityInfo) throws -> StoredValue {
-        let declared = info.columns[column]
         switch field {
         case .value(let value): return try stored(value, column, info)
         case .reference(let key):
@@ -166,8 +173,10 @@ final class LineImport {
             guard let reference = info.outgoing.first(where: { $0.column == column }) else { return .null }
             let destination = schema.entities[reference.destination].info
             let rule = destination.incoming.first { $0.entity == info.index && $0.column == column }?.deleteRule
-            return .integer(try mention(key, destination, by: declared.name, of: info, isRequired: rule != .noAction))
+            let property = info.columns[column].name
+            return .integer(try mention(key, destination, by: property, of: info, isRequired: rule != .noAction))
         case .missing:
+            let declared = info.columns[column]
             if column == info.createdAt || column == info.updatedAt {
                 return .real(job.time.timeIntervalSinceReferenceDate)
             }
@@ -230,26 +239,6 @@ final class LineImport {
 
     // MARK: Ids
 
-    /// The id of the line's object.
-    private func define(_ key: String?, _ info: EntityInfo) throws -> Int64 {
-        if let key, let found = try find(key, info) {
-            guard !found.isThere else {
-                throw LineFailure(info.name, "$id", "'\(key)' is already used in line \(found.line ?? 0)")
-            }
-            try connection.execute(LinesSQL.define, [.integer(line), .integer(found.id)])
-            return found.id
-        }
-        let number = try job.takeID()
-        try connection.execute(
-            LinesSQL.insert,
-            [
-                .integer(number), .integer(Int64(info.index)), key.map { .text($0) } ?? .null, .integer(line),
-                .integer(1), .null, .null,
-            ]
-        )
-        return number
-    }
-
     /// The id of an object that the current line refers to.
     ///
     /// - Parameter isRequired: whether the object must exist.
@@ -260,12 +249,10 @@ final class LineImport {
         of info: EntityInfo,
         isRequired: Bool
     ) throws -> Int64 {
-        let place: (StoredValue, StoredValue) =
-            isRequired ? (.integer(line), .text("\(info.name).\(property)")) : (.null, .null)
-        if let found = try find(key, destination) {
-            if isRequired, found.line == nil {
-                try connection.execute(LinesSQL.require, [place.0, place.1, .integer(found.id)])
-            }
+        // Most references are to known names, so the place is created only when it is stored.
+        func place() -> LineNames.Place { LineNames.Place(line: line, property: "\(info.name).\(property)") }
+        if let found = try names.find(key, of: destination) {
+            if isRequired, found.line == nil { try names.require(key, of: destination, at: place()) }
             return found.id
         }
         let known = schema.model(destination.index).flatMap { self.number(key, of: $0) }
@@ -275,21 +262,7 @@ final class LineImport {
         {
             return known
         }
-        let number = try job.takeID()
-        try connection.execute(
-            LinesSQL.insert,
-            [
-                .integer(number), .integer(Int64(destination.index)), .text(key), place.0, .integer(0), place.1,
-                known.map { .integer($0) } ?? .null,
-            ]
-        )
-        return number
-    }
-
-    func find(_ key: String, _ info: EntityInfo) throws -> (id: Int64, isThere: Bool, line: Int64?)? {
-        let row = try connection.row(LinesSQL.find, [.integer(Int64(info.index)), .text(key)])
-        guard row.count == 3, case .integer(let id) = row[0] else { return nil }
-        return (id, row[1] == .integer(1), Int64(storedValue: row[2]))
+        return try names.mention(key, of: destination, at: isRequired ? place() : nil, number: known)
     }
 
     /// The number in an id of this store or of the store that it was copied from; nil for other texts.

@@ -10,6 +10,9 @@ enum LineValue {
     case text(String)
     case texts([String])
 
+    /// Numbers that JSON cannot represent, by the texts that represent them in lines.
+    static let specialNumbers = ["Infinity": Double.infinity, "-Infinity": -Double.infinity]
+
     /// Encodes the value directly into its line. A container for each value would cost as much as the value.
     func encode(into line: inout KeyedEncodingContainer<PropertyKey>, _ key: PropertyKey) throws {
         switch self {
@@ -50,59 +53,12 @@ extension ColumnSchema {
         case .real(let number):
             if lineForm == .date, let text = LineDate.text(number) { return .text(text) }
             guard number.isInfinite else { return .real(number) }
-            return Self.specialNumbers.first { $0.value == number }.map { .text($0.key) } ?? .real(number)
+            return LineValue.specialNumbers.first { $0.value == number }.map { .text($0.key) } ?? .real(number)
         case .text(let text): return .text(text)
         case .blob(let data):
             if isUnsigned, let number = UInt64(storedValue: value) { return .unsigned(number) }
             if lineForm == .uuid, let uuid = UUID(storedValue: value) { return .text(uuid.uuidString) }
             return .text(data.base64EncodedString())
         }
-    }
-
-    /// Numbers that JSON cannot represent.
-    private static let specialNumbers = ["Infinity": Double.infinity, "-Infinity": -Double.infinity]
-
-    /// Reads a non-null value of the attribute from a line.
-    func storedValue(in line: KeyedDecodingContainer<PropertyKey>, _ key: PropertyKey) throws -> StoredValue {
-        switch lineForm {
-        case .truth: return try line.decode(Bool.self, forKey: key).storedValue
-        case .uuid: return try parse(line, key, "a UUID") { UUID(uuidString: $0)?.storedValue }
-        case .bytes: return try parse(line, key, "Base64") { Data(base64Encoded: $0).map(StoredValue.blob) }
-        case .date:
-            // Most dates are texts, and an attempt that fails creates an error.
-            do {
-                return try parse(line, key, "a valid ISO 8601 date") {
-                    (LineDate.seconds($0) ?? Self.specialNumbers[$0]).map(StoredValue.real)
-                }
-            } catch {
-                guard let number = try? line.decode(Double.self, forKey: key) else { throw error }
-                return .real(number)
-            }
-        case .plain: break
-        }
-        switch type {
-        case .integer where isUnsigned: return try line.decode(UInt64.self, forKey: key).storedValue
-        case .integer: return .integer(try line.decode(Int64.self, forKey: key))
-        case .text: return .text(try line.decode(String.self, forKey: key))
-        case .blob: return try parse(line, key, "Base64") { Data(base64Encoded: $0).map(StoredValue.blob) }
-        case .real:
-            do { return .real(try line.decode(Double.self, forKey: key)) } catch {
-                guard let text = try? line.decode(String.self, forKey: key), let number = Self.specialNumbers[text]
-                else { throw error }
-                return .real(number)
-            }
-        }
-    }
-
-    private func parse(
-        _ line: KeyedDecodingContainer<PropertyKey>,
-        _ key: PropertyKey,
-        _ kind: String,
-        _ parse: (String) -> StoredValue?
-    ) throws -> StoredValue {
-        guard let value = parse(try line.decode(String.self, forKey: key)) else {
-            throw DecodingError.dataCorruptedError(forKey: key, in: line, debugDescription: "The text is not \(kind).")
-        }
-        return value
     }
 }
