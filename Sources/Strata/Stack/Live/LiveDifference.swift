@@ -25,25 +25,34 @@ public struct LiveDifference: Sendable, Hashable {
 }
 
 extension LiveDifference {
-    /// Compares two lists of rows.
+    /// Compares two lists of rows. Only the objects between the common beginning and the common end of the lists are
+    /// looked up by their ids, so a list in which little has changed is compared fast.
     ///
     /// Complexity: O(n log n).
     init<Row: StoredRow>(from old: [Row], to new: [Row]) {
-        if old.isEmpty {
-            self.init(removed: [], inserted: Array(new.indices), moved: [], changed: [])
-            return
+        let shorter = min(old.count, new.count)
+        var start = 0
+        while start < shorter, old[start]._$id == new[start]._$id { start += 1 }
+        var (oldEnd, newEnd) = (old.count, new.count)
+        while oldEnd > start, newEnd > start, old[oldEnd - 1]._$id == new[newEnd - 1]._$id {
+            (oldEnd, newEnd) = (oldEnd - 1, newEnd - 1)
         }
-        var places: [Int64: Int] = Dictionary(minimumCapacity: old.count)
-        for (place, row) in old.enumerated() { places[row._$id] = place }
         var (inserted, kept, changed): ([Int], [IndexPair], [IndexPair]) = ([], [], [])
-        for (to, row) in new.enumerated() {
-            guard let from = places.removeValue(forKey: row._$id) else {
+        func compare(_ from: Int, _ to: Int) {
+            if !new[to]._$differences(from: old[from]).isEmpty { changed.append(IndexPair(from: from, to: to)) }
+        }
+        for place in 0..<start { compare(place, place) }
+        var places: [Int64: Int] = Dictionary(minimumCapacity: oldEnd - start)
+        for place in start..<oldEnd { places[old[place]._$id] = place }
+        for to in start..<newEnd {
+            guard let from = places.removeValue(forKey: new[to]._$id) else {
                 inserted.append(to)
                 continue
             }
             kept.append(IndexPair(from: from, to: to))
-            if !row._$differences(from: old[from]).isEmpty { changed.append(IndexPair(from: from, to: to)) }
+            compare(from, to)
         }
+        for to in newEnd..<new.count { compare(to - newEnd + oldEnd, to) }
         self.init(removed: places.values.sorted(), inserted: inserted, moved: Self.moved(kept), changed: changed)
     }
 
