@@ -51,20 +51,11 @@ private struct BulkHistory: Sendable {
         let isHeld: Bool
     }
 
-    struct Step: Sendable, CustomStringConvertible {
-        enum Action: Sendable { case retry, skip, hold(minutes: Int), release(String), priority(Int) }
-        enum Filter: Sendable { case all, lane(String), tag(String), atLeast(Int), failed }
-
-        let action: Action
-        let filter: Filter
-        var description: String { "\(action) of \(filter)" }
-    }
-
     let ordering: PipelineOrdering
     let onFailure: FailurePolicy
     let maxPerLane: Int?
     let items: [Item]
-    let steps: [Step]
+    let steps: [BulkStep]
 
     init(seed: UInt64, _ ordering: PipelineOrdering) {
         var dice = Dice(seed: seed)
@@ -81,28 +72,28 @@ private struct BulkHistory: Sendable {
             commit: number / 4,
             lane: ["a", "b", "c"][dice.number(0..<3)],
             priority: dice.number(0..<3),
-            tags: ["import", "june", "july"].filter { _ in dice.chance(40) },
+            tags: BulkStep.tags.filter { _ in dice.chance(40) },
             ties: others.map { ($0, DependencyPolicy.allCases[dice.number(0..<3)]) },
             impliedTies: (0..<number).filter { _ in dice.chance(10) },
             isHeld: dice.chance(10)
         )
     }
 
-    private static func step(_ dice: inout Dice) -> Step {
-        let filter: Step.Filter =
+    private static func step(_ dice: inout Dice) -> BulkStep {
+        let filter: BulkStep.Filter =
             switch dice.number(0..<5) {
             case 0: .lane(["a", "b", "c"][dice.number(0..<3)])
             case 1: .atLeast(dice.number(1..<3))
             case 2: .failed
-            default: .tag(["import", "june", "july"][dice.number(0..<3)])
+            default: .tag(BulkStep.tags[dice.number(0..<3)])
             }
         switch dice.number(0..<8) {
-        case 0, 1: return Step(action: .retry, filter: dice.chance(50) ? .all : filter)
-        case 2, 3: return Step(action: .skip, filter: filter)
-        case 4: return Step(action: .hold(minutes: dice.number(1..<100)), filter: filter)
-        case 5: return Step(action: .release("audit"), filter: filter)
-        case 6: return Step(action: .release("retry"), filter: .all)
-        default: return Step(action: .priority(dice.number(0..<5)), filter: filter)
+        case 0, 1: return BulkStep(action: .retry, filter: dice.chance(50) ? .all : filter)
+        case 2, 3: return BulkStep(action: .skip(.leave), filter: filter)
+        case 4: return BulkStep(action: .hold(seconds: 60 * dice.number(1..<100)), filter: filter)
+        case 5: return BulkStep(action: .release("audit"), filter: filter)
+        case 6: return BulkStep(action: .release("retry"), filter: .all)
+        default: return BulkStep(action: .priority(dice.number(0..<5)), filter: filter)
         }
     }
 
@@ -147,8 +138,8 @@ private struct BulkHistory: Sendable {
         var contents: [[String]] = []
         for step in steps {
             let count = try await stack.background { context in
-                if isBulk { return try step.perform(in: context, from: start) }
-                return try step.performSingly(in: context, from: start)
+                if isBulk { return try step.perform(in: context, at: start) }
+                return try step.performSingly(in: context, at: start)
             }
             await pipeline.waitUntilProcessed()
             contents.append(try await Self.content(of: stack, start) + ["count \(count)"])
@@ -248,53 +239,5 @@ private struct BulkHistory: Sendable {
             }
             return lines.sorted()
         }
-    }
-}
-
-extension BulkHistory.Step {
-    private var query: Query<QueuedOperation> {
-        switch filter {
-        case .all: QueuedOperation.all
-        case .lane(let name): QueuedOperation.where { $0.lane == name }
-        case .tag(let tag): QueuedOperation.where { $0.hasTag(tag) }
-        case .atLeast(let priority): QueuedOperation.where { $0.priority >= priority }
-        case .failed: QueuedOperation.where { $0.status == .failed }
-        }
-    }
-
-    func perform(in context: ObjectContext, from start: Date) throws -> Int {
-        switch action {
-        case .retry: try context.retryOperations(query)
-        case .skip: try context.skipOperations(query)
-        case .hold(let minutes):
-            try context.holdOperations(query, "audit", until: start.addingTimeInterval(Double(60 * minutes)))
-        case .release(let name): try context.releaseOperations(query, from: name)
-        case .priority(let priority): try context.setPriority(priority, of: query)
-        }
-    }
-
-    func performSingly(in context: ObjectContext, from start: Date) throws -> Int {
-        var count = 0
-        for operation in try context.fetch(query) {
-            switch action {
-            case .retry:
-                guard operation.status == .failed else { continue }
-                operation.retry()
-            case .skip: operation.skip()
-            case .hold(let minutes):
-                try operation.hold("audit", until: start.addingTimeInterval(Double(60 * minutes)))
-            case .release(let name):
-                let number = operation.id.rawValue
-                let hold = OperationHold.where { $0.operation == number && $0.name == name }
-                guard try context.exists(hold) else { continue }
-                try operation.release(name)
-            case .priority(let priority):
-                guard operation.priority != priority else { continue }
-                operation.priority = priority
-            }
-            count += 1
-        }
-        try context.commit()
-        return count
     }
 }

@@ -100,6 +100,43 @@ import Testing
         try await harness.close()
     }
 
+    @Test(
+        "An operation that is replaced by one of lower priority leaves its slot to the best one of its lane",
+        arguments: [false, true]
+    )
+    func replaced(isDebounced: Bool) async throws {
+        let harness = try await PipelineHarness.open(maxPerLane: 1)
+        let ids = try await harness.stack.background { context in
+            let operations = [("A", 9), ("B", 8), ("C", 5)].map { name, priority in
+                context.enqueue(Named(name: name), in: .work, priority: priority, key: name)
+            }
+            try context.commit()
+            return operations.map(\.id)
+        }
+        harness.pipeline.resume()
+        await harness.pipeline.waitUntilProcessed()
+        // The slot of A is offered to B, which cannot start.
+        harness.pipeline.suspend()
+        try await harness.end("A", id: ids[0])
+        try await harness.stack.background { context in
+            if isDebounced {
+                let delay = Duration.seconds(5)
+                try context.enqueue(Named(name: "D"), in: .work, key: "B", debounce: delay, maxWait: delay)
+            } else {
+                try context.enqueue(Named(name: "D"), in: .work, key: "B", onDuplicate: .replace)
+            }
+            try context.commit()
+        }
+        harness.clock.advance(by: .seconds(5))
+        await harness.pipeline.waitUntilProcessed()
+        harness.pipeline.resume()
+        await harness.pipeline.waitUntilProcessed()
+        #expect(harness.log.started == [ids[0], ids[2]])
+        try await harness.end("C", id: ids[2])
+        try await harness.end("D", id: ids[1])
+        try await harness.close()
+    }
+
     @Test("A full lane with thousands of operations does not hold back other lanes")
     func manyInOneLane() async throws {
         let harness = try await PipelineHarness.open(maxPerLane: 3)

@@ -100,6 +100,31 @@ import Testing
         try await harness.close()
     }
 
+    @Test(
+        "With the ordering by commits, an operation that cannot start, or is skipped, leaves its token to its commit",
+        arguments: [false, true]
+    )
+    func leftTokenOfCommit(isHeld: Bool) async throws {
+        let harness = try await PipelineHarness.open(ordering: .commits, ratePerLane: RateLimit(1, per: .seconds(10)))
+        try await Self.commit(harness, "a1", "a2", "a3")
+        // The token of `a2` comes while the pipeline is suspended.
+        try await harness.play([.resume("a1"), .suspend(), .pass(.seconds(10))])
+        #expect(try await harness.row("a2")?.status == .pending)
+        #expect(try await harness.row("a3")?.status == .waiting)
+        let (id, later) = (harness.id("a2"), harness.clock.now.addingTimeInterval(600))
+        try await harness.stack.background { context in
+            if isHeld {
+                try context.holdOperations(QueuedOperation.where { $0.id.in([id]) }, "embargo", until: later)
+            } else {
+                try context.find(id)?.skip()
+                try context.commit()
+            }
+        }
+        await harness.pipeline.waitUntilProcessed()
+        try await harness.play([.resume("a3")])
+        try await harness.close()
+    }
+
     @Test("A limit of the running operations of a lane and its rate limit apply together")
     func bothLimits() async throws {
         let harness = try await PipelineHarness.open(maxPerLane: 1, ratePerLane: RateLimit(2, per: .seconds(20)))

@@ -6,7 +6,7 @@ import StrataTesting
 @testable import StrataPipeline
 
 /// A pipeline and its reference model, to which the same actions are applied.
-struct PipelineHistory {
+struct PipelineHistory: RandomHistory {
     struct Stop: Error {}
 
     /// The configuration of the pipeline and its location.
@@ -76,6 +76,8 @@ struct PipelineHistory {
     private let folder: ScratchFolder?
 
     static let maximumNames = 150
+
+    static func drawRules(_ dice: inout Dice) -> Rules { Rules(&dice) }
 
     init(_ rules: Rules) async throws {
         self.rules = rules

@@ -12,8 +12,9 @@ final class PipelineHarness: Sendable {
     private struct State {
         var names: [ObjectID<QueuedOperation>: String] = [:]
         var ids: [String: ObjectID<QueuedOperation>] = [:]
-        var outcomes: [String: Result<Outcome, any Error>] = [:]
-        var waiting: [String: CheckedContinuation<Outcome, any Error>] = [:]
+        // By the operations' ids, because the runs of a schedule have the same payload.
+        var outcomes: [ObjectID<QueuedOperation>: Result<Outcome, any Error>] = [:]
+        var waiting: [ObjectID<QueuedOperation>: CheckedContinuation<Outcome, any Error>] = [:]
         var seen = 0
     }
 
@@ -27,19 +28,19 @@ final class PipelineHarness: Sendable {
     private final class WaitingHandlers: Sendable {
         let state = Mutex(State())
 
-        func run(_ name: String) async throws -> Outcome {
+        func run(_ id: ObjectID<QueuedOperation>) async throws -> Outcome {
             try await withTaskCancellationHandler {
                 try await withCheckedThrowingContinuation { continuation in
                     let outcome = state.withLock { state in
-                        if let outcome = state.outcomes.removeValue(forKey: name) { return outcome as Result? }
+                        if let outcome = state.outcomes.removeValue(forKey: id) { return outcome as Result? }
                         if Task.isCancelled { return .failure(CancellationError()) }
-                        state.waiting[name] = continuation
+                        state.waiting[id] = continuation
                         return nil
                     }
                     if let outcome { continuation.resume(with: outcome) }
                 }
             } onCancel: {
-                state.withLock { $0.waiting.removeValue(forKey: name) }?.resume(throwing: CancellationError())
+                state.withLock { $0.waiting.removeValue(forKey: id) }?.resume(throwing: CancellationError())
             }
         }
     }
@@ -60,7 +61,9 @@ final class PipelineHarness: Sendable {
         maxPerLane: Int? = nil,
         maxGlobally: Int? = nil,
         ratePerLane: RateLimit? = nil,
+        laneRates: [UTF8Text: RateLimit] = [:],
         retry: RetryPolicy = .standard,
+        backoff: (@Sendable (_ attempt: Int, _ error: any Error) -> Duration?)? = nil,
         onFailure: FailurePolicy? = nil,
         timeout: Duration? = nil,
         maxCrashes: Int = 5,
@@ -92,7 +95,9 @@ final class PipelineHarness: Sendable {
                 maxConcurrentPerLane: maxPerLane,
                 maxConcurrentGlobally: maxGlobally,
                 rateLimitPerLane: ratePerLane,
+                laneRateLimits: laneRates,
                 retry: retry,
+                backoff: backoff,
                 onFailure: onFailure,
                 timeout: timeout,
                 constraints: constraints,
@@ -102,7 +107,7 @@ final class PipelineHarness: Sendable {
                 shutdownGrace: shutdownGrace,
                 clock: clock
             )
-        ) { (attempt: Attempt<Named>) in try await handlers.run(attempt.payload.name) }
+        ) { (attempt: Attempt<Named>) in try await handlers.run(attempt.id) }
         // The first pass is a heartbeat. Without this wait, its order relative to the test's actions would be random.
         await pipeline.waitUntilProcessed()
         return PipelineHarness(stack, clock, pipeline, handlers)
@@ -235,8 +240,8 @@ final class PipelineHarness: Sendable {
         let id = id ?? self.id(name)
         let count = log.events.count { $0.isEnd(of: id) }
         let waiting = handlers.state.withLock { state in
-            let waiting = state.waiting.removeValue(forKey: name)
-            if waiting == nil { state.outcomes[name] = outcome }
+            let waiting = state.waiting.removeValue(forKey: id)
+            if waiting == nil { state.outcomes[id] = outcome }
             return waiting
         }
         waiting?.resume(with: outcome)

@@ -278,8 +278,9 @@ extension OperationRepository {
     ) throws -> Look {
         let number = candidate.number
         if let date = candidate.expiresAt, date <= now, candidate.epoch == 0 { return .isExpired }
-        // An operation that cannot start leaves its place or token to another one. Serial lanes have no places.
-        let isOffering = !rules.ordering.isSerial && (occupancy != nil || tokens != nil)
+        // An operation that cannot start leaves its place or token to another one. In `fifo` and `lifo`, the others of
+        // the lane wait for this one.
+        let isOffering = !rules.ordering.isExclusive && (occupancy != nil || tokens != nil)
         if let hold = candidate.heldUntil, hold > now {
             try setIfPending(.held, of: number)
             return .waits(isPlaceTaken: try isOffering && offerPlace(of: candidate, in: pipeline, occupancy))
@@ -317,11 +318,8 @@ extension OperationRepository {
     /// - Returns: whether another operation may take the place.
     private func offerPlace(of candidate: Candidate, in pipeline: PipelineName, _ occupancy: Occupancy?) throws -> Bool
     {
-        guard occupancy.map({ !$0.isFull(candidate.lane) }) ?? true, try areAwaited() else { return false }
-        // Without a token, the next opening of the lane starts other operations.
-        if try isLaneClosed(candidate.lane, of: pipeline) { return false }
-        try startNextInLane(candidate.lane, of: pipeline)
-        return true
+        guard occupancy.map({ !$0.isFull(candidate.lane) }) ?? true else { return false }
+        return try offerPlace(in: candidate.lane, of: pipeline)
     }
 
     /// Offers the free places of all lanes to operations with these types of payloads. The end of an operation may have

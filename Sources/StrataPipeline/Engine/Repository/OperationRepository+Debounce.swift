@@ -60,6 +60,8 @@ extension OperationRepository {
         }
         if try haveTies() { try endExpiry(of: number) }
         try retry(number)
+        // The priority may be lower than before.
+        if let state = try state(of: number) { try offerPlace(in: state.lane, of: state.pipeline) }
     }
 
     /// Removes the expiry of an operation, which was that of the replaced payload. Its other options stay.

@@ -84,7 +84,7 @@ extension OperationRepository {
     /// - Parameter count: the greatest number of operations; nil for all.
     /// - Returns: the number of these operations, and whether more operations of the lane wait for a token.
     @discardableResult
-    private func releaseAwaiting(
+    func releaseAwaiting(
         _ count: Int?,
         in lane: String,
         of pipeline: PipelineName

@@ -120,8 +120,12 @@ struct OperationRepository {
         try removeFromQueue([number])
         if result != .completed { try endUniqueness(of: [number]) }
         try releaseDependants(of: number)
-        // If the commit has operations left, these have had their turn already.
-        if let before, try firstGroup(of: laneKey, rules) == before { return }
+        // If the commit has operations left, these have had their turn already. One of them may wait for the token that
+        // this operation has not taken.
+        if let before, try firstGroup(of: laneKey, rules) == before {
+            try offerPlace(in: lane, of: pipeline)
+            return
+        }
         try startNextInLane(lane, of: pipeline)
     }
 
@@ -208,6 +212,18 @@ struct OperationRepository {
             }
             if let first { try set(.pending, of: [first]) }
         }
+    }
+
+    /// Makes the best operation of a lane pending that waits for a place or a token, if the lane may have one. The
+    /// operation that was to take it cannot start now, has left the queue, or ranks lower than before.
+    ///
+    /// - Returns: whether another operation may take the place.
+    @discardableResult
+    func offerPlace(in lane: String, of pipeline: PipelineName) throws -> Bool {
+        // Without a token, the next opening of the lane starts other operations.
+        guard try areAwaited(), try !isLaneClosed(lane, of: pipeline) else { return false }
+        try releaseAwaiting(1, in: lane, of: pipeline)
+        return true
     }
 
     // MARK: Holds
@@ -328,6 +344,8 @@ struct OperationRepository {
         case .retry:
             guard state.status != .active else { return }
             try retry(number)
+            // The same commit may have lowered the priority.
+            try offerPlace(in: state.lane, of: state.pipeline)
         }
     }
 
