@@ -126,4 +126,20 @@ struct JSONLinesNameTests {
         #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
         try await stack.close()
     }
+
+    @Test("An unknown key is found in a line in UTF-16", arguments: [true, false])
+    func otherEncodings(isLittleEndian: Bool) async throws {
+        let stack = try await JSONLinesFixture.open()
+        let folder = try ScratchFolder()
+        let file = folder.file("lines.jsonl")
+        // One byte of ∀ is the byte of a quotation mark, so a count by bytes finds two members instead of three.
+        let bytes = #"{"$model":"Label","name":"∀","other":1}"#.utf16.flatMap { unit -> [UInt8] in
+            let (high, low) = (UInt8(unit >> 8), UInt8(unit & 0xFF))
+            return isLittleEndian ? [low, high] : [high, low]
+        }
+        try Data(bytes).write(to: file)
+        let error = await #expect(throws: StrataError.self) { try await stack.importJSONLines(from: file) }
+        #expect(error?.message.contains("line 1, Label.other is not a property") == true, "\(error?.message ?? "")")
+        try await stack.close()
+    }
 }

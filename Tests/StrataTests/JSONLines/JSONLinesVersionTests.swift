@@ -81,6 +81,7 @@ enum LaterTexts {
         let stack = try await open(later)
         for line in [
             #"{"$model":"Text","title":"a","heading":"b"}"#, #"{"$model":"Text","title":"a","tags":[],"labels":[]}"#,
+            #"{"$model":"Text","title":"a","writer":null,"author":"b"}"#,
         ] {
             let error = await #expect(throws: StrataError.self) { try await stack.importJSONLines([line]) }
             #expect(error?.message.contains("is given twice") == true, "\(error?.message ?? "")")
@@ -94,6 +95,7 @@ enum LaterTexts {
             (#"{"$model":"Label","word":"a","word":"b"}"#, "line 1, Label.word is given twice"),
             (#"{"$model":"Label","word":"a","w\u006frd":"b"}"#, "line 1, Label.word is given twice"),
             (#"{"$model":"Label","$model":"Label","word":"a"}"#, "line 1, Label.$model is given twice"),
+            (#"{"$model":"Text","heading":"a","heading":"b"}"#, "line 1, Text.heading is given twice"),
         ]
     )
     func repeatedKeys(line: String, message: String) async throws {
@@ -103,6 +105,22 @@ enum LaterTexts {
         // Braces, brackets, colons and quotation marks within texts do not count as syntax of the line.
         try await stack.importJSONLines([#"{"$model":"Label","$id":"a:\"b\":{[","word":"\\\":\"}],{\"word\":1"}"#])
         #expect(try await stack.background { try $0.count(LaterTexts.Label.all) } == 1)
+        try await stack.close()
+    }
+
+    @Test(
+        "A line with former names is checked like other lines",
+        arguments: [
+            (#"{"$model":"Text","heading":"a","other":1}"#, "line 1, Text.other is not a property"),
+            (#"{"$model":"Text","heading":null}"#, "line 1, Text.title must have a value"),
+            (#"{"$model":"Text","heading":1}"#, "line 1, Text.heading cannot be read"),
+            (#"{"$model":"Text","heading":"a","labels":null}"#, "line 1, Text.labels cannot be read"),
+        ]
+    )
+    func formerNames(line: String, message: String) async throws {
+        let stack = try await open(later)
+        let error = await #expect(throws: StrataError.self) { try await stack.importJSONLines([line]) }
+        #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
         try await stack.close()
     }
 

@@ -18,7 +18,7 @@ enum JSONText {
 
     /// The number of members of a JSON object. Members with the same key are counted separately.
     ///
-    /// For texts that are not an object of valid JSON, the number has no meaning.
+    /// For texts that are not an object of valid JSON in UTF-8, the number has no meaning.
     ///
     /// - Complexity: O(bytes).
     static func memberCount(of object: Data) -> Int {
@@ -26,6 +26,10 @@ enum JSONText {
         forEachMember(of: object) { _ in count += 1 }
         return count
     }
+
+    /// Whether the text of a JSON object is in UTF-8. Decoders also accept UTF-16 and UTF-32, in which the first
+    /// characters contain zero bytes. Valid JSON in UTF-8 does not contain zero bytes.
+    static func isUTF8(_ object: Data) -> Bool { !object.prefix(4).contains(0) }
 
     /// A key that occurs twice in an object; nil if all keys differ.
     static func repeatedKey(of object: Data) -> String? {

@@ -13,6 +13,8 @@ struct ImportLine: DecodableWithConfiguration {
         let models: LineModels
         /// The number of members in the text of the line. Members with the same key are counted separately.
         let memberCount: Int
+        /// Whether the text is in UTF-8. In another encoding, `memberCount` can be wrong.
+        let isUTF8: Bool
     }
 
     let info: EntityInfo
@@ -26,8 +28,8 @@ struct ImportLine: DecodableWithConfiguration {
     private(set) var fields: [Field]
     private(set) var members: [(relationship: ResolvedRelationship, ids: [String])] = []
 
-    /// Reads the known keys, and compares their number with the number of members in the text. Only if these differ, the
-    /// line has former names, unknown keys or repeated keys, and the list of its keys is read.
+    /// Reads the known keys, and compares their number with the number of members in the text. If both are the same,
+    /// the line has no former names, unknown keys or repeated keys. Otherwise, the list of the line's keys is read.
     init(from decoder: any Decoder, configuration: Configuration) throws {
         let line = try decoder.container(keyedBy: PropertyKey.self)
         let name = try line.decode(String.self, forKey: .model)
@@ -54,7 +56,7 @@ struct ImportLine: DecodableWithConfiguration {
                 members.append((relationship, try line.decode([String].self, forKey: key)))
                 knownCount += 1
             }
-            guard knownCount != configuration.memberCount else { return }
+            if knownCount == configuration.memberCount, configuration.isUTF8 { return }
             let keys = line.allKeys
             for next in keys where next != .model && next != .id && next != .version {
                 key = next

@@ -80,11 +80,12 @@ final class LineImport {
         // A line that consists of whitespace is skipped.
         if data.allSatisfy(" \t\r\n".utf8.contains) { return }
         do {
-            let line = try decoder.decode(
-                ImportLine.self,
-                from: data,
-                configuration: ImportLine.Configuration(models: models, memberCount: JSONText.memberCount(of: data))
+            let configuration = ImportLine.Configuration(
+                models: models,
+                memberCount: JSONText.memberCount(of: data),
+                isUTF8: JSONText.isUTF8(data)
             )
+            let line = try decoder.decode(ImportLine.self, from: data, configuration: configuration)
             try check(line, data)
             try body(line)
         } catch let failure as LineFailure {

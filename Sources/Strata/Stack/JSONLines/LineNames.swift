@@ -36,10 +36,11 @@ final class LineNames {
     ///
     /// - Complexity: O(log names).
     func find(_ name: String, of info: EntityInfo) throws -> Entry? {
+        // The connection's cache keeps the statement. Its copy of the name is released even if SQLite refuses the name.
+        defer { findName.reset() }
         let binder = findName.binder
         try binder.bind(info.index, at: 1)
         try binder.bind(name, at: 2)
-        defer { findName.reset() }
         guard try findName.step() else { return nil }
         let row = findName.reader
         return Entry(
@@ -103,6 +104,8 @@ final class LineNames {
         property: String? = nil,
         number: Int64? = nil
     ) throws -> Bool {
+        // As in `find`.
+        defer { insertName.reset() }
         let binder = insertName.binder
         try binder.bind(info.index, at: 1)
         if let name { try binder.bind(name, at: 2) } else { try binder.bind(entry.id, at: 2) }
