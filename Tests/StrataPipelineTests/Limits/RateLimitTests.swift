@@ -3,6 +3,7 @@ import StoreModels
 import Strata
 import StrataPipeline
 import StrataTesting
+import Synchronization
 import Testing
 
 @Suite("Rate limits", .timeLimit(.minutes(1))) struct RateLimitTests {
@@ -44,6 +45,46 @@ import Testing
             clock.advance(by: .seconds(seconds))
             #expect(try await Self.count(log, pipeline) == started, "after \(seconds) s more")
         }
+        try await stack.close()
+    }
+
+    /// Counts the alarms that the engine sets.
+    private final class CountingClock: PipelineClock {
+        let alarms = Mutex(0)
+        var now: Date { Date() }
+
+        func alarm(at date: Date, _ body: @escaping @Sendable () -> Void) -> any PipelineAlarm {
+            alarms.withLock { $0 += 1 }
+            return SystemClock().alarm(at: date, body)
+        }
+    }
+
+    @Test("An engine without a free slot does not wake up again and again when a limit is over", arguments: [1, nil])
+    func busyBeyondLimit(maxConcurrent: Int?) async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let clock = CountingClock()
+        let (goingOn, go) = AsyncStream.makeStream(of: Void.self)
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(
+                maxConcurrent: maxConcurrent,
+                rateLimit: RateLimit(1, per: .milliseconds(20)),
+                clock: clock
+            )
+        ) { (_: Attempt<Named>) in
+            for await _ in goingOn { break }
+            return .done
+        }
+        // The limit of all pipelines of the stack has the same effect as that of the pipeline.
+        if maxConcurrent == nil { try stack.pipelines.setMaxConcurrent(1) }
+        let log = EventRecorder(pipeline)
+        try await Self.queue(2, in: .work, stack)
+        try await log.wait { events in events.contains { if case .started = $0 { true } else { false } } }
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(clock.alarms.withLock { $0 } < 20)
+        go.finish()
+        try await log.wait { events in events.count { if case .finished = $0 { true } else { false } } == 2 }
         try await stack.close()
     }
 

@@ -67,11 +67,25 @@ extension String {
     /// The text as one word of the description: in quotation marks unless it consists only of letters, digits and
     /// underscores.
     fileprivate var word: String {
-        !isEmpty && allSatisfy(\.isPartOfWord) ? self : quotedIdentifier
+        if isEmpty { return quotedIdentifier }
+        // Most words are ASCII. To look up the properties of characters takes much longer.
+        return utf8.allSatisfy(\.isASCIIWord) || allSatisfy(\.isPartOfWord) ? self : quotedIdentifier
     }
 }
 
 extension Character {
     /// Whether a name without quotation marks can contain the character.
     var isPartOfWord: Bool { self == "_" || isLetter || isNumber }
+}
+
+extension UInt8 {
+    /// Whether the byte is an ASCII letter, a digit or an underscore.
+    fileprivate var isASCIIWord: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
 }

@@ -18,7 +18,7 @@ struct EntitySQL: Sendable {
         self.table = table.quotedIdentifier
         self.columns = columns.map { $0.name.quotedIdentifier }
         columnList = (["\"id\""] + self.columns).joined(separator: ", ")
-        let parameters = repeatElement("?", count: columns.count + 2).joined(separator: ", ")
+        let parameters = "?" + String(repeating: ", ?", count: columns.count + 1)
         insert = "INSERT INTO \(self.table) (\(columnList), \"_version\") VALUES (\(parameters))"
         selectByID = "SELECT \(columnList) FROM \(self.table) WHERE \"id\" = ?"
         selectParameters = "SELECT " + (["\"id\""] + self.columns).map { "? AS \($0)" }.joined(separator: ", ")

@@ -86,9 +86,25 @@ enum SchemaSQL {
     }
 
     /// The names of all database objects that a description needs, including FTS5's internal tables.
+    ///
+    /// The statements themselves are not made, because every opening needs the names.
     static func names(for description: SchemaDescription) -> [String] {
-        statements(for: description).map(\.name)
-            + description.tables.flatMap { $0.search == nil ? [] : SearchSQL.shadows(of: $0.name) }
+        let hasExternals = description.tables.contains { $0.columns.contains { $0.content == .external } }
+        return (hasExternals ? [ExternalSQL.table.name] : []) + description.tables.flatMap(names)
+    }
+
+    private static func names(for table: TableDescription) -> [String] {
+        var names = [table.name]
+        names += table.uniques.map { indexName($0, isUnique: true, of: table) }
+        names += table.indexes.map { indexName($0, isUnique: false, of: table) }
+        for column in table.columns where column.content == .external {
+            names += ExternalSQL.triggers(table: table.name, column: column.name).map(\.name)
+        }
+        if let search = table.search {
+            names += SearchSQL.triggers(search, of: table.name).map(\.name)
+            names += [SearchSQL.create(search, of: table.name).name] + SearchSQL.shadows(of: table.name)
+        }
+        return names
     }
 
     /// The search table of another table.
@@ -124,14 +140,18 @@ enum SchemaSQL {
         isUnique: Bool,
         of table: TableDescription
     ) -> (name: String, sql: String) {
-        let part = index.present.map { ["with", $0] } ?? []
-        let name = ([table.name] + index.columns + part + [isUnique ? "unique" : "index"]).joined(separator: "_")
+        let name = indexName(index, isUnique: isUnique, of: table)
         let list = index.columns.map(\.quotedIdentifier).joined(separator: ", ")
         return (
             name,
             "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(name.quotedIdentifier) "
                 + "ON \(table.name.quotedIdentifier) (\(list))\(condition(present: index.present?.quotedIdentifier))"
         )
+    }
+
+    private static func indexName(_ index: ColumnIndex<String>, isUnique: Bool, of table: TableDescription) -> String {
+        let part = index.present.map { ["with", $0] } ?? []
+        return ([table.name] + index.columns + part + [isUnique ? "unique" : "index"]).joined(separator: "_")
     }
 
     /// The condition of a partial index: the quoted column must have a value. SQLite identifies the index by this
