@@ -33,7 +33,7 @@ package struct IDRanges: Sendable, Hashable {
     package var isEmpty: Bool { ranges.isEmpty }
 
     /// The count of the ids. Complexity: O(ranges).
-    var count: Int { ranges.reduce(0) { $0 + $1.count } }
+    package var count: Int { ranges.reduce(0) { $0 + $1.count } }
 
     /// Adds an id that is greater than all others.
     mutating func append(_ id: Int64) { append(id...id) }
