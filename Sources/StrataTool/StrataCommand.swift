@@ -13,7 +13,10 @@ struct StrataCommand: AsyncParsableCommand {
         groupedSubcommands: [
             CommandGroup(
                 name: "Stores",
-                subcommands: [InspectCommand.self, SQLCommand.self]
+                subcommands: [
+                    InspectCommand.self, SQLCommand.self, HistoryCommand.self, CheckCommand.self, BackupCommand.self,
+                    CompactCommand.self,
+                ]
             )
         ]
     )

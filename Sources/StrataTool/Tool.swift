@@ -33,6 +33,7 @@ package enum Tool {
         case is CancellationError: return interrupted
         case let error as any ProductError: console.note(error.fullText)
         case let error as ToolError: console.note(error.message)
+        case let error as IncompatibleStore: console.note(error.message)
         default:
             // The argument parser reports help, scripts and wrong arguments as errors.
             let text = StrataCommand.fullMessage(for: error, columns: nil)

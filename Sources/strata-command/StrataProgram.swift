@@ -9,13 +9,13 @@ import StrataTool
         // The command ends in order, so that SQLite removes the files that it has created. A second signal ends the
         // process at once.
         let signals = [SIGINT, SIGTERM].map { number in
+            signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
                 if command.isCancelled { exit(128 + number) }
                 received.signal(number)
                 command.cancel()
             }
-            signal(number, SIG_IGN)
             source.activate()
             return source
         }

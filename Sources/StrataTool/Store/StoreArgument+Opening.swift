@@ -90,13 +90,18 @@ extension StoreArgument {
                     + "change any more, remove all write permissions from the file (chmod a-w)."
             )
         case .schemaMismatch:
-            return ToolError(
-                "'\(store)' cannot be opened by this version of the tool, and was left as it is. If an earlier "
-                    + "version of Strata has written it, open it with its program once. \(error.message)"
+            return IncompatibleStore(
+                message: "'\(store)' cannot be opened by this version of the tool, and was left as it is. If an "
+                    + "earlier version of Strata has written it, open it with its program once. \(error.message)"
             )
         default: return error
         }
     }
+}
+
+/// The tables of a store are not those that this version of the tool knows, or were changed by another program.
+struct IncompatibleStore: Error {
+    let message: String
 }
 
 extension StoreRecord {

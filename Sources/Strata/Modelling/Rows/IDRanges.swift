@@ -76,7 +76,7 @@ package struct IDRanges: Sendable, Hashable {
     }
 
     /// The ids of both sets. Complexity: O(ranges).
-    func union(_ other: IDRanges) -> IDRanges {
+    package func union(_ other: IDRanges) -> IDRanges {
         if isEmpty { return other }
         if other.isEmpty { return self }
         var result = IDRanges()
