@@ -19,10 +19,12 @@ struct ToolRun {
     init(_ arguments: [String], answer: String? = nil) async {
         let output = Mutex(Data())
         let messages = Mutex(Data())
+        var reply: (@Sendable () async -> String?)?
+        if let answer { reply = { answer } }
         let console = Console(
             output: { bytes in output.withLock { $0 += bytes } },
             messages: { bytes in messages.withLock { $0 += bytes } },
-            answer: answer.map { line in { line } }
+            answer: reply
         )
         status = await Tool.run(arguments, on: console)
         self.output = String(decoding: output.withLock { $0 }, as: UTF8.self)

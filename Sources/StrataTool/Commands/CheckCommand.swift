@@ -72,7 +72,7 @@ extension StoreFinding {
     fileprivate var json: JSON {
         .object([
             ("kind", .text(kind.description)), ("subject", .orNull(subject)),
-            ("id", id.map { .integer($0) } ?? .null), ("message", .text(message)),
+            ("id", id.map { JSON.integer($0) } ?? JSON.null), ("message", .text(message)),
         ])
     }
 }
