@@ -83,8 +83,8 @@ struct StoreOpening {
             let isUnchangeable = mode == .unchangeable
             var access = settings
             if mode == .temporaryJournal {
-                // A read-only connection would leave the files that it has created. The connection may create files, and
-                // no statement on it may write.
+                // A read-only connection would leave the files that it has created. This connection may create files,
+                // and no statement on it may write.
                 access.readonly = false
                 access.prepareDatabase { try $0.execute(sql: "PRAGMA query_only = 1") }
             }
