@@ -70,7 +70,8 @@ struct StoreOpening {
     /// Opens a file that Strata owns, to read it only. Nothing is created or changed.
     ///
     /// SQLite writes into an existing index of the journal (`-shm`), where readers note their snapshots. With
-    /// ``StoreConfiguration/mayCreateJournal``, SQLite may also create the journal and its index while the file is open.
+    /// ``StoreConfiguration/mayCreateJournal``, SQLite may also create the journal and its index while the file is
+    /// open.
     func openReadOnly(_ url: URL, _ configuration: StoreConfiguration) throws -> Opened {
         var settings = Configuration()
         settings.label = "strata"

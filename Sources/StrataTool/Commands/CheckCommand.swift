@@ -7,8 +7,8 @@ struct CheckCommand: ToolCommand {
         commandName: "check",
         abstract: "Looks for faults in a store.",
         discussion: """
-            Verifies the file, relationships, unique values, bytes outside of rows, the history, and queues. Prints one \
-            line for each fault, and exits with status 1 if there is one. Reads every row.
+            Verifies the file, relationships, unique values, bytes outside of rows, the history, and queues. Prints \
+            one line for each fault, and exits with status 1 if there is one. Reads every row.
             """
     )
 

@@ -94,8 +94,8 @@ extension ContextStack {
     /// - Parameters:
     ///   - columns: receives the names of the columns, once and before the first row.
     ///   - row: receives each row. Both are called on another thread, which reads the next row afterwards.
-    /// - Throws: ``StrataError`` with `invalidQuery` and SQLite's message, also for a statement that would write; errors
-    ///   of `columns` and `row`; `CancellationError` if the task is cancelled.
+    /// - Throws: ``StrataError`` with `invalidQuery` and SQLite's message, also for a statement that would write;
+    ///   errors of `columns` and `row`; `CancellationError` if the task is cancelled.
     package func query(
         _ sql: String,
         columns: @escaping @Sendable ([String]) throws -> Void,
