@@ -17,7 +17,14 @@ struct StrataCommand: AsyncParsableCommand {
                     InspectCommand.self, SQLCommand.self, HistoryCommand.self, CheckCommand.self, BackupCommand.self,
                     CompactCommand.self, PlanCommand.self,
                 ]
-            )
+            ),
+            CommandGroup(
+                name: "Queues",
+                subcommands: [
+                    QueuesCommand.self, JobsCommand.self, PauseCommand.self, ResumeCommand.self, LimitsCommand.self,
+                    SchedulesCommand.self,
+                ]
+            ),
         ]
     )
 }
