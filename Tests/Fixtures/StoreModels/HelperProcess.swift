@@ -78,6 +78,11 @@ public final class HelperProcess: Sendable {
         process.withLock { $0.terminationReason == .uncaughtSignal ? $0.terminationStatus : nil }
     }
 
+    /// The status with which the process has exited; nil if a signal has ended it. Call ``wait()`` or ``end()`` before.
+    public var exitStatus: Int32? {
+        process.withLock { $0.terminationReason == .exit ? $0.terminationStatus : nil }
+    }
+
     /// Asks the process to end.
     public func terminate() { process.withLock { $0.terminate() } }
 
