@@ -15,9 +15,10 @@ struct StrataCommand: AsyncParsableCommand {
                 name: "Stores",
                 subcommands: [
                     InspectCommand.self, SQLCommand.self, HistoryCommand.self, CheckCommand.self, BackupCommand.self,
-                    CompactCommand.self, PlanCommand.self,
+                    CompactCommand.self, PlanCommand.self, TopCommand.self,
                 ]
-            )
+            ),
+            CommandGroup(name: "Accounts", subcommands: [TreeCommand.self, TransfersCommand.self]),
         ]
     )
 }

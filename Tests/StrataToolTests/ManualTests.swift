@@ -108,6 +108,7 @@ import Testing
     func examples() async throws {
         let folder = try ScratchFolder()
         _ = try await Press.make(in: folder)
+        _ = try await Letters.make(in: folder)
         let examples = try Self.examples()
         #expect(examples.count > 8)
         let place = folder.url.path + "/"
