@@ -25,7 +25,7 @@ let package = Package(
         ),
         .trait(name: "HTTP", description: "StrataHTTP: S3 and WebDAV remotes.", enabledTraits: ["Cloud"]),
         // Without this trait, swift-argument-parser is resolved only for the examples.
-        .trait(name: "Tool", description: "strata: the command-line tool.", enabledTraits: ["Pipeline"]),
+        .trait(name: "Tool", description: "strata: the command-line tool.", enabledTraits: ["Cloud"]),
         .trait(
             name: "Examples",
             description: "The programs in Examples, and the tests.",
@@ -125,7 +125,7 @@ let package = Package(
         .target(
             name: "StrataTool",
             dependencies: [
-                "Strata", "StrataPipeline",
+                "Strata", "StrataCloud", "StrataPipeline",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Tool"])),
                 .product(name: "Logging", package: "swift-log"),
             ]
@@ -390,7 +390,8 @@ let package = Package(
             // The commands of `strata` in the process of the tests, and the program itself.
             name: "StrataToolTests",
             dependencies: [
-                "Strata", "StrataPipeline", "StrataTool", "StoreModels", "strata-command", "strata-crash",
+                "Strata", "StrataCloud", "StrataPipeline", "StrataTool", "StoreModels", "strata-command",
+                "strata-crash",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),

@@ -15,7 +15,7 @@ struct StrataCommand: AsyncParsableCommand {
                 name: "Stores",
                 subcommands: [
                     InspectCommand.self, SQLCommand.self, HistoryCommand.self, CheckCommand.self, BackupCommand.self,
-                    CompactCommand.self, PlanCommand.self,
+                    CompactCommand.self, PlanCommand.self, TopCommand.self,
                 ]
             ),
             CommandGroup(
@@ -25,6 +25,7 @@ struct StrataCommand: AsyncParsableCommand {
                     SchedulesCommand.self,
                 ]
             ),
+            CommandGroup(name: "Accounts", subcommands: [TreeCommand.self, TransfersCommand.self]),
         ]
     )
 }

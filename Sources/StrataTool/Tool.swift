@@ -27,6 +27,9 @@ package enum Tool {
         }
     }
 
+    /// Restores the terminal if a command fills it. For a process that ends without waiting for the command.
+    package static func restoreTerminal() { TerminalScreen.restoreBeforeExit() }
+
     private static func report(_ error: any Error, on console: Console) -> Int32 {
         switch error {
         case let code as ExitCode: return code.rawValue

@@ -12,7 +12,10 @@ import StrataTool
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
-                if command.isCancelled { exit(128 + number) }
+                if command.isCancelled {
+                    Tool.restoreTerminal()
+                    exit(128 + number)
+                }
                 received.signal(number)
                 command.cancel()
             }

@@ -109,6 +109,7 @@ import Testing
         let folder = try ScratchFolder()
         _ = try await Press.make(in: folder)
         _ = try await QueueStore.make(in: folder)
+        _ = try await Letters.make(in: folder)
         let examples = try Self.examples()
         #expect(examples.count > 8)
         let place = folder.url.path + "/"

@@ -97,6 +97,15 @@ import Testing
         try await expectRefusal(copies.file("press.sqlite"), in: copies, "Open the store with its program once")
     }
 
+    @Test("A folder in which the user may not create the journal", .enabled(if: getuid() != 0))
+    func readOnlyFolder() async throws {
+        let folder = try ScratchFolder()
+        let url = try await Press.make(in: folder)
+        #expect(chmod(folder.url.path, 0o555) == 0)
+        defer { chmod(folder.url.path, 0o755) }
+        try await expectRefusal(url, in: folder, "you may not create the two files")
+    }
+
     @Test("A name in the recorded schema cannot control the terminal")
     func hostileName() async throws {
         let folder = try ScratchFolder()

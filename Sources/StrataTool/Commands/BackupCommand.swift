@@ -24,17 +24,18 @@ struct BackupCommand: ToolCommand {
     func run(on console: Console) async throws {
         let record = try await file.reading { try await $0.storeRecord() }
         var info = stat()
-        if replace, lstat(destination, &info) == 0 {
+        let exists = lstat(destination, &info) == 0
+        if exists {
+            guard replace else { throw ToolError("'\(destination)' exists. Name another file, or pass --replace.") }
             try await confirmation.confirm(
                 "'\(destination)' will be replaced by a copy of '\(file.store)'.",
                 on: console
             )
-        } else if lstat(destination, &info) == 0 {
-            throw ToolError("'\(destination)' exists. Name another file, or pass --replace.")
         }
-        // The engines free the copy from the processes that work on the original.
+        // The engines free the copy from the processes that work on the original. A file that was created since the
+        // question is not replaced.
         try await file.reading(models: record.engineModels) { stack in
-            try await stack.backup(to: URL(fileURLWithPath: destination), replacing: replace)
+            try await stack.backup(to: URL(fileURLWithPath: destination), replacing: exists)
         }
         if output.json {
             try console.print(.object([("file", .text(destination))]))

@@ -9,33 +9,50 @@ package struct Console: Sendable {
     private let messages: @Sendable (Data) -> Void
     /// Reads a line of an answer; nil without a terminal.
     private let answer: (@Sendable () async -> String?)?
+    /// The current size of the terminal that shows the standard output; nil without a terminal.
+    let terminalSize: (@Sendable () -> TerminalSize)?
 
     /// - Parameters:
     ///   - output: writes to the standard output.
     ///   - messages: writes to the standard error.
     ///   - answer: waits for a line that a person types, and returns nil at the end of the input. Nil if there is no
     ///     terminal.
+    ///   - terminalSize: the current size of the terminal that shows the standard output; nil if there is no terminal.
     package init(
         output: @escaping @Sendable (Data) throws -> Void,
         messages: @escaping @Sendable (Data) -> Void,
-        answer: (@Sendable () async -> String?)? = nil
+        answer: (@Sendable () async -> String?)? = nil,
+        terminalSize: (@Sendable () -> TerminalSize)? = nil
     ) {
         self.output = output
         self.messages = messages
         self.answer = answer
+        self.terminalSize = terminalSize
     }
 
     /// The streams of the process.
     package static let standard: Console = {
         let hasTerminal = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
         let answer: @Sendable () async -> String? = { await typedLine() }
+        let hasScreen = isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
+        let terminalSize: @Sendable () -> TerminalSize = { reportedSize() }
         return Console(
             output: { try FileHandle.standardOutput.write(contentsOf: $0) },
             // A closed standard error is not a reason to stop.
             messages: { try? FileHandle.standardError.write(contentsOf: $0) },
-            answer: hasTerminal ? answer : nil
+            answer: hasTerminal ? answer : nil,
+            terminalSize: hasScreen ? terminalSize : nil
         )
     }()
+
+    /// The size that the terminal reports, or the usual size if it reports none.
+    private static func reportedSize() -> TerminalSize {
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0, size.ws_col > 0 else {
+            return TerminalSize(rows: 24, columns: 80)
+        }
+        return TerminalSize(rows: Int(size.ws_row), columns: Int(size.ws_col))
+    }
 
     /// A line from the terminal; nil at the end of the input, or when the task is cancelled.
     private static func typedLine() async -> String? {
@@ -66,6 +83,9 @@ package struct Console: Sendable {
 
     /// Prints a text of the tool itself as it is.
     func print(text: String) throws { try output(Data((text + "\n").utf8)) }
+
+    /// Writes control sequences to the terminal. Text from a store must be escaped before.
+    func control(_ sequences: String) throws { try output(Data(sequences.utf8)) }
 
     // MARK: Messages
 

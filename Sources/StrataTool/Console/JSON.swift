@@ -17,6 +17,15 @@ enum JSON: Sendable {
     /// An integer, or `null`.
     static func orNull(_ number: Int?) -> JSON { number.map { JSON.integer(Int64($0)) } ?? .null }
 
+    /// An integer, or `null`.
+    static func orNull(_ number: Int64?) -> JSON { number.map { JSON.integer($0) } ?? .null }
+
+    /// A number, or `null`, also for an infinite one.
+    static func orNull(_ number: Double?) -> JSON {
+        guard let number, number.isFinite else { return .null }
+        return .number(number)
+    }
+
     static func count(_ number: Int) -> JSON { .integer(Int64(number)) }
 
     /// The value on one line. Control characters and invisible characters are escaped.

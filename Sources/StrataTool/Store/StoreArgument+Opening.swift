@@ -6,8 +6,8 @@ import StrataPipeline
 extension StoreArgument {
     /// Opens the store to read it only, runs a body, and closes the store.
     ///
-    /// The file is not changed. If no process has the store open, SQLite creates the journal and its index beside it,
-    /// and removes them at the end.
+    /// No statement may write. If no process has the store open, SQLite creates the journal and its index beside it,
+    /// and removes them at the end: see `StoreConfiguration.mayCreateJournal`.
     ///
     /// - Parameter models: the models to open, for rules of engines; usually none. The store's own description replaces
     ///   them.

@@ -40,6 +40,16 @@ struct StoreProcesses {
         }
     }
 
+    /// The processes in words.
+    ///
+    /// - Parameter processes: nil if the system does not tell.
+    static func text(_ processes: StoreProcesses?) -> String {
+        guard let processes else { return "unknown, because this system does not list open files in /proc" }
+        let list = processes.entries.map { "\($0.id)\($0.command.map { " (\($0))" } ?? "")" }
+        return (list.isEmpty ? "none" : list.joined(separator: ", "))
+            + (processes.isComplete ? "" : "; processes of other users could not be examined")
+    }
+
     /// Whether the entry of an open file leads to a file. The name is compared first, because the status of a file on
     /// another file system may take long.
     private static func leads(_ entry: String, to file: stat, named name: String) -> Bool {

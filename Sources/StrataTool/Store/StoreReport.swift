@@ -34,7 +34,7 @@ struct StoreReport {
             ("steps", record.steps.isEmpty ? "none" : record.steps.joined(separator: ", ")),
             ("history", "\(statistics.history.commitCount) commits, \(statistics.history.size) bytes"),
             ("newest", newest),
-            ("processes", processList),
+            ("processes", StoreProcesses.text(processes)),
         ]
     }
 
@@ -42,13 +42,6 @@ struct StoreReport {
         guard let commit = record.newest else { return "no commit yet" }
         return ["commit \(commit.sequence)", Timestamp.text(commit.time), commit.author].compactMap { $0 }
             .joined(separator: ", ")
-    }
-
-    private var processList: String {
-        guard let processes else { return "unknown, because this system does not list open files in /proc" }
-        let list = processes.entries.map { "\($0.id)\($0.command.map { " (\($0))" } ?? "")" }
-        return (list.isEmpty ? "none" : list.joined(separator: ", "))
-            + (processes.isComplete ? "" : "; processes of other users could not be examined")
     }
 
     private var tables: TextTable {

@@ -8,7 +8,8 @@ public final class HelperProcess: Sendable {
     private let process: Mutex<Process>
     private let ended: AsyncStream<Void>
 
-    private static let folder: URL = {
+    /// The folder of the helper programs, and of the programs of this package.
+    public static let folder: URL = {
         // The tests and the helper are built into one folder.
         let own =
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
