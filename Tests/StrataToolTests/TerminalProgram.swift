@@ -5,21 +5,17 @@ import StoreModels
 final class TerminalProgram {
     /// The text that the program writes to its terminal. The stream ends with the program.
     let output: AsyncStream<String>
-    private let process = Process()
+    private let process: Process
     private let ended: AsyncStream<Void>
 
     init(_ arguments: [String]) throws {
-        let leader = posix_openpt(O_RDWR | O_NOCTTY)
-        guard leader >= 0, grantpt(leader) == 0, unlockpt(leader) == 0, let name = ptsname(leader) else {
-            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
-        }
+        var (leader, follower): (Int32, Int32) = (-1, -1)
         var size = winsize(ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0)
-        guard ioctl(leader, UInt(TIOCSWINSZ), &size) == 0 else {
+        guard openpty(&leader, &follower, nil, nil, &size) == 0 else {
             throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
         }
-        let follower = open(String(cString: name), O_RDWR | O_NOCTTY)
-        guard follower >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
         let terminal = FileHandle(fileDescriptor: follower, closeOnDealloc: true)
+        let process = Process()
         process.executableURL = HelperProcess.folder.appendingPathComponent("strata")
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(["TERM": "xterm"]) { _, new in new }
@@ -32,7 +28,7 @@ final class TerminalProgram {
         // Now only the program has the terminal open, so that reading ends with the program.
         try terminal.close()
         let (output, continuation) = AsyncStream.makeStream(of: String.self)
-        Thread.detachNewThread {
+        Thread.detachNewThread { [leader] in
             var bytes = [UInt8](repeating: 0, count: 65_536)
             while true {
                 let count = read(leader, &bytes, bytes.count)
@@ -44,6 +40,7 @@ final class TerminalProgram {
             continuation.finish()
         }
         self.output = output
+        self.process = process
         self.ended = ended
     }
 

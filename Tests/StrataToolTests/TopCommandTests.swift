@@ -91,7 +91,7 @@ private struct Errand: OperationPayload {
             return .done
         }
         try await stack.background { context in
-            try context.enqueue(Errand(number: 1), in: "errands")
+            context.enqueue(Errand(number: 1), in: "errands")
             try context.commit()
         }
         for await _ in begun { break }
@@ -162,7 +162,7 @@ private struct Errand: OperationPayload {
         let url = folder.file("queue.sqlite")
         let stack = try await Press.open(url, models: Press.models + Pipeline.models)
         try await stack.background { context in
-            try context.enqueue(Errand(number: 1), in: "\u{1B}[2J")
+            context.enqueue(Errand(number: 1), in: "\u{1B}[2J")
             try context.commit()
         }
         try await stack.close()

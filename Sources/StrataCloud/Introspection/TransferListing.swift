@@ -70,10 +70,8 @@ extension CloudContext {
 
     private func queuedUploads(limit: Int) throws -> (uploads: [TransferListing.Upload], areAll: Bool) {
         let pipeline = info.pipeline
-        let queries = [
-            QueuedOperation.where { $0.pipeline == pipeline && $0.status == .active },
-            QueuedOperation.where { $0.pipeline == pipeline && $0.status != .active },
-        ]
+        let queued = QueuedOperation.where { $0.pipeline == pipeline }
+        let queries = [queued.where { $0.status == .active }, queued.where { $0.status != .active }]
         var found: [(row: QueuedOperation.Row, work: CloudWork, upload: CloudWork.Upload)] = []
         var areAll = true
         do {

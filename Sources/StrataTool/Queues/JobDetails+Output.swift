@@ -33,12 +33,13 @@ extension JobDetails {
     }
 
     private var facts: [(name: String, value: String)] {
+        let version = payloadVersion.map { $0 == 1 ? "" : ", version \($0)" } ?? ""
         var facts: [(name: String, value: String?)] = [
             ("id", "\(row.id)"),
             ("pipeline", row.pipeline),
             ("lane", row.lane.utf8.isEmpty ? nil : row.lane),
             ("status", row.status),
-            ("type", row.type + (payloadVersion.map { $0 == 1 ? "" : ", version \($0)" } ?? "")),
+            ("type", row.type + version),
             ("key", row.key),
             ("priority", row.priority.map { "\($0)" }),
             ("attempts", row.attempts.map { "\($0)" }),
@@ -72,7 +73,7 @@ extension JobDetails {
             ("failures", .array(failures.map { Self.json($0) })),
             ("tags", .array(tags.map { JSON.text($0) })),
             ("schedule", .orNull(schedule)),
-            ("progress", Self.json(progress)),
+            ("progress", .orNull(progress)),
             ("request", .orNull(request)),
             ("options", options),
             ("holds", .array(holds.map { Self.json($0) })),
@@ -81,12 +82,6 @@ extension JobDetails {
             ("problems", .array(problems.map { JSON.text($0) })),
         ]
         return .object(row.fields + fields)
-    }
-
-    /// JSON has no infinite numbers.
-    private static func json(_ number: Double?) -> JSON {
-        guard let number, number.isFinite else { return .null }
-        return .number(number)
     }
 
     private static func json(_ hold: Hold) -> JSON {
@@ -102,8 +97,7 @@ extension JobDetails {
             ])
         }
         return .object([
-            ("expiresAt", .time(expiresAt)), ("timeout", Self.json(timeout?.seconds)),
-            ("retry", policy),
+            ("expiresAt", .time(expiresAt)), ("timeout", .orNull(timeout?.seconds)), ("retry", policy),
         ])
     }
 

@@ -40,8 +40,3 @@ extension SQLRow {
     /// The value of a column of the statement.
     func lenient(_ name: String) -> StoredValue { self[name] ?? .null }
 }
-
-extension JSON {
-    /// An integer, or `null`.
-    static func orNull(_ number: Int64?) -> JSON { number.map { JSON.integer($0) } ?? .null }
-}

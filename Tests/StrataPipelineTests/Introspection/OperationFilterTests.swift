@@ -106,7 +106,7 @@ private struct Parcel: OperationPayload {
         return steps
     }
 
-    @Test("A filter finds and lists its operations in the order of an index", arguments: Self.selections)
+    @Test("A filter finds and lists its operations in the order of an index", arguments: selections)
     func filters(_ selection: Selection) async throws {
         let stack = try await Self.open()
         let (filter, step) = (selection.filter, selection.step)
