@@ -189,6 +189,19 @@ import Testing
         #expect(check.status == 0, "\(check.output)")
     }
 
+    @Test("An operation of an account that is skipped leaves none of the account's rows about it")
+    func operationOfAccount() async throws {
+        let folder = try ScratchFolder()
+        let url = try await Letters.make(in: folder)
+        let sql = "SELECT count(*) AS n FROM CloudAccess"
+        let before = await ToolRun("sql", url.path, sql, "--json")
+        #expect(before.status == 0 && before.lines != [#"{"n":0}"#], "\(before.messages)")
+        let skip = await ToolRun("jobs", "skip", url.path, "--pipeline", "cloud.alice", "--yes")
+        #expect(skip.status == 0, "\(skip.messages)")
+        let after = await ToolRun("sql", url.path, sql, "--json")
+        #expect(after.lines == [#"{"n":0}"#], "\(after.messages)")
+    }
+
     @Test("Selections that are wrong or too wide are refused, and nothing is changed")
     func refusals() async throws {
         let folder = try ScratchFolder()

@@ -32,13 +32,6 @@ extension StoreArgument {
     }
 }
 
-extension StoreRecord {
-    /// The models of accounts, and of the queues that they use, if the store has their tables.
-    var accountModels: [any Model.Type] {
-        schema.tables.map(\.name).containsBytes(of: CloudNode._$schema.table) ? CloudAccount.models : []
-    }
-}
-
 extension JSON {
     /// The names of sections.
     static func sections(_ sections: ContentSections) -> JSON {

@@ -32,9 +32,9 @@ struct BackupCommand: ToolCommand {
                 on: console
             )
         }
-        // The engines free the copy from the processes that work on the original. A file that was created since the
-        // question is not replaced.
-        try await file.reading(models: record.engineModels) { stack in
+        // The rules of queues free the copy from the processes that work on the original. A file that was created since
+        // the question is not replaced.
+        try await file.reading(models: record.queueModels) { stack in
             try await stack.backup(to: URL(fileURLWithPath: destination), replacing: exists)
         }
         if output.json {

@@ -34,7 +34,7 @@ struct CheckCommand: ToolCommand {
     func run(on console: Console) async throws {
         let record = try await file.reading { try await $0.storeRecord() }
         try checkNames(in: record.schema)
-        let findings = try await findings(record.engineModels, on: console)
+        let findings = try await findings(record.queueModels, on: console)
         for finding in findings {
             if output.json { try console.print(finding.json) } else { try console.print("\(finding)") }
         }
@@ -50,7 +50,7 @@ struct CheckCommand: ToolCommand {
         throw ToolError("The store has no to-one relationship '\(unknown)'. 'strata inspect' lists its relationships.")
     }
 
-    /// The faults, with those of engines if this version knows their tables.
+    /// The faults, with those of queues if this version knows their tables.
     private func findings(_ models: [any Model.Type], on console: Console) async throws -> [StoreFinding] {
         guard !models.isEmpty else { return try await findings([]) }
         do {

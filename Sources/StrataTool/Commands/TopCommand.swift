@@ -34,15 +34,13 @@ struct TopCommand: ToolCommand {
 
     func run(on console: Console) async throws {
         let record = try await file.reading { try await $0.storeRecord() }
-        let accounts = record.accountModels
-        let models = accounts.isEmpty ? record.engineModels : accounts
-        try await file.reading(models: models) { stack in
+        try await file.reading(models: record.engineModels) { stack in
             func picture() async throws -> [String] {
                 try await TopPicture(
                     of: file.store,
                     stack,
-                    hasQueues: !models.isEmpty,
-                    hasAccounts: !accounts.isEmpty,
+                    hasQueues: !record.queueModels.isEmpty,
+                    hasAccounts: !record.accountModels.isEmpty,
                     limit: limit
                 ).lines
             }

@@ -1,7 +1,6 @@
 import Foundation
 import Logging
 import Strata
-import StrataPipeline
 
 extension StoreArgument {
     /// Opens the store to read it only, runs a body, and closes the store.
@@ -102,12 +101,4 @@ extension StoreArgument {
 /// The tables of a store are not those that this version of the tool knows, or were changed by another program.
 struct IncompatibleStore: Error {
     let message: String
-}
-
-extension StoreRecord {
-    /// The models of the queues, if the store has their tables.
-    var engineModels: [any Model.Type] {
-        let names = Set(schema.tables.map { UTF8Text($0.name) })
-        return Pipeline.models.contains { names.contains(UTF8Text($0._$schema.table)) } ? Pipeline.models : []
-    }
 }
