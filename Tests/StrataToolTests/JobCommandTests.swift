@@ -39,6 +39,13 @@ import Testing
             #expect(run.lines.count == count, "\(arguments)")
             #expect(run.messages.isEmpty != arguments.contains("--limit"), "\(run.messages)")
         }
+        let all = await ToolRun("jobs", "list", url.path, "--json")
+        let job = try #require(try all.objects().first)
+        let fields: Set<String> = [
+            "id", "pipeline", "lane", "status", "type", "key", "priority", "attempts", "queuedAt", "startedAt",
+            "progress", "finishedAt", "payloadSize",
+        ]
+        #expect(Set(job.keys) == fields)
         let table = await ToolRun("jobs", url.path, "--status", "failed")
         #expect(table.lines.count == 3 && table.lines.last?.contains("photos") == true, "\(table.output)")
     }

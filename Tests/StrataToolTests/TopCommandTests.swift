@@ -63,7 +63,7 @@ private struct Errand: OperationPayload {
         #expect(run.messages.isEmpty)
         #expect(!run.output.contains("\u{1B}"))
         #expect(run.lines.filter { $0.hasPrefix("newest     commit ") }.count == 2)
-        #expect(run.lines.filter { $0.hasPrefix("cloud.alice        1        0     0       0       0 ") }.count == 2)
+        #expect(run.lines.filter { $0.hasPrefix("cloud.alice       1        0       0     0  ") }.count == 2)
         #expect(run.lines.filter { $0.contains("/letters/grace.txt") }.count == 2)
         #expect(try folder.image() == before)
     }
@@ -97,7 +97,7 @@ private struct Errand: OperationPayload {
         for await _ in begun { break }
         let run = await ToolRun("top", url.path, "--iterations", "1")
         #expect(run.status == 0, "\(run.messages)")
-        #expect(run.lines.contains { $0.hasPrefix("errands        0        0     0       1       0 ") })
+        #expect(run.lines.contains { $0.hasPrefix("errands         1        1       0     0  ") })
         #expect(run.lines.contains { $0.hasPrefix("Errand   errands ") })
         end.finish()
         await pipeline.close(grace: .seconds(60))

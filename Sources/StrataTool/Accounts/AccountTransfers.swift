@@ -65,8 +65,7 @@ struct TransferLine: Sendable {
             table.add([
                 .text(line.account), .text(line.direction), .text(line.state),
                 .text(line.path ?? "(deleted node \(line.node))"), .text(line.sections.description),
-                .number(line.bytesDone.map { Int($0) }), .number(line.bytesTotal.map { Int($0) }),
-                .number(line.attempts),
+                .number(line.bytesDone), .number(line.bytesTotal), .number(line.attempts),
             ])
         }
         return table

@@ -15,7 +15,9 @@ struct TextTable {
         static func number(_ number: some BinaryInteger) -> Cell { Cell(text: "\(number)", isNumber: true) }
 
         /// A number, or `-` if it is unknown.
-        static func number(_ number: Int?) -> Cell { Cell(text: number.map { "\($0)" } ?? "-", isNumber: true) }
+        static func number(_ number: (some BinaryInteger)?) -> Cell {
+            Cell(text: number.map { "\($0)" } ?? "-", isNumber: true)
+        }
     }
 
     /// The greatest number of characters of a cell.

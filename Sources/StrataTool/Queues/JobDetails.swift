@@ -26,7 +26,6 @@ struct JobDetails: Sendable {
     let result: StoredDocument?
     let failures: [AttemptFailure]
     let schedule: String?
-    let progress: Double?
     let request: String?
 
     private(set) var tags: [String] = []
@@ -56,7 +55,7 @@ struct JobDetails: Sendable {
     static func selectQueued(_ id: Int64, size: Int) -> SQL {
         """
         SELECT "id", substr(CAST("payload" AS BLOB), 1, \(size)) AS "payload", \
-        length(CAST("payload" AS BLOB)) AS "size", "payloadVersion", "failures", "schedule", "progress", "request", \
+        length(CAST("payload" AS BLOB)) AS "size", "payloadVersion", "failures", "schedule", "request", \
         NULL AS "result", NULL AS "resultSize" FROM "QueuedOperation" WHERE "id" = \(id)
         """
     }
@@ -65,7 +64,7 @@ struct JobDetails: Sendable {
         """
         SELECT "id", substr(CAST("payload" AS BLOB), 1, \(size)) AS "payload", \
         length(CAST("payload" AS BLOB)) AS "size", "payloadVersion", "failures", NULL AS "schedule", \
-        NULL AS "progress", NULL AS "request", substr(CAST("resultValue" AS BLOB), 1, \(size)) AS "result", \
+        NULL AS "request", substr(CAST("resultValue" AS BLOB), 1, \(size)) AS "result", \
         length(CAST("resultValue" AS BLOB)) AS "resultSize" FROM "FinishedOperation" WHERE "id" = \(id)
         """
     }
@@ -83,7 +82,6 @@ struct JobDetails: Sendable {
         let known = AttemptFailures(storedValue: values.lenient("failures"))
         failures = known?.list ?? []
         schedule = values.lenient("schedule").lenientText
-        progress = if case .real(let fraction) = values.lenient("progress") { fraction } else { nil }
         let number = values.lenient("request").lenientInteger
         request = number.flatMap { OperationRequest(rawValue: Int($0)) }.map { "\($0)" }
         if known == nil { problems.append("The failures of its attempts cannot be read.") }

@@ -17,6 +17,8 @@ struct JobRow: Sendable {
     let queuedAt: Date?
     /// When the handler was last started; nil for a finished operation.
     let startedAt: Date?
+    /// The progress that the running handler has reported, from 0 to 1.
+    let progress: Double?
     let finishedAt: Date?
     /// The size of the payload in bytes.
     let payloadSize: Int64?
@@ -52,7 +54,7 @@ struct JobRow: Sendable {
     static func selectQueued(_ ids: [Int64]) -> SQL {
         """
         SELECT "id", "pipeline", "lane", "status", "type", "key", "priority", "attempts", "enqueuedAt", "startedAt", \
-        length("payload") AS "payloadSize" FROM "QueuedOperation" WHERE "id" IN \(list: ids)
+        "progress", length("payload") AS "payloadSize" FROM "QueuedOperation" WHERE "id" IN \(list: ids)
         """
     }
 
@@ -86,6 +88,7 @@ struct JobRow: Sendable {
         attempts = row.lenient("attempts").lenientInteger
         queuedAt = row.lenient("enqueuedAt").lenientDate
         startedAt = row.lenient("startedAt").lenientDate
+        progress = row.lenient("progress").lenientReal
         finishedAt = row.lenient("finishedAt").lenientDate
         payloadSize = row.lenient("payloadSize").lenientInteger
     }
@@ -97,7 +100,7 @@ struct JobRow: Sendable {
         for row in rows {
             table.add([
                 .number(row.id), .text(row.pipeline), .text(row.lane), .text(row.status), .text(row.type),
-                .number(row.attempts.map { Int($0) }), .text(Timestamp.text(row.queuedAt) ?? "-"),
+                .number(row.attempts), .text(Timestamp.text(row.queuedAt) ?? "-"),
             ])
         }
         return table
@@ -116,6 +119,7 @@ struct JobRow: Sendable {
             ("attempts", .orNull(attempts)),
             ("queuedAt", .time(queuedAt)),
             ("startedAt", .time(startedAt)),
+            ("progress", .orNull(progress)),
             ("finishedAt", .time(finishedAt)),
             ("payloadSize", .orNull(payloadSize)),
         ]

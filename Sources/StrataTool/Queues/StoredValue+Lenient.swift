@@ -17,6 +17,9 @@ extension StoredValue {
     /// The integer; nil for another type.
     var lenientInteger: Int64? { if case .integer(let number) = self { number } else { nil } }
 
+    /// The number with a fraction; nil for another type.
+    var lenientReal: Double? { if case .real(let number) = self { number } else { nil } }
+
     /// The date; nil for another type.
     var lenientDate: Date? {
         switch self {

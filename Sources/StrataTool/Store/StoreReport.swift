@@ -47,9 +47,10 @@ struct StoreReport {
     private var tables: TextTable {
         var table = TextTable(["model", "table", "rows", "bytes", "index bytes"])
         for entry in statistics.tables {
+            let indexSize: Int? = entry.totalSize.flatMap { total in entry.size.map { total - $0 } }
             table.add([
                 .text(entry.subject), .text(entry.name), .number(entry.rowCount), .number(entry.size),
-                .number(entry.totalSize.flatMap { total in entry.size.map { total - $0 } }),
+                .number(indexSize),
             ])
         }
         return table

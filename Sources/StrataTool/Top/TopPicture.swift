@@ -12,14 +12,17 @@ struct TopPicture: Sendable {
     /// Nil if the system does not tell.
     let processes: StoreProcesses?
     /// Nil if the store has no queues.
-    let queues: QueueOverview?
+    let queues: [QueueSummary]?
+    /// The first running operations.
+    let running: [JobRow]
     /// Nil if the store has no accounts.
     let transfers: [AccountTransfers]?
     let time: Date
 
     /// The work in the queues and accounts of a store.
     private struct Work: Sendable {
-        var queues: QueueOverview?
+        var queues: [QueueSummary]?
+        var running: [JobRow] = []
         var transfers: [AccountTransfers]?
     }
 
@@ -29,7 +32,8 @@ struct TopPicture: Sendable {
     ///   - hasQueues: whether the stack knows the models of queues.
     ///   - hasAccounts: whether the stack knows the models of accounts.
     ///   - limit: the greatest number of running operations, and of uploads and downloads of each account.
-    /// - Complexity: O(queued operations, and open files of all processes).
+    /// - Complexity: that of `queueSummaries(limit:)` and of the listings of transfers, and O(open files of all
+    ///   processes).
     init(
         of file: String,
         _ stack: ContextStack,
@@ -43,11 +47,16 @@ struct TopPicture: Sendable {
         // One block, so that queues and transfers are of one state.
         let work = try await stack.background { context in
             var work = Work()
-            if hasQueues { work.queues = try QueueOverview(in: context, limit: limit) }
+            if hasQueues {
+                var filter = OperationFilter()
+                filter.status = .active
+                work.queues = try context.queueSummaries(limit: .max)
+                work.running = try JobRow.list(filter, limit: limit, in: context)
+            }
             if hasAccounts { work.transfers = try AccountTransfers.all(in: context, limit: limit) }
             return work
         }
-        (queues, transfers) = (work.queues, work.transfers)
+        (queues, running, transfers) = (work.queues, work.running, work.transfers)
         let real = URL(fileURLWithPath: file).resolvingSymlinksInPath().path
         sizes = (file: Self.size(of: real), journal: Self.size(of: real + "-wal"))
         time = Date()
@@ -78,36 +87,24 @@ struct TopPicture: Sendable {
 
     private var queueLines: [String] {
         guard let queues else { return ["", "The store has no queues."] }
-        if queues.queues.isEmpty { return ["", "No operations are queued."] }
-        let statuses = OperationStatus.allCases
-        var names = ["queue"]
-        names += statuses.map(\.description)
-        names += ["blocked lanes", "oldest", "paused by"]
-        var table = TextTable(names)
-        for queue in queues.queues {
-            var row: [TextTable.Cell] = [.text(queue.name.rawValue)]
-            row += statuses.map { TextTable.Cell.number(queue.counts[$0, default: 0]) }
-            row.append(.number(queue.blockedLanes.count))
-            row.append(.text(queue.oldest.map { Self.age(since: $0, at: time) } ?? "-"))
-            row.append(.text(queue.pause?.by ?? ""))
-            table.add(row)
-        }
-        return [""] + table.lines + runningLines(queues)
+        if queues.isEmpty { return ["", "The store has no pipelines yet."] }
+        let count = queues.reduce(0) { $0 + ($1.counts[.active] ?? 0) }
+        return [""] + QueueSummary.table(queues).lines + runningLines(of: count)
     }
 
-    private func runningLines(_ queues: QueueOverview) -> [String] {
-        if queues.running.isEmpty { return [] }
-        var table = TextTable(["running", "queue", "lane", "operation", "attempts", "since", "progress"])
-        for operation in queues.running {
+    /// - Parameter count: the number of all running operations.
+    private func runningLines(of count: Int) -> [String] {
+        if running.isEmpty { return [] }
+        var table = TextTable(["running", "pipeline", "lane", "id", "attempts", "since", "progress"])
+        for operation in running {
             table.add([
-                .text(operation.type), .text(operation.queue), .text(operation.lane), .number(operation.id),
+                .text(operation.type), .text(operation.pipeline), .text(operation.lane), .number(operation.id),
                 .number(operation.attempts),
                 .text(operation.startedAt.map { Self.age(since: $0, at: time) } ?? "-"),
                 .text(operation.progress.flatMap { Self.percentage($0) } ?? ""),
             ])
         }
-        let rest = queues.runningCount - queues.running.count
-        return [""] + table.lines + (rest > 0 ? ["… and \(rest) more"] : [])
+        return [""] + table.lines + (count > running.count ? ["… and \(count - running.count) more"] : [])
     }
 
     private func transferLines(_ accounts: [AccountTransfers]) -> [String] {

@@ -61,7 +61,7 @@ extension TreeListing {
         for entry in entries {
             let queued = entry.operations.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($1) \($0)" }
             table.add([
-                .text(entry.label), .number(entry.size.map { Int($0) }), .text(entry.eTag ?? "-"),
+                .text(entry.label), .number(entry.size), .text(entry.eTag ?? "-"),
                 .text(entry.marked.description), .text(queued.joined(separator: ", ")),
                 .text(entry.conflict?.description ?? ""),
             ])
