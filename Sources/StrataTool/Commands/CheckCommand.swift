@@ -27,9 +27,7 @@ struct CheckCommand: ToolCommand {
 
     @OptionGroup var output: OutputOptions
 
-    func validate() throws {
-        if limit < 1 { throw ValidationError("--limit must be at least 1.") }
-    }
+    func validate() throws { try ListOptions.check(limit) }
 
     func run(on console: Console) async throws {
         let record = try await file.reading { try await $0.storeRecord() }

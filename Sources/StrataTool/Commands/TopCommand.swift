@@ -29,7 +29,7 @@ struct TopCommand: ToolCommand {
             throw ValidationError("--interval must be from 0.1 to 86400 seconds.")
         }
         if let iterations, iterations < 1 { throw ValidationError("--iterations must be at least 1.") }
-        if limit < 1 { throw ValidationError("--limit must be at least 1.") }
+        try ListOptions.check(limit)
     }
 
     func run(on console: Console) async throws {

@@ -31,6 +31,12 @@ struct TextTable {
     /// Adds a row with a cell for each name.
     mutating func add(_ row: [Cell]) { rows.append(row) }
 
+    /// Lines of a name and a value each. The values are aligned, and are not shortened.
+    static func lines(of facts: [(name: String, value: String)]) -> [String] {
+        let width = facts.map { $0.name.count }.max() ?? 0
+        return facts.map { name, value in name + String(repeating: " ", count: width - name.count) + "  " + value }
+    }
+
     /// The lines, without spaces at their ends.
     var lines: [String] {
         var widths = names.map(\.count)

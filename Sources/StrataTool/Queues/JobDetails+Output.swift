@@ -6,8 +6,7 @@ extension JobDetails {
     // MARK: For people
 
     var lines: [String] {
-        let width = (facts.map { name, _ in name.count }.max() ?? 0) + 2
-        var lines = facts.map { name, value in name + String(repeating: " ", count: width - name.count) + value }
+        var lines = TextTable.lines(of: facts)
         func add(_ title: String, _ part: [String]) {
             if !part.isEmpty { lines += ["", title] + part.map { "  " + $0 } }
         }

@@ -20,7 +20,7 @@ extension ScheduleSnapshot {
 
     private var pauseText: String? {
         guard isPaused else { return nil }
-        return pauseChange.map { "by \($0.by) at \(Timestamp.text($0.at) ?? "-")" } ?? "yes"
+        return pauseChange?.text ?? "yes"
     }
 
     var json: JSON {

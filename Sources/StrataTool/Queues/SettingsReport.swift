@@ -32,12 +32,16 @@ extension QueueSummary {
     }
 }
 
+extension PipelineSettings.Change {
+    /// The operator and the time, for people.
+    var text: String { "by \(by) at \(Timestamp.text(at) ?? "-")" }
+}
+
 extension PipelineSettings {
     /// Who has paused the queue, and when; nil if it is not paused.
     var pauseText: String? {
         guard isPaused.value else { return nil }
-        guard let change = isPaused.change else { return "yes" }
-        return "by \(change.by) at \(Timestamp.text(change.at) ?? "-")"
+        return isPaused.change?.text ?? "yes"
     }
 
     static func table(_ all: [PipelineSettings]) -> TextTable {
@@ -47,18 +51,14 @@ extension PipelineSettings {
             let (concurrent, rate) = (settings.maxConcurrent, settings.rateLimit)
             table.add([
                 .text(name), .text("concurrent"), .text(concurrent.value.map { "\($0)" } ?? "none"),
-                .text(concurrent.declared.map { "\($0)" } ?? "none"), .text(Self.text(concurrent.change)),
+                .text(concurrent.declared.map { "\($0)" } ?? "none"), .text(concurrent.change?.text ?? "-"),
             ])
             table.add([
                 .text(name), .text("rate"), .text(RateLimitValue.text(rate.value)),
-                .text(RateLimitValue.text(rate.declared)), .text(Self.text(rate.change)),
+                .text(RateLimitValue.text(rate.declared)), .text(rate.change?.text ?? "-"),
             ])
         }
         return table
-    }
-
-    private static func text(_ change: Change?) -> String {
-        change.map { "by \($0.by) at \(Timestamp.text($0.at) ?? "-")" } ?? "-"
     }
 
     var json: JSON {

@@ -14,7 +14,7 @@ struct StoredDocument: Sendable {
     /// The document for scripts: its text, or an object with its bytes in base64. It must be complete.
     var json: JSON {
         if let text = String(bytes: bytes, encoding: .utf8) { return .text(text) }
-        return .object([("base64", .text(bytes.base64EncodedString()))])
+        return JSON(.blob(bytes))
     }
 
     /// The document for people: indented JSON, or its text, and notes about anything else.

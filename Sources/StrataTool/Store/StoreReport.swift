@@ -11,7 +11,7 @@ struct StoreReport {
     // MARK: For people
 
     var lines: [String] {
-        var lines = facts.map { name, value in name + String(repeating: " ", count: 11 - name.count) + value }
+        var lines = TextTable.lines(of: facts)
         lines.append("")
         lines += tables.lines
         lines.append("")

@@ -71,9 +71,10 @@ struct TopPicture: Sendable {
 
     var lines: [String] {
         var lines = ["\(file)  \(Timestamp.text(time) ?? "-")"]
-        lines.append("size       \(sizes.file) bytes, journal \(sizes.journal) bytes")
-        lines.append("newest     \(newestText)")
-        lines.append("processes  \(StoreProcesses.text(processes))")
+        lines += TextTable.lines(of: [
+            ("size", "\(sizes.file) bytes, journal \(sizes.journal) bytes"), ("newest", newestText),
+            ("processes", StoreProcesses.text(processes)),
+        ])
         lines += queueLines
         if let transfers { lines += transferLines(transfers) }
         return lines

@@ -25,9 +25,7 @@ struct TransfersCommand: ToolCommand {
 
     @OptionGroup var output: OutputOptions
 
-    func validate() throws {
-        if limit < 1 { throw ValidationError("--limit must be at least 1.") }
-    }
+    func validate() throws { try ListOptions.check(limit) }
 
     func run(on console: Console) async throws {
         let (account, limit) = (account, limit)

@@ -20,7 +20,8 @@ struct TreeCommand: ToolCommand {
     @Argument(help: "The node to begin with, such as /letters or inbox:/.")
     var path = "/"
 
-    @OptionGroup var accounts: AccountOptions
+    @Option(help: "The id of the account. It may be left out if the store has only one.")
+    var account: String?
 
     @Option(help: "The greatest number of folders from the first node to a printed one.")
     var depth = 3
@@ -32,12 +33,12 @@ struct TreeCommand: ToolCommand {
 
     func validate() throws {
         if depth < 0 { throw ValidationError("--depth must not be negative.") }
-        if limit < 1 { throw ValidationError("--limit must be at least 1.") }
+        try ListOptions.check(limit)
     }
 
     func run(on console: Console) async throws {
         let start = try TreePath(parsing: path)
-        let (store, account, depth, limit) = (file.store, accounts.account, depth, limit)
+        let (store, account, depth, limit) = (file.store, account, depth, limit)
         let listing = try await file.readingAccounts { stack in
             try await stack.background { context in
                 let cloud = try StoreArgument.cloud(account, of: store, in: context)
