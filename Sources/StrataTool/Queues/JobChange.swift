@@ -2,29 +2,30 @@ import ArgumentParser
 import Strata
 import StrataPipeline
 
-/// A bulk action on queued operations, by ids or filters.
-struct JobChange: Sendable {
-    /// What is done with the operations, such as `retried`.
-    let participle: String
-    /// Why an operation may be left as it is, as a sentence.
-    let condition: String
-    /// The operations among the selected ones that the action changes.
-    let query: Query<QueuedOperation>
-    /// Changes the operations in a separate commit. Returns their number.
-    let body: @Sendable (ObjectContext, Query<QueuedOperation>) throws -> Int
+/// The arguments of a command that changes queued operations, by ids or filters.
+struct JobChange: ParsableArguments {
+    @OptionGroup var file: StoreArgument
+    @OptionGroup var selection: JobSelection
+    @OptionGroup var person: OperatorOptions
+    @OptionGroup var confirmation: ConfirmationOptions
+    @OptionGroup var output: OutputOptions
 
     /// Counts the operations, asks, and changes them.
     ///
+    /// - Parameters:
+    ///   - participle: what is done with the operations, such as `retried`.
+    ///   - query: the operations among the selected ones that the action changes.
+    ///   - condition: why an operation may be left as it is, as a sentence.
+    ///   - body: changes the operations in a separate commit, and returns their number.
     /// - Throws: ``ToolError`` for an id that is not queued, and if ids were given and no operation would change.
     func run(
-        _ file: StoreArgument,
-        _ ids: [JobID],
-        by name: String,
-        _ confirmation: ConfirmationOptions,
-        _ output: OutputOptions,
-        on console: Console
+        _ participle: String,
+        _ query: Query<QueuedOperation>,
+        condition: String,
+        on console: Console,
+        _ body: @escaping @Sendable (ObjectContext, Query<QueuedOperation>) throws -> Int
     ) async throws {
-        let (query, body) = (query, body)
+        let (ids, person) = (selection.ids, person.name)
         let found = try await file.readingQueues { stack in
             try await stack.background { context in
                 try Self.check(ids, in: context)
@@ -33,7 +34,7 @@ struct JobChange: Sendable {
         }
         guard found > 0 else {
             if !ids.isEmpty { throw ToolError("Nothing was changed. \(condition)") }
-            return try report(0, output, on: console)
+            return try report(0, participle, on: console)
         }
         try await confirmation.confirm(
             "\(Self.words(found)) of '\(file.store)' will be \(participle).",
@@ -41,12 +42,13 @@ struct JobChange: Sendable {
         )
         let count = try await file.writingQueues { stack in
             try await stack.background { context in
-                context.author = name
+                context.author = person
                 return try body(context, query)
             }
         }
-        try report(count, output, on: console)
-        if count < ids.count { console.note("\(Self.words(ids.count - count)) stayed as before. \(condition)") }
+        try report(count, participle, on: console)
+        let rest = Set(ids.map(\.number)).count - count
+        if rest > 0 { console.note("\(Self.words(rest)) stayed as before. \(condition)") }
     }
 
     /// Refuses ids that are not queued, so that a spelling mistake is noticed.
@@ -62,7 +64,7 @@ struct JobChange: Sendable {
         )
     }
 
-    private func report(_ count: Int, _ output: OutputOptions, on console: Console) throws {
+    private func report(_ count: Int, _ participle: String, on console: Console) throws {
         if output.json {
             try console.print(.object([("action", .text(participle)), ("count", .count(count))]))
         } else {

@@ -11,27 +11,23 @@ struct JobRetryCommand: ToolCommand {
         discussion: "Their attempts are reset. Operations that have not failed stay as they are."
     )
 
-    @OptionGroup var file: StoreArgument
-    @OptionGroup var selection: JobSelection
-    @OptionGroup var person: OperatorOptions
-    @OptionGroup var confirmation: ConfirmationOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var change: JobChange
 
     func validate() throws {
-        if let status = selection.filters.status, !status.hasSameBytes(as: OperationStatus.failed.description) {
+        if let status = change.selection.filters.status, !status.hasSameBytes(as: OperationStatus.failed.description) {
             throw ValidationError("Only operations with the status failed can be retried.")
         }
     }
 
     func run(on console: Console) async throws {
-        var filter = try selection.filter()
+        var filter = try change.selection.filter()
         filter.status = .failed
-        let change = JobChange(
-            participle: "retried",
+        try await change.run(
+            "retried",
+            filter.query,
             condition: "Only operations that have failed for good can be retried.",
-            query: filter.query
+            on: console
         ) { try $0.retryOperations($1) }
-        try await change.run(file, selection.ids, by: person.name, confirmation, output, on: console)
     }
 }
 
@@ -43,25 +39,20 @@ struct JobSkipCommand: ToolCommand {
         discussion: "They become finished operations with the status skipped. Operations that wait for them continue."
     )
 
-    @OptionGroup var file: StoreArgument
-    @OptionGroup var selection: JobSelection
+    @OptionGroup var change: JobChange
 
     @Flag(help: "Cancel operations that run, too. They end when their handlers have returned.")
     var cancelRunning = false
 
-    @OptionGroup var person: OperatorOptions
-    @OptionGroup var confirmation: ConfirmationOptions
-    @OptionGroup var output: OutputOptions
-
     func run(on console: Console) async throws {
-        let query = try selection.filter().query
+        let query = try change.selection.filter().query
         let policy: RunningPolicy = cancelRunning ? .cancel : .leave
-        let change = JobChange(
-            participle: "skipped",
+        try await change.run(
+            "skipped",
+            cancelRunning ? query : query.notRunning,
             condition: "Operations that run are only skipped with --cancel-running.",
-            query: cancelRunning ? query : query.notRunning
+            on: console
         ) { try $0.skipOperations($1, running: policy) }
-        try await change.run(file, selection.ids, by: person.name, confirmation, output, on: console)
     }
 }
 
@@ -73,28 +64,23 @@ struct JobHoldCommand: ToolCommand {
         discussion: "A running operation is held after its attempt, unless the attempt ends it."
     )
 
-    @OptionGroup var file: StoreArgument
-    @OptionGroup var selection: JobSelection
+    @OptionGroup var change: JobChange
     @OptionGroup var hold: HoldOptions
 
     @Option(name: .customLong("for"), help: "How long, such as 15m or 2h. Without it, until the release.")
     var span: TimeSpan?
 
-    @OptionGroup var person: OperatorOptions
-    @OptionGroup var confirmation: ConfirmationOptions
-    @OptionGroup var output: OutputOptions
-
     func run(on console: Console) async throws {
         let (name, span) = (hold.name, span)
-        let change = JobChange(
-            participle: "held",
+        try await change.run(
+            "held",
+            change.selection.filter().query,
             condition: "They have ended meanwhile.",
-            query: try selection.filter().query
+            on: console
         ) { context, query in
             let date = span.map { Date(timeIntervalSinceNow: $0.seconds) } ?? .distantFuture
             return try context.holdOperations(query, name, until: date)
         }
-        try await change.run(file, selection.ids, by: person.name, confirmation, output, on: console)
     }
 }
 
@@ -109,21 +95,17 @@ struct JobReleaseCommand: ToolCommand {
             """
     )
 
-    @OptionGroup var file: StoreArgument
-    @OptionGroup var selection: JobSelection
+    @OptionGroup var change: JobChange
     @OptionGroup var hold: HoldOptions
-    @OptionGroup var person: OperatorOptions
-    @OptionGroup var confirmation: ConfirmationOptions
-    @OptionGroup var output: OutputOptions
 
     func run(on console: Console) async throws {
         let name = hold.name
-        let change = JobChange(
-            participle: "released",
+        try await change.run(
+            "released",
+            change.selection.filter().query.held(by: name),
             condition: "Only operations with the hold '\(name)' can be released from it. --name names another hold.",
-            query: try selection.filter().query.held(by: name)
+            on: console
         ) { try $0.releaseOperations($1, from: name) }
-        try await change.run(file, selection.ids, by: person.name, confirmation, output, on: console)
     }
 }
 
@@ -141,25 +123,20 @@ struct JobPriorityCommand: ToolCommand {
         discussion: "Of the operations that may start, those with the greatest priority start first."
     )
 
-    @OptionGroup var file: StoreArgument
-    @OptionGroup var selection: JobSelection
+    @OptionGroup var change: JobChange
 
     @Option(parsing: .unconditional, help: "The new priority. The default of operations is 0.")
     var priority: Int
 
-    @OptionGroup var person: OperatorOptions
-    @OptionGroup var confirmation: ConfirmationOptions
-    @OptionGroup var output: OutputOptions
-
     func run(on console: Console) async throws {
         let priority = priority
-        let query = try selection.filter().query.where { $0.priority != priority }
-        let change = JobChange(
-            participle: "given the priority \(priority)",
+        let query = try change.selection.filter().query.where { $0.priority != priority }
+        try await change.run(
+            "given the priority \(priority)",
+            query,
             condition: "They have this priority already.",
-            query: query
+            on: console
         ) { try $0.setPriority(priority, of: $1) }
-        try await change.run(file, selection.ids, by: person.name, confirmation, output, on: console)
     }
 }
 
@@ -174,18 +151,14 @@ struct JobDeleteCommand: ToolCommand {
             """
     )
 
-    @OptionGroup var file: StoreArgument
-    @OptionGroup var selection: JobSelection
-    @OptionGroup var person: OperatorOptions
-    @OptionGroup var confirmation: ConfirmationOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var change: JobChange
 
     func run(on console: Console) async throws {
-        let change = JobChange(
-            participle: "deleted",
+        try await change.run(
+            "deleted",
+            change.selection.filter().query.notRunning,
             condition: "Operations that run are not deleted. 'strata jobs skip --cancel-running' cancels them.",
-            query: try selection.filter().query.notRunning
+            on: console
         ) { try $0.batchDelete($1).deleted.count }
-        try await change.run(file, selection.ids, by: person.name, confirmation, output, on: console)
     }
 }
