@@ -13,6 +13,7 @@ let package = Package(
         .library(name: "StrataCloud", targets: ["StrataCloud"]),
         .library(name: "StrataHTTP", targets: ["StrataHTTP"]),
         .library(name: "StrataTesting", targets: ["StrataTesting"]),
+        .executable(name: "strata", targets: ["strata-command"]),
     ],
     // A package that uses only some of the products turns off the others, and the packages that they need.
     traits: [
@@ -23,7 +24,13 @@ let package = Package(
             enabledTraits: ["Pipeline"]
         ),
         .trait(name: "HTTP", description: "StrataHTTP: S3 and WebDAV remotes.", enabledTraits: ["Cloud"]),
-        .trait(name: "Examples", description: "The programs in Examples, and the tests.", enabledTraits: ["HTTP"]),
+        // Without this trait, swift-argument-parser is resolved only for the examples.
+        .trait(name: "Tool", description: "strata: the command-line tool.", enabledTraits: ["Cloud"]),
+        .trait(
+            name: "Examples",
+            description: "The programs in Examples, and the tests.",
+            enabledTraits: ["HTTP", "Tool"]
+        ),
         .default(enabledTraits: ["Examples"]),
     ],
     dependencies: [
@@ -114,6 +121,16 @@ let package = Package(
             name: "StrataTesting",
             dependencies: ["StrataPipeline", .product(name: "Logging", package: "swift-log")]
         ),
+        // The commands of the tool, as a library, so that tests can call them.
+        .target(
+            name: "StrataTool",
+            dependencies: [
+                "Strata", "StrataCloud", "StrataPipeline",
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Tool"])),
+                .product(name: "Logging", package: "swift-log"),
+            ]
+        ),
+        .executableTarget(name: "strata-command", dependencies: ["StrataTool"]),
         .target(
             name: "HistoryKit",
             dependencies: [
@@ -368,6 +385,15 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["HTTP"])),
             ],
             exclude: ["requirements.txt", "Servers/ceph.sh"]
+        ),
+        .testTarget(
+            // The commands of `strata` in the process of the tests, and the program itself.
+            name: "StrataToolTests",
+            dependencies: [
+                "Strata", "StrataCloud", "StrataPipeline", "StrataTool", "StoreModels", "strata-command",
+                "strata-crash",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
         ),
         .testTarget(
             name: "StrataSQLTests",

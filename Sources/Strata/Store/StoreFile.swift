@@ -35,14 +35,24 @@ enum StoreFile {
         return info.st_size == 0
     }
 
+    /// The way to open a file that is only read.
+    enum ReadingMode {
+        /// Together with the files beside it that exist.
+        case shared
+        /// Without a journal, because no process can change the file.
+        case unchangeable
+        /// With an empty journal and its index, which SQLite creates and removes when the connection is closed.
+        case temporaryJournal
+    }
+
     /// Checks the file at a URL, which is opened to be read only.
     ///
     /// SQLite cannot read a file in WAL mode without the journal and its index, and would create them. They exist while
     /// a process has the store open for writing.
     ///
-    /// - Returns: whether the file cannot change, and is read without a journal.
+    /// - Parameter mayCreateJournal: whether the files may be created if neither exists.
     /// - Throws: ``StrataError`` if the file is not a store, or cannot be read without creating other files.
-    static func inspectForReading(_ url: URL) throws -> Bool {
+    static func inspectForReading(_ url: URL, mayCreateJournal: Bool = false) throws -> ReadingMode {
         let path = try path(of: url)
         var info = stat()
         guard stat(path, &info) == 0 else {
@@ -62,11 +72,14 @@ enum StoreFile {
         }
         // Without WAL mode, SQLite reads the file alone. See "File format version numbers" in
         // https://www.sqlite.org/fileformat2.html
-        guard header[19] == 2 else { return false }
+        guard header[19] == 2 else { return .shared }
         let real = try realPath(of: path)
         let (hasJournal, hasIndex) = (access(real + "-wal", F_OK) == 0, access(real + "-shm", F_OK) == 0)
-        if hasJournal, hasIndex { return false }
-        if !hasJournal, info.st_mode & 0o222 == 0 { return true }
+        if hasJournal, hasIndex { return .shared }
+        if !hasJournal, info.st_mode & 0o222 == 0 { return .unchangeable }
+        // An index without a journal was left by a process that has ended. SQLite builds it again.
+        let isWritable = access(real, W_OK) == 0 && access(folder(ofReal: real), W_OK) == 0
+        if !hasJournal, mayCreateJournal, isWritable { return .temporaryJournal }
         let advice =
             hasJournal
             ? "Open it without `isReadOnly` once, which moves the commits of '-wal' into it"

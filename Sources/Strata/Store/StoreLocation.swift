@@ -95,6 +95,11 @@ public struct StoreConfiguration: Sendable {
     /// The size in bytes of the writing connection's page cache. The default is 16 MiB. A transaction that changes more
     /// writes pages to the disk before it ends.
     public var writerCacheSize: Int
+    /// Whether a read-only stack may let SQLite create the journal and its index beside the file, if no process has the
+    /// store open. SQLite removes them when the last connection is closed. The stack itself writes nothing to the file.
+    /// If another process opens the store meanwhile, and ends before this stack, SQLite copies the commits of that
+    /// process from the journal into the file at the end, as every last connection does.
+    package var mayCreateJournal = false
 
     /// Creates a configuration. Omitted settings have their default values.
     public init(

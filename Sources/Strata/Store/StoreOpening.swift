@@ -72,7 +72,9 @@ struct StoreOpening {
 
     /// Opens a file that Strata owns, to read it only. Nothing is created or changed.
     ///
-    /// SQLite writes into an existing index of the journal (`-shm`), where readers note their snapshots.
+    /// SQLite writes into an existing index of the journal (`-shm`), where readers note their snapshots. With
+    /// ``StoreConfiguration/mayCreateJournal``, SQLite may also create the journal and its index while the file is
+    /// open.
     func openReadOnly(_ url: URL, _ configuration: StoreConfiguration) throws -> Opened {
         var settings = Configuration()
         settings.label = "strata"
@@ -81,11 +83,19 @@ struct StoreOpening {
         settings.busyMode = busyMode(for: configuration.busyTimeout)
         settings.allowsUnsafeTransactions = true
         return try whileBusy(for: configuration.busyTimeout) {
-            let isUnchangeable = try StoreFile.inspectForReading(url)
+            let mode = try StoreFile.inspectForReading(url, mayCreateJournal: configuration.mayCreateJournal)
+            let isUnchangeable = mode == .unchangeable
+            var access = settings
+            if mode == .temporaryJournal {
+                // A read-only connection would leave the files that it has created. This connection may create files,
+                // and no statement on it may write.
+                access.readonly = false
+                access.prepareDatabase { try $0.execute(sql: "PRAGMA query_only = 1") }
+            }
             // SQLite reads a file in WAL mode without a journal only if it is called immutable. GRDB passes URIs on.
             // A build of SQLite without URIs does not find a file of this name.
             let name = isUnchangeable ? URL(fileURLWithPath: url.path).absoluteString + "?immutable=1" : url.path
-            let queue = try DatabaseQueue(path: name, configuration: settings)
+            let queue = try DatabaseQueue(path: name, configuration: access)
             var opened = try queue.inDatabase { try prepare($0, queue, isOwned: true, isReadOnly: true) }
             opened.isUnchangeable = isUnchangeable
             return opened

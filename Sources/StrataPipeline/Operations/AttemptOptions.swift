@@ -21,7 +21,7 @@ package struct AttemptOptions: Codable, Hashable, AttributeValue {
     }
 
     /// When the operation is tried again; nil for the pipeline's policy.
-    var retry: RetryPolicy? {
+    package var retry: RetryPolicy? {
         storedRetry.map { RetryPolicy(maxAttempts: $0.maxAttempts, base: $0.base, cap: $0.cap) }
     }
 }

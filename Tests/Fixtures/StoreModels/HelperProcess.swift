@@ -8,7 +8,8 @@ public final class HelperProcess: Sendable {
     private let process: Mutex<Process>
     private let ended: AsyncStream<Void>
 
-    private static let folder: URL = {
+    /// The folder of the helper programs, and of the programs of this package.
+    public static let folder: URL = {
         // The tests and the helper are built into one folder.
         let own =
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
@@ -76,6 +77,11 @@ public final class HelperProcess: Sendable {
     /// before.
     public var endingSignal: Int32? {
         process.withLock { $0.terminationReason == .uncaughtSignal ? $0.terminationStatus : nil }
+    }
+
+    /// The status with which the process has exited; nil if a signal has ended it. Call ``wait()`` or ``end()`` before.
+    public var exitStatus: Int32? {
+        process.withLock { $0.terminationReason == .exit ? $0.terminationStatus : nil }
     }
 
     /// Asks the process to end.

@@ -33,7 +33,7 @@ package struct IDRanges: Sendable, Hashable {
     package var isEmpty: Bool { ranges.isEmpty }
 
     /// The count of the ids. Complexity: O(ranges).
-    var count: Int { ranges.reduce(0) { $0 + $1.count } }
+    package var count: Int { ranges.reduce(0) { $0 + $1.count } }
 
     /// Adds an id that is greater than all others.
     mutating func append(_ id: Int64) { append(id...id) }
@@ -76,7 +76,7 @@ package struct IDRanges: Sendable, Hashable {
     }
 
     /// The ids of both sets. Complexity: O(ranges).
-    func union(_ other: IDRanges) -> IDRanges {
+    package func union(_ other: IDRanges) -> IDRanges {
         if isEmpty { return other }
         if other.isEmpty { return self }
         var result = IDRanges()

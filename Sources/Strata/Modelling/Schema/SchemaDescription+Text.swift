@@ -16,11 +16,11 @@ extension SchemaDescription: CustomStringConvertible {
     ///
     /// members Article.tags, Tag.articles
     /// ```
-    var description: String { tables.map(\.description).joined(separator: "\n") }
+    package var description: String { tables.map(\.description).joined(separator: "\n") }
 }
 
 extension TableDescription: CustomStringConvertible {
-    var description: String {
+    package var description: String {
         var lines: [String] = []
         switch content {
         case .members(let near, let far): return "members \(near.text), \(far.text)\n"
@@ -44,7 +44,7 @@ extension TableDescription: CustomStringConvertible {
 }
 
 extension ColumnDescription: CustomStringConvertible {
-    var description: String {
+    package var description: String {
         var text = "\(name.word) \(type.rawValue)"
         if isOptional { text += " optional" }
         switch content {

@@ -3,15 +3,15 @@
 /// A migration compares two descriptions to determine its changes. One is created from the models. The last migration
 /// recorded the other one in the store. Declarations that do not affect the values in the tables, such as delete rules
 /// and default values, are not included.
-struct SchemaDescription: Sendable, Equatable {
+package struct SchemaDescription: Sendable, Equatable {
     /// First the models, sorted by name, and then the tables of relationships.
-    var tables: [TableDescription]
+    package var tables: [TableDescription]
 
     func table(named name: String) -> TableDescription? { tables.first { $0.name == name } }
 }
 
 /// The description of one table.
-struct TableDescription: Sendable, Equatable {
+package struct TableDescription: Sendable, Equatable {
     enum Content: Sendable, Hashable {
         /// The objects of a model.
         case model(String)
@@ -23,9 +23,9 @@ struct TableDescription: Sendable, Equatable {
 
     let content: Content
     /// The name of the table.
-    let name: String
+    package let name: String
     /// The columns in the order of their declaration. The order in the file can differ.
-    var columns: [ColumnDescription]
+    package var columns: [ColumnDescription]
     /// Columns whose values are unique together.
     var uniques: [ColumnIndex<String>]
     /// Indexed columns, without unique ones.
@@ -36,12 +36,15 @@ struct TableDescription: Sendable, Equatable {
     func column(named name: String) -> ColumnDescription? { columns.first { $0.name == name } }
 
     /// The name of the model or relationship, for messages: `Article` or `Article.tags`.
-    var subject: String {
+    package var subject: String {
         switch content {
         case .model(let name): name
         case .members(let path, _), .places(let path, _): path.description
         }
     }
+
+    /// Whether the table contains the members of a relationship, and no objects.
+    package var isRelationship: Bool { ends != nil }
 
     /// The two sides of the relationship that the table stores; nil for a model. In a store of format 1, the far side
     /// is unknown.
@@ -62,7 +65,7 @@ struct PropertyPath: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The description of one column.
-struct ColumnDescription: Sendable, Equatable {
+package struct ColumnDescription: Sendable, Equatable {
     enum Content: Sendable, Hashable {
         /// A plain value.
         case plain
@@ -76,14 +79,17 @@ struct ColumnDescription: Sendable, Equatable {
         case reference(String)
     }
 
-    var name: String
-    var type: ColumnType
-    var isOptional: Bool
+    package var name: String
+    package var type: ColumnType
+    package var isOptional: Bool
     var content: Content
     /// The Swift type of the values; nil for a relationship, and in a store of format 1, which did not record it.
-    var valueType: String?
+    package var valueType: String?
     /// The rules for values, given by their messages.
     var rules: [String] = []
+
+    /// The table of the object that the column refers to; nil if the column holds a value.
+    package var referencedTable: String? { if case .reference(let table) = content { table } else { nil } }
 
     /// The type that the text omits, because most columns of this kind have it.
     var usualType: String? {

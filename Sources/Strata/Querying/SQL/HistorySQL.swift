@@ -32,6 +32,9 @@ enum HistorySQL {
         INSERT INTO "strata_history" SELECT "sequence" + 1, ?, NULL, "total", NULL, "migrations" + 1 \
         FROM "strata_history" ORDER BY "sequence" DESC LIMIT 1
         """
+    static let readNewest = """
+        SELECT "sequence", "time", "author", "migrations" FROM "strata_history" ORDER BY "sequence" DESC LIMIT 1
+        """
     /// Stores of format 1 kept the number in another table.
     static let insertOldSequence =
         "INSERT INTO \"strata_history\" SELECT \"sequence\", 0, NULL, 0, NULL, 0 FROM \"strata_store\""

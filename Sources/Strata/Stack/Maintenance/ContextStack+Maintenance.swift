@@ -89,7 +89,13 @@ extension ContextStack {
         try await maintain { store, cancellation in
             try store.reading { connection, newest in
                 try cancellation.interrupting(connection) {
-                    var check = StoreCheck(connection, store.schema, newest: newest, limit: max(limit, 1))
+                    var check = StoreCheck(
+                        connection,
+                        store.schema.entities.map { CheckedTable($0.info, store.schema) },
+                        rules: store.schema.consistencyRules,
+                        newest: newest,
+                        limit: max(limit, 1)
+                    )
                     try check.run()
                     return check.findings
                 }
@@ -123,7 +129,7 @@ extension ContextStack {
     }
 
     /// Runs work on a separate thread, with a flag that the cancellation of the task sets.
-    private func maintain<Value: Sendable>(
+    func maintain<Value: Sendable>(
         _ body: @escaping @Sendable (Store, Cancellation) throws -> Value
     ) async throws -> Value {
         let core = core
@@ -140,6 +146,15 @@ extension ContextStack {
             throw error.error
         } catch let error as StrataError {
             throw error.passed
+        }
+    }
+}
+
+extension Schema {
+    /// The rules of engines for the rows of their models.
+    var consistencyRules: [(subject: String, rule: ConsistencyRule)] {
+        commitHooks.flatMap { entity, hook in
+            hook.consistencyRules.map { (subject: entities[entity].info.name, rule: $0) }
         }
     }
 }

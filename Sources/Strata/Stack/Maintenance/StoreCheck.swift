@@ -6,15 +6,24 @@ import Foundation
 /// at most ``limit`` findings of each kind for each table or rule.
 struct StoreCheck {
     let connection: Connection
-    let schema: Schema
+    let tables: [CheckedTable]
+    /// The rules of engines, and the model whose rows break them.
+    let rules: [(subject: String, rule: ConsistencyRule)]
     /// The number of the newest commit in the snapshot.
     let newest: Int64
     let limit: Int
     private(set) var findings: [StoreFinding] = []
 
-    init(_ connection: Connection, _ schema: Schema, newest: Int64, limit: Int) {
+    init(
+        _ connection: Connection,
+        _ tables: [CheckedTable],
+        rules: [(subject: String, rule: ConsistencyRule)],
+        newest: Int64,
+        limit: Int
+    ) {
         self.connection = connection
-        self.schema = schema
+        self.tables = tables
+        self.rules = rules
         self.newest = newest
         self.limit = limit
     }
@@ -22,17 +31,14 @@ struct StoreCheck {
     /// Runs all checks.
     mutating func run() throws {
         try checkFile()
-        for entity in schema.entities {
-            try surviving { try $0.checkReferences(to: entity.info) }
-            try surviving { try $0.checkUniqueValues(of: entity.info) }
-            try surviving { try $0.checkExternalBytes(of: entity.info) }
-            try surviving { try $0.checkCommits(of: entity.info) }
+        for table in tables {
+            try surviving { try $0.checkReferences(to: table) }
+            try surviving { try $0.checkUniqueValues(of: table) }
+            try surviving { try $0.checkExternalBytes(of: table) }
+            try surviving { try $0.checkCommits(of: table) }
         }
         try surviving { try $0.checkHistory() }
-        for (entity, hook) in schema.commitHooks {
-            let info = schema.entities[entity].info
-            for rule in hook.consistencyRules { try surviving { try $0.check(rule, of: info) } }
-        }
+        for (subject, rule) in rules { try surviving { try $0.check(rule, of: subject) } }
     }
 
     /// Continues with the next check if the file is too damaged for one.
@@ -63,54 +69,50 @@ struct StoreCheck {
 
     // MARK: Objects
 
-    /// A relationship with the rule `noAction` may keep references to deleted objects.
-    private mutating func checkReferences(to info: EntityInfo) throws {
-        for reference in info.incoming where reference.deleteRule != .noAction {
-            let from = schema.entities[reference.entity].info
-            let name = from.columns[reference.column].name
-            let column = name.quotedIdentifier
+    private mutating func checkReferences(to table: CheckedTable) throws {
+        for reference in table.incoming {
+            let column = reference.column.quotedIdentifier
             let sql = """
-                SELECT "id", \(column) FROM \(from.table.quotedIdentifier) AS r WHERE \(column) IS NOT NULL \
-                AND NOT EXISTS (SELECT 1 FROM \(info.table.quotedIdentifier) AS d WHERE d."id" = r.\(column)) LIMIT ?
+                SELECT "id", \(column) FROM \(reference.table.quotedIdentifier) AS r WHERE \(column) IS NOT NULL \
+                AND NOT EXISTS (SELECT 1 FROM \(table.name.quotedIdentifier) AS d WHERE d."id" = r.\(column)) LIMIT ?
                 """
             for (id, destination) in try pairs(sql) {
                 report(
                     .missingReference,
-                    from.name,
+                    reference.subject,
                     id,
-                    "\(name) leads to \(info.name) \(destination), which does not exist."
+                    "\(reference.column) leads to \(table.subject) \(destination), which does not exist."
                 )
             }
         }
     }
 
-    private mutating func checkUniqueValues(of info: EntityInfo) throws {
-        for index in info.uniqueIndexes {
-            let names = index.columns.map { info.columns[$0].name }
-            let list = names.map(\.quotedIdentifier).joined(separator: ", ")
+    private mutating func checkUniqueValues(of table: CheckedTable) throws {
+        for index in table.uniques {
+            let list = index.columns.map(\.quotedIdentifier).joined(separator: ", ")
             let present = (index.columns + (index.present.map { [$0] } ?? [])).map {
-                "\(info.columns[$0].name.quotedIdentifier) IS NOT NULL"
+                "\($0.quotedIdentifier) IS NOT NULL"
             }
             let sql = """
-                SELECT min("id"), count(*) FROM \(info.table.quotedIdentifier) NOT INDEXED \
+                SELECT min("id"), count(*) FROM \(table.name.quotedIdentifier) NOT INDEXED \
                 WHERE \(present.joined(separator: " AND ")) GROUP BY \(list) HAVING count(*) > 1 LIMIT ?
                 """
             for (id, count) in try pairs(sql) {
-                let what = names.joined(separator: ", ")
-                report(.duplicateValue, info.name, id, "\(count) rows have the same value of \(what).")
+                let what = index.columns.joined(separator: ", ")
+                report(.duplicateValue, table.subject, id, "\(count) rows have the same value of \(what).")
             }
         }
     }
 
-    private mutating func checkExternalBytes(of info: EntityInfo) throws {
-        for (index, column) in info.columns.enumerated() where info.externals.contains(index) {
-            let name = column.name.quotedIdentifier
+    private mutating func checkExternalBytes(of table: CheckedTable) throws {
+        for column in table.externals {
+            let name = column.quotedIdentifier
             let sql = """
-                SELECT "id", \(name) FROM \(info.table.quotedIdentifier) AS r WHERE \(name) IS NOT NULL \
+                SELECT "id", \(name) FROM \(table.name.quotedIdentifier) AS r WHERE \(name) IS NOT NULL \
                 AND NOT EXISTS (SELECT 1 FROM "strata_data" AS d WHERE d."id" = r.\(name)) LIMIT ?
                 """
             for (id, number) in try pairs(sql) {
-                report(.missingBytes, info.name, id, "The bytes of \(column.name) (number \(number)) do not exist.")
+                report(.missingBytes, table.subject, id, "The bytes of \(column) (number \(number)) do not exist.")
             }
         }
     }
@@ -118,14 +120,14 @@ struct StoreCheck {
     // MARK: History
 
     /// A row records the commit that wrote it last. A later commit than the newest one shows that commits were lost.
-    private mutating func checkCommits(of info: EntityInfo) throws {
+    private mutating func checkCommits(of table: CheckedTable) throws {
         let sql = """
-            SELECT "id", "_version" FROM \(info.table.quotedIdentifier) WHERE "_version" > \(newest) LIMIT ?
+            SELECT "id", "_version" FROM \(table.name.quotedIdentifier) WHERE "_version" > \(newest) LIMIT ?
             """
         for (id, commit) in try pairs(sql) {
             report(
                 .damagedHistory,
-                info.name,
+                table.subject,
                 id,
                 "The row was written by commit \(commit), but the newest commit of the store is \(newest)."
             )
@@ -149,9 +151,9 @@ struct StoreCheck {
 
     // MARK: Engines
 
-    private mutating func check(_ rule: ConsistencyRule, of info: EntityInfo) throws {
+    private mutating func check(_ rule: ConsistencyRule, of subject: String) throws {
         for id in try connection.numbers("\(rule.sql) LIMIT ?", [.integer(Int64(limit))]) {
-            report(.inconsistentQueue, info.name, id, rule.message)
+            report(.inconsistentQueue, subject, id, rule.message)
         }
     }
 

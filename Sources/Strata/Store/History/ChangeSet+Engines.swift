@@ -9,3 +9,29 @@ extension ChangeSet {
             || changes.updated.values.contains { $0.contains(number) }
     }
 }
+
+/// The rows of one table that a commit has changed.
+package struct ChangedTable: Sendable {
+    /// The name of the table.
+    package let name: String
+    package let inserted: IDRanges
+    package let deleted: IDRanges
+    /// The updated rows, by the names of the columns that were set.
+    package let updated: [(columns: [String], ids: IDRanges)]
+}
+
+extension ChangeSet {
+    /// The changed rows of all tables, in alphabetical order, for readers that do not have the models.
+    package var changedTables: [ChangedTable] {
+        changes.tables.sorted { $0.key.precedesByBytes($1.key) }.map { name, changes in
+            ChangedTable(
+                name: name,
+                inserted: changes.inserted,
+                deleted: changes.deleted,
+                updated: changes.updated.map { (columns: $0.key.sortedByBytes(), ids: $0.value) }.sorted {
+                    $0.columns.lexicographicallyPrecedes($1.columns)
+                }
+            )
+        }
+    }
+}

@@ -20,6 +20,17 @@ extension Store {
         try reading { try readHistory(after: position, limit: limit, newest: $1, $0) }
     }
 
+    /// The newest commits, oldest first. If the changes of a commit are unknown, the result begins after this commit.
+    nonisolated(nonsending) func recentHistory(limit: Int) async throws -> [ChangeSet] {
+        try await onThread {
+            try self.reading { connection, newest in
+                let start = try connection.integer(HistorySQL.selectStart) ?? newest
+                let position = max(start, newest - Int64(min(max(limit, 0), Int(Int32.max))))
+                return try self.readHistory(after: position, limit: limit, newest: newest, connection)
+            }
+        }
+    }
+
     private func readHistory(
         after position: Int64?,
         limit: Int,

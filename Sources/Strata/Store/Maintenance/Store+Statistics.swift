@@ -6,15 +6,16 @@ extension Store {
     /// - Complexity: reads all pages of the file.
     func statistics(_ cancellation: Cancellation) throws -> StoreStatistics {
         try reading { connection, _ in
-            try cancellation.interrupting(connection) { try statistics(on: connection) }
+            try cancellation.interrupting(connection) { try statistics(of: schema.description, on: connection) }
         }
     }
 
-    private func statistics(on connection: Connection) throws -> StoreStatistics {
+    /// Measures the tables of a description, in the snapshot of a connection.
+    func statistics(of description: SchemaDescription, on connection: Connection) throws -> StoreStatistics {
         let pages = try FilePages(on: connection)
         let sizes = try Self.sizes(on: connection)
         func count(_ sql: String) throws -> Int { Int(try connection.integer(sql) ?? 0) }
-        let hasExternals = schema.entities.contains { !$0.info.externals.isEmpty }
+        let hasExternals = description.tables.contains { $0.columns.contains { $0.content == .external } }
         return StoreStatistics(
             pageSize: pages.pageSize,
             pageCount: pages.all,
@@ -27,7 +28,7 @@ extension Store {
             ),
             externalSize: try hasExternals
                 ? count("SELECT coalesce(sum(length(\"content\")), 0) FROM \"strata_data\"") : 0,
-            tables: try schema.description.tables.map { table in
+            tables: try description.tables.map { table in
                 StoreStatistics.TableStatistics(
                     subject: table.subject,
                     name: table.name,

@@ -1,0 +1,118 @@
+package import Foundation
+package import Strata
+
+/// Queued operations that an operator selects, for lists and bulk actions.
+///
+/// An operation must meet all filters that are not nil. A query searches by one index: that of the ids, the tag, the
+/// lane, the status or the pipeline, in this order of preference. Its order is that of the index, so a query with a
+/// limit stops early.
+package struct OperationFilter: Sendable {
+    /// The id numbers of the operations.
+    package var ids: [Int64]?
+    /// The pipeline or queue.
+    package var pipeline: PipelineName?
+    /// A lane of the pipeline. No index contains a lane alone.
+    package var lane: String?
+    package var status: OperationStatus?
+    package var tag: String?
+    /// A date at or before which the operations were queued. No index contains this date.
+    package var queuedBefore: Date?
+
+    package init() {}
+
+    private enum Index { case ids, tag, lane, status, pipeline }
+
+    /// The index that finds the operations; nil if only the order of the ids remains.
+    private var index: Index? {
+        if ids != nil { return .ids }
+        if tag != nil { return .tag }
+        if pipeline != nil, lane != nil { return .lane }
+        if status != nil { return .status }
+        return pipeline == nil ? nil : .pipeline
+    }
+
+    /// The selected operations, in the order of the index: for a tag and for no filter by id; in a lane in its order;
+    /// for a status by pipeline and priority; in a pipeline lane by lane.
+    ///
+    /// - Complexity: O(operations that the index finds).
+    package var query: Query<QueuedOperation> {
+        let index = index
+        var query = QueuedOperation.all
+        if let ids { query = query.where { Condition<QueuedOperation>.sql("\($0.id) IN \(list: ids)") } }
+        if let tag { query = query.where { $0.hasTag(tag) } }
+        if let pipeline {
+            let isSearched = index == .lane || index == .status || index == .pipeline
+            query = query.where { Self.equal($0.pipeline, pipeline, isSearched: isSearched) }
+        }
+        if let lane { query = query.where { Self.equal($0.lane, lane, isSearched: index == .lane) } }
+        if let status { query = query.where { Self.equal($0.status, status, isSearched: index == .status) } }
+        if let queuedBefore { query = query.where { $0.enqueuedAt <= queuedBefore } }
+        switch index {
+        case .lane: return query.sorted { [$0.sortKey.ascending, $0.commit.ascending] }
+        case .status where pipeline != nil: return query.sorted { [$0.rank.ascending, $0.commit.ascending] }
+        case .status: return query.sorted { [$0.pipeline.ascending, $0.rank.ascending, $0.commit.ascending] }
+        case .pipeline: return query.sorted { [$0.lane.ascending, $0.sortKey.ascending, $0.commit.ascending] }
+        case .ids, .tag, nil: return query
+        }
+    }
+
+    /// - Parameter isSearched: whether SQLite may search by the column. Otherwise, a plus sign hides the column from its
+    ///   indexes, which might find far more operations than the preferred one.
+    private static func equal<Value: AttributeValue>(
+        _ column: Column<QueuedOperation, Value>,
+        _ value: Value,
+        isSearched: Bool
+    ) -> Condition<QueuedOperation> {
+        isSearched ? .sql("\(column) = \(value)") : .sql("+\(column) = \(value)")
+    }
+}
+
+extension Query where Object == QueuedOperation {
+    /// The operations of this query with a hold.
+    package func held(by name: String) -> Query {
+        self.where {
+            Condition<QueuedOperation>.sql(
+                "EXISTS (SELECT 1 FROM \(OperationHold.self) AS h WHERE h.operation = \($0.id) AND h.name = \(name))"
+            )
+        }
+    }
+
+    /// The operations of this query that do not run.
+    package var notRunning: Query {
+        self.where { Condition<QueuedOperation>.sql("+\($0.status) <> \(OperationStatus.active)") }
+    }
+}
+
+/// Finished operations that an operator selects, for lists.
+///
+/// An operation must meet all filters that are not nil. A tag is found by its index. Otherwise the query follows the
+/// index of the times at which operations were finished, and passes over those that do not meet the other filters.
+package struct FinishedFilter: Sendable {
+    /// The pipeline or queue.
+    package var pipeline: PipelineName?
+    package var lane: String?
+    package var result: OperationResult?
+    package var tag: String?
+    /// A date at or before which the operations were finished.
+    package var finishedBefore: Date?
+
+    package init() {}
+
+    /// The selected operations, newest first. With a tag, those with the greatest ids come first.
+    ///
+    /// - Complexity: O(finished operations), or O(operations with the tag). The retention of each pipeline bounds both.
+    package var query: Query<FinishedOperation> {
+        var query = FinishedOperation.all
+        if let pipeline { query = query.where { $0.pipeline == pipeline } }
+        if let lane { query = query.where { $0.lane == lane } }
+        if let result { query = query.where { $0.result == result } }
+        guard let tag else {
+            if let finishedBefore { query = query.where { $0.finishedAt <= finishedBefore } }
+            return query.sorted { [$0.finishedAt.descending, $0.id.descending] }
+        }
+        if let finishedBefore {
+            query = query.where { Condition<FinishedOperation>.sql("+\($0.finishedAt) <= \(finishedBefore)") }
+        }
+        return query.where { $0.hasTag(tag) }.sorted { $0.id.descending }
+    }
+}

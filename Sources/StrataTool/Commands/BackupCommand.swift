@@ -1,0 +1,46 @@
+import ArgumentParser
+import Foundation
+import Strata
+
+/// `strata backup`: a copy of a store.
+struct BackupCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Copies the committed state of a store into a file, while other processes write.",
+        discussion: "The copy gets its name when it is complete and on the disk."
+    )
+
+    @OptionGroup var file: StoreArgument
+
+    @Argument(help: "The file of the copy. Its folder must exist.", completion: .file())
+    var destination: String
+
+    @Flag(help: "Replace the destination if it exists.")
+    var replace = false
+
+    @OptionGroup var confirmation: ConfirmationOptions
+    @OptionGroup var output: OutputOptions
+
+    func run(on console: Console) async throws {
+        let record = try await file.reading { try await $0.storeRecord() }
+        var info = stat()
+        let exists = lstat(destination, &info) == 0
+        if exists {
+            guard replace else { throw ToolError("'\(destination)' exists. Name another file, or pass --replace.") }
+            try await confirmation.confirm(
+                "'\(destination)' will be replaced by a copy of '\(file.store)'.",
+                on: console
+            )
+        }
+        // The rules of queues free the copy from the processes that work on the original. A file that was created since
+        // the question is not replaced.
+        try await file.reading(models: record.queueModels) { stack in
+            try await stack.backup(to: URL(fileURLWithPath: destination), replacing: exists)
+        }
+        if output.json {
+            try console.print(.object([("file", .text(destination))]))
+        } else {
+            try console.print("\(destination) is a copy of \(file.store).")
+        }
+    }
+}

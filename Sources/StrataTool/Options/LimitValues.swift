@@ -1,0 +1,40 @@
+import ArgumentParser
+import Strata
+import StrataPipeline
+
+/// A limit of operations that run at once: a number, or `none`.
+struct ConcurrencyLimit: ExpressibleByArgument {
+    /// Nil for any number.
+    let count: Int?
+
+    init?(argument: String) {
+        if argument.hasSameBytes(as: "none") {
+            count = nil
+        } else {
+            guard let number = Int(argument) else { return nil }
+            count = number
+        }
+    }
+}
+
+/// A limit of attempts that start in an interval, such as `10/1m`, or `none`.
+struct RateLimitValue: ExpressibleByArgument {
+    /// Nil for any number.
+    let limit: RateLimit?
+
+    init?(argument: String) {
+        if argument.hasSameBytes(as: "none") {
+            limit = nil
+        } else {
+            guard let (count, interval) = argument.splitAtFirst("/"), let number = Int(count),
+                let span = TimeSpan(argument: interval)
+            else { return nil }
+            limit = RateLimit(number, per: .milliseconds(Int64((span.seconds * 1000).rounded())))
+        }
+    }
+
+    /// The limit as the option takes it.
+    static func text(_ limit: RateLimit?) -> String {
+        limit.map { "\($0.count)/\(TimeSpan.text($0.interval.seconds))" } ?? "none"
+    }
+}

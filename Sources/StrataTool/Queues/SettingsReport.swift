@@ -1,0 +1,87 @@
+import Foundation
+import Strata
+import StrataPipeline
+
+/// The output of `strata queues`, `limits`, `pause` and `resume`.
+extension QueueSummary {
+    static func table(_ queues: [QueueSummary]) -> TextTable {
+        var table = TextTable([
+            "pipeline", "queued", "running", "failed", "held", "oldest", "paused", "concurrent", "rate",
+        ])
+        for queue in queues {
+            table.add([
+                .text(queue.name.rawValue), .number(queue.total), .number(queue.counts[.active] ?? 0),
+                .number(queue.counts[.failed] ?? 0), .number(queue.counts[.held] ?? 0),
+                .text(Timestamp.text(queue.oldest) ?? "-"), .text(queue.settings.pauseText ?? "-"),
+                .text(queue.settings.maxConcurrent.value.map { "\($0)" } ?? "none"),
+                .text(RateLimitValue.text(queue.settings.rateLimit.value)),
+            ])
+        }
+        return table
+    }
+
+    var json: JSON {
+        let statuses = OperationStatus.allCases.map { (name: $0.description, value: JSON.count(counts[$0] ?? 0)) }
+        return .object([
+            ("pipeline", .text(name.rawValue)),
+            ("queued", .count(total)),
+            ("counts", .object(statuses)),
+            ("oldest", .time(oldest)),
+            ("settings", settings.json),
+        ])
+    }
+}
+
+extension PipelineSettings.Change {
+    /// The operator and the time, for people.
+    var text: String { "by \(by) at \(Timestamp.text(at) ?? "-")" }
+}
+
+extension PipelineSettings {
+    /// Who has paused the queue, and when; nil if it is not paused.
+    var pauseText: String? {
+        guard isPaused.value else { return nil }
+        return isPaused.change?.text ?? "yes"
+    }
+
+    static func table(_ all: [PipelineSettings]) -> TextTable {
+        var table = TextTable(["pipeline", "setting", "value", "declared", "changed"])
+        for settings in all {
+            let name = settings.pipeline.rawValue
+            let (concurrent, rate) = (settings.maxConcurrent, settings.rateLimit)
+            table.add([
+                .text(name), .text("concurrent"), .text(concurrent.value.map { "\($0)" } ?? "none"),
+                .text(concurrent.declared.map { "\($0)" } ?? "none"), .text(concurrent.change?.text ?? "-"),
+            ])
+            table.add([
+                .text(name), .text("rate"), .text(RateLimitValue.text(rate.value)),
+                .text(RateLimitValue.text(rate.declared)), .text(rate.change?.text ?? "-"),
+            ])
+        }
+        return table
+    }
+
+    var json: JSON {
+        .object([
+            ("pipeline", .text(pipeline.rawValue)),
+            ("isDeclared", .bool(isDeclared)),
+            ("isPaused", Self.json(isPaused) { .bool($0) }),
+            ("maxConcurrent", Self.json(maxConcurrent) { .orNull($0) }),
+            ("rateLimit", Self.json(rateLimit) { $0.map { Self.json($0) } ?? JSON.null }),
+        ])
+    }
+
+    private static func json<Value: Sendable & Hashable>(_ setting: Setting<Value>, _ value: (Value) -> JSON) -> JSON {
+        .object([
+            ("value", value(setting.value)),
+            ("declared", value(setting.declared)),
+            ("isOverridden", .bool(setting.isOverridden)),
+            ("by", .orNull(setting.change?.by)),
+            ("at", .time(setting.change?.at)),
+        ])
+    }
+
+    private static func json(_ limit: RateLimit) -> JSON {
+        .object([("count", .count(limit.count)), ("interval", .number(limit.interval.seconds))])
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import Logging
+import Strata
+
+extension StoreArgument {
+    /// Opens the store to read it only, runs a body, and closes the store.
+    ///
+    /// No statement may write. If no process has the store open, SQLite creates the journal and its index beside it,
+    /// and removes them at the end: see `StoreConfiguration.mayCreateJournal`.
+    ///
+    /// - Parameter models: the models to open, for rules of engines; usually none. The store's own description replaces
+    ///   them.
+    /// - Throws: ``ToolError`` or `StrataError` if the store cannot be opened; errors of the body.
+    func reading<Value>(
+        models: [any Model.Type] = [],
+        _ body: (ContextStack) async throws -> Value
+    ) async throws -> Value {
+        var configuration = StoreConfiguration(isReadOnly: true, allowsUnopenedModels: true)
+        configuration.mayCreateJournal = true
+        return try await opening(configuration, models, body)
+    }
+
+    /// Opens the store to write to it, runs a body, and closes the store. Ask for a confirmation before.
+    ///
+    /// - Throws: as ``reading(models:_:)``.
+    func writing<Value>(
+        models: [any Model.Type] = [],
+        _ body: (ContextStack) async throws -> Value
+    ) async throws -> Value {
+        try await opening(StoreConfiguration(allowsUnopenedModels: true), models, body)
+    }
+
+    private func opening<Value>(
+        _ configuration: StoreConfiguration,
+        _ models: [any Model.Type],
+        _ body: (ContextStack) async throws -> Value
+    ) async throws -> Value {
+        let url = URL(fileURLWithPath: store)
+        try requireStore(at: url)
+        let stack: ContextStack
+        do {
+            stack = try await ContextStack.open(
+                .sqlite(url),
+                models: models,
+                stack: .rootOnly,
+                configuration: configuration,
+                // A failure is an error of the command.
+                logger: Logger(label: "strata") { _ in SwiftLogNoOpLogHandler() }
+            )
+        } catch let error as StrataError {
+            throw explained(error, url)
+        }
+        do {
+            let value = try await body(stack)
+            try await stack.close()
+            return value
+        } catch {
+            try? await stack.close()
+            throw error
+        }
+    }
+
+    /// Refuses files that the library would create, or about which it gives advice for programs.
+    private func requireStore(at url: URL) throws {
+        var info = stat()
+        guard stat(url.path, &info) == 0 else {
+            guard errno == ENOENT || errno == ENOTDIR else { return }
+            throw ToolError("'\(store)' does not exist. Name the file of a store.")
+        }
+        if info.st_mode & S_IFMT == S_IFREG, info.st_size == 0 {
+            throw ToolError("'\(store)' is empty, and not a store. Name the file of a store.")
+        }
+    }
+
+    /// An error of opening, with the advice that a user of the tool needs.
+    private func explained(_ error: StrataError, _ url: URL) -> any Error {
+        switch error.code {
+        case .cannotOpen where error.message.contains("isReadOnly"):
+            let file = url.resolvingSymlinksInPath().path
+            guard access(file + "-wal", F_OK) != 0 else {
+                return ToolError(
+                    "'\(store)' cannot be read: '\(store)-wal' contains commits that are not in it, and their index "
+                        + "'-shm' is missing. Open the store with its program once."
+                )
+            }
+            return ToolError(
+                "'\(store)' cannot be read: no process has it open, and you may not create the two files that SQLite "
+                    + "needs beside it. Run the command as the owner of the store. If it is a backup that does not "
+                    + "change any more, remove all write permissions from the file (chmod a-w)."
+            )
+        case .schemaMismatch:
+            return IncompatibleStore(
+                message: "'\(store)' cannot be opened by this version of the tool, and was left as it is. If an "
+                    + "earlier version of Strata has written it, open it with its program once. \(error.message)"
+            )
+        default: return error
+        }
+    }
+}
+
+/// The tables of a store are not those that this version of the tool knows, or were changed by another program.
+struct IncompatibleStore: Error {
+    let message: String
+}

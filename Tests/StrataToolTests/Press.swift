@@ -1,0 +1,70 @@
+import Foundation
+import GRDB
+import StoreModels
+import Strata
+
+/// The store of the guide: two authors and three articles in two commits.
+enum Press {
+    @Model final class Author {
+        @Attribute(.unique) var name: String
+        @Relationship(inverse: \Article.author) var articles: Many<Article>
+    }
+
+    @Model final class Article {
+        var title: String
+        var views: Int = 0
+        var author: Author?
+    }
+
+    static let models: [any Model.Type] = [Author.self, Article.self]
+
+    static func open(_ url: URL, models: [any Model.Type] = Press.models) async throws -> ContextStack {
+        try await ContextStack.open(.sqlite(url), models: models, stack: .rootOnly, author: "editor")
+    }
+
+    /// Creates the store, and closes it.
+    static func make(in folder: ScratchFolder) async throws -> URL {
+        let url = folder.file("press.sqlite")
+        let stack = try await open(url)
+        try await stack.background { context in
+            let ada = context.insert(Author(name: "Ada"))
+            context.insert(Author(name: "Grace"))
+            context.insert(Article(title: "Engines", views: 12, author: ada))
+            context.insert(Article(title: "Notes", author: ada))
+            try context.commit()
+        }
+        try await stack.background { context in
+            context.insert(Article(title: "Compilers", views: 3))
+            try context.commit()
+        }
+        try await stack.close()
+        return url
+    }
+
+    /// Runs statements of another program.
+    static func change(_ url: URL, _ statements: String...) throws {
+        let queue = try DatabaseQueue(path: url.path, configuration: .waiting)
+        try queue.writeWithoutTransaction { db in for statement in statements { try db.execute(sql: statement) } }
+        try queue.close()
+    }
+}
+
+extension Configuration {
+    /// A connection that waits while another one has locked the file.
+    static var waiting: Configuration {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(10)
+        return configuration
+    }
+}
+
+extension ScratchFolder {
+    /// Every file in the folder with its bytes.
+    func image() throws -> [String: Data] {
+        var image: [String: Data] = [:]
+        for name in try FileManager.default.contentsOfDirectory(atPath: url.path) {
+            image[name] = FileManager.default.contents(atPath: file(name).path) ?? Data()
+        }
+        return image
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import StoreModels
+import Strata
+import Testing
+
+@Suite("Files that the tool refuses", .timeLimit(.minutes(2))) struct RefusedStoreTests {
+    /// Runs a command on a file, and expects a message and no change.
+    private func expectRefusal(
+        _ url: URL,
+        in folder: ScratchFolder,
+        _ message: String,
+        location: SourceLocation = #_sourceLocation
+    ) async throws {
+        let before = try folder.image()
+        for arguments in [["inspect", url.path], ["sql", url.path, "SELECT * FROM Article"]] {
+            let run = await ToolRun(arguments)
+            #expect(run.status == 1, sourceLocation: location)
+            #expect(run.output.isEmpty, sourceLocation: location)
+            #expect(run.messages.hasPrefix("strata: "), sourceLocation: location)
+            #expect(run.messages.contains(message), "\(run.messages)", sourceLocation: location)
+            #expect(try folder.image() == before, sourceLocation: location)
+        }
+    }
+
+    @Test("A missing file, an empty file and a folder")
+    func noFile() async throws {
+        let folder = try ScratchFolder()
+        try await expectRefusal(folder.file("missing.sqlite"), in: folder, "does not exist")
+        try Data().write(to: folder.file("empty.sqlite"))
+        try await expectRefusal(folder.file("empty.sqlite"), in: folder, "is empty")
+        try await expectRefusal(folder.url, in: folder, "is a folder")
+    }
+
+    @Test("Files that are not stores")
+    func notAStore() async throws {
+        let folder = try ScratchFolder()
+        try Data("Dear diary\u{1B}[2J".utf8).write(to: folder.file("diary"))
+        try await expectRefusal(folder.file("diary"), in: folder, "notAStore")
+        try Press.change(folder.file("other.sqlite"), "CREATE TABLE wallet (coins)")
+        try await expectRefusal(folder.file("other.sqlite"), in: folder, "notAStore")
+    }
+
+    @Test("A store of a newer version")
+    func newer() async throws {
+        let folder = try ScratchFolder()
+        let url = try await Press.make(in: folder)
+        try Press.change(url, "PRAGMA user_version = 99")
+        try await expectRefusal(url, in: folder, "newerStore")
+    }
+
+    @Test("A store that another program has changed")
+    func changed() async throws {
+        let folder = try ScratchFolder()
+        let url = try await Press.make(in: folder)
+        try Press.change(url, "CREATE INDEX own ON Article (views)")
+        try await expectRefusal(url, in: folder, "index 'own' on 'Article' was not created by Strata")
+    }
+
+    @Test("A store whose own tables are damaged")
+    func damaged() async throws {
+        let folder = try ScratchFolder()
+        let url = try await Press.make(in: folder)
+        try Press.change(url, "DELETE FROM strata_schema")
+        try await expectRefusal(url, in: folder, "damagedStore")
+    }
+
+    @Test("A file with damaged pages ends with a message")
+    func damagedPages() async throws {
+        let folder = try ScratchFolder()
+        let url = try await Press.make(in: folder)
+        var bytes = try Data(contentsOf: url)
+        // The first page stays, so that the file is still a store.
+        for index in 4096..<bytes.count { bytes[index] = UInt8(truncatingIfNeeded: index &* 31) }
+        try bytes.write(to: url)
+        for arguments in [["inspect", url.path], ["sql", url.path, "SELECT * FROM Article"]] {
+            let run = await ToolRun(arguments)
+            #expect(run.status == 1)
+            #expect(run.messages.contains("damagedStore"), "\(run.messages)")
+        }
+    }
+
+    @Test("A journal without its index")
+    func journalAlone() async throws {
+        let folder = try ScratchFolder()
+        let url = try await Press.make(in: folder)
+        let stack = try await Press.open(url)
+        try await stack.background { context in
+            context.insert(Press.Author(name: "Barbara"))
+            try context.commit()
+        }
+        let copies = try ScratchFolder()
+        for end in ["", "-wal"] {
+            let name = "press.sqlite" + end
+            try FileManager.default.copyItem(at: folder.file(name), to: copies.file(name))
+        }
+        try await stack.close()
+        try await expectRefusal(copies.file("press.sqlite"), in: copies, "Open the store with its program once")
+    }
+
+    @Test("A folder in which the user may not create the journal", .enabled(if: getuid() != 0))
+    func readOnlyFolder() async throws {
+        let folder = try ScratchFolder()
+        let url = try await Press.make(in: folder)
+        #expect(chmod(folder.url.path, 0o555) == 0)
+        defer { chmod(folder.url.path, 0o755) }
+        try await expectRefusal(url, in: folder, "you may not create the two files")
+    }
+
+    @Test("A name in the recorded schema cannot control the terminal")
+    func hostileName() async throws {
+        let folder = try ScratchFolder()
+        let url = try await Press.make(in: folder)
+        try Press.change(
+            url,
+            """
+            UPDATE strata_schema SET description = \
+            replace(description, 'model Author', 'model "Au' || char(27) || '[31mthor" table Author')
+            """
+        )
+        let run = await ToolRun("inspect", url.path)
+        #expect(run.status == 0, "\(run.messages)")
+        #expect(!run.output.contains("\u{1B}"))
+        #expect(run.output.contains(#"Au\u{1b}[31mthor"#))
+    }
+}
