@@ -30,18 +30,25 @@ extension LiveDifference {
     ///
     /// Complexity: O(n log n).
     init<Row: StoredRow>(from old: [Row], to new: [Row]) {
+        // Elements of a buffer are compared in place. An array would copy each row, because the code is generic.
+        self = old.withUnsafeBufferPointer { old in new.withUnsafeBufferPointer { Self(from: old, to: $0) } }
+    }
+
+    private init<Row: StoredRow>(from old: UnsafeBufferPointer<Row>, to new: UnsafeBufferPointer<Row>) {
         let shorter = min(old.count, new.count)
-        var start = 0
-        while start < shorter, old[start]._$id == new[start]._$id { start += 1 }
-        var (oldEnd, newEnd) = (old.count, new.count)
-        while oldEnd > start, newEnd > start, old[oldEnd - 1]._$id == new[newEnd - 1]._$id {
-            (oldEnd, newEnd) = (oldEnd - 1, newEnd - 1)
-        }
         var (inserted, kept, changed): ([Int], [IndexPair], [IndexPair]) = ([], [], [])
         func compare(_ from: Int, _ to: Int) {
             if !new[to]._$differences(from: old[from]).isEmpty { changed.append(IndexPair(from: from, to: to)) }
         }
-        for place in 0..<start { compare(place, place) }
+        var start = 0
+        while start < shorter, old[start]._$id == new[start]._$id {
+            compare(start, start)
+            start += 1
+        }
+        var (oldEnd, newEnd) = (old.count, new.count)
+        while oldEnd > start, newEnd > start, old[oldEnd - 1]._$id == new[newEnd - 1]._$id {
+            (oldEnd, newEnd) = (oldEnd - 1, newEnd - 1)
+        }
         var places: [Int64: Int] = Dictionary(minimumCapacity: oldEnd - start)
         for place in start..<oldEnd { places[old[place]._$id] = place }
         for to in start..<newEnd {

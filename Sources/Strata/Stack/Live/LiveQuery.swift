@@ -50,7 +50,7 @@ public struct LiveQuery<Object: Model>: AsyncSequence, Sendable {
         }
 
         private func rows() async throws -> [Object.Row] {
-            let (live, observer) = (live, observer)
+            let (live, observer, count) = (live, observer, last?.count ?? 0)
             return try await live.store.onThread {
                 let store = live.store
                 do {
@@ -58,6 +58,7 @@ public struct LiveQuery<Object: Model>: AsyncSequence, Sendable {
                     let stream = try RowStream(live.query, snapshot, store: store)
                     observer.note(Set(stream.tables.compactMap { store.schema.infosByTable[$0]?.index }))
                     var rows: [Object.Row] = []
+                    rows.reserveCapacity(count)
                     while let row = try stream.next() { rows.append(try stream.row(from: row)) }
                     return rows
                 } catch {
