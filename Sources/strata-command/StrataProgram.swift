@@ -11,7 +11,8 @@ import StrataTool
         let signals = [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler {
+            // Sendable, so that it is not isolated to the main actor, on which this function runs.
+            source.setEventHandler { @Sendable in
                 if command.isCancelled {
                     Tool.restoreTerminal()
                     exit(128 + number)
