@@ -87,8 +87,9 @@ extension QueueEngine {
         /// Neither has happened.
         case open
         case inTime
-        /// The deadline came first, and ends the attempt with this value.
-        case late(AttemptEnd)
+        /// The deadline came first, and ends the attempt with this value. The case is rare and indirect, so that the
+        /// record of an attempt stays small.
+        indirect case late(AttemptEnd)
     }
 }
 
@@ -144,6 +145,7 @@ extension QueueEngine.State {
         if result.hasUnseenWork { work.hasUnseenWork = true }
         let busy = Set(running.values.map(\.consumer))
         let waiters = registry.endWaiters.values.filter { !busy.contains($0.consumer) }
+        guard !registry.endWaiters.isEmpty else { return (unwanted, []) }
         registry.endWaiters = registry.endWaiters.filter { busy.contains($0.value.consumer) }
         return (unwanted, waiters)
     }

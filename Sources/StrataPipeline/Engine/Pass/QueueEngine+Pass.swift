@@ -59,7 +59,10 @@ extension QueueEngine {
     /// Asks which gates are open. A constraint that opens or closes a gate requests a pass afterwards, and each
     /// heartbeat asks once more.
     func checkGates() {
-        let gates = state.withLock { $0.consumers.compactMapValues(\.gate) }
+        let gates = state.withLock { state -> [Consumer.ID: PipelineGate] in
+            guard state.consumers.values.contains(where: { $0.gate != nil }) else { return [:] }
+            return state.consumers.compactMapValues(\.gate)
+        }
         if gates.isEmpty { return }
         // Not under the lock, because the constraints are not code of the engine.
         let closed = gates.mapValues { !$0.constraint.isSatisfied }
