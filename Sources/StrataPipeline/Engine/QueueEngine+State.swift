@@ -30,7 +30,6 @@ extension QueueEngine {
 
     /// The opening and closing of consumers, and the reports that were made once for each queue.
     struct Registry {
-        var lastConsumer: Consumer.ID = 0
         /// The queues that several consumers take, as far as reported.
         var disputed: Set<PipelineName> = []
         /// Callers that wait for the end of a consumer's handlers.
@@ -126,7 +125,7 @@ extension QueueEngine.State {
             let claim = attemptEnd.operation.claim
             guard running[claim.operation]?.claim == claim else { continue }
             running[claim.operation] = nil
-            consumers[attemptEnd.consumer.id]?.running.remove(claim.operation)
+            consumers[attemptEnd.consumer.id]?.runningCount -= 1
         }
         let unwanted = result.unwanted.compactMap { number in
             running[number]?.isUnwanted = true
@@ -136,16 +135,16 @@ extension QueueEngine.State {
         for (operation, consumer) in result.claims {
             running[operation.claim.operation] = QueueEngine.Running(
                 claim: operation.claim,
-                consumer: consumer,
+                consumer: consumer.id,
                 lane: OperationRepository.Lane(pipeline: operation.pipeline, name: operation.lane)
             )
-            consumers[consumer]?.running.insert(operation.claim.operation)
+            consumers[consumer.id]?.runningCount += 1
         }
         memory = result.memory
         if result.hasUnseenWork { work.hasUnseenWork = true }
+        guard !registry.endWaiters.isEmpty else { return (unwanted, []) }
         let busy = Set(running.values.map(\.consumer))
         let waiters = registry.endWaiters.values.filter { !busy.contains($0.consumer) }
-        guard !registry.endWaiters.isEmpty else { return (unwanted, []) }
         registry.endWaiters = registry.endWaiters.filter { busy.contains($0.value.consumer) }
         return (unwanted, waiters)
     }
@@ -154,13 +153,6 @@ extension QueueEngine.State {
     private mutating func applyFindings(_ result: PassResult, of input: PassInput) {
         // Any operation may have waited for the ended ones.
         let mayHaveFreed = input.isEventful || result.hasUnseenWork
-        for (id, consumer) in consumers {
-            let findings = result.findings[id] ?? PassResult.Findings()
-            consumers[id]?.isDry = findings.isDry || consumer.isDry && !mayHaveFreed
-            consumers[id]?.isExemptDry = findings.isExemptDry || consumer.isExemptDry && !mayHaveFreed
-            consumers[id]?.limitedUntil = findings.limitedUntil
-            if let cursor = findings.cursor { consumers[id]?.cursor = cursor }
-            consumers[id]?.overridden = result.overriddenOptions(for: consumer)
-        }
+        for id in input.consumers.keys { consumers[id]?.record(result, mayHaveFreed: mayHaveFreed) }
     }
 }

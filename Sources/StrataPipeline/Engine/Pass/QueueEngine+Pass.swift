@@ -25,7 +25,7 @@ extension QueueEngine {
             // No work is lost; the pass is tried again.
             restore(input)
             setAlarm(at: clock.now.addingTimeInterval(Self.storePause))
-            return reportStoreFailure(error, input.consumers.values)
+            return reportStoreFailure(error, input.consumers.values.map(\.events))
         }
         conclude(input, result)
     }
@@ -41,16 +41,17 @@ extension QueueEngine {
         }
         guard var input = taken else { return nil }
         // Constraints are asked here, because they are application code, which may use the stack.
-        for (index, attemptEnd) in input.work.ended.enumerated() {
-            if case .success(let outcome) = attemptEnd.outcome, case .wait(let constraint) = outcome.kind {
-                // The sources may have changed since the attempt started.
-                let consumer = input.consumers[attemptEnd.consumer.id] ?? attemptEnd.consumer
-                input.work.ended[index].isSatisfied = consumer.options.isSatisfied(constraint)
-            }
+        for index in input.work.ended.indices {
+            guard let constraint = input.work.ended[index].outcome.constraint else { continue }
+            let consumer = input.work.ended[index].consumer
+            // The sources may have changed since the consumer was opened.
+            let sources = input.consumers[consumer.id]?.constraints ?? consumer.options.constraints
+            let source = sources.first { $0.constraint == constraint }
+            input.work.ended[index].isSatisfied = source?.isSatisfied ?? false
         }
         if input.mustWakeConstrained {
             input.satisfied = input.consumers.mapValues { consumer in
-                consumer.options.constraints.filter(\.isSatisfied).map(\.constraint)
+                consumer.constraints.filter(\.isSatisfied).map(\.constraint)
             }
         }
         return input
@@ -81,7 +82,7 @@ extension QueueEngine {
         report(result.disputed)
         report(unhandledTypes: result.unhandledTypes)
         for cycle in result.cycles { stack.log(.error, DependencyCycle.error(cycle).message) }
-        start(result.claims.compactMap { claim in input.consumers[claim.consumer].map { (claim.operation, $0) } })
+        start(result.claims)
         if input.isHeartbeatDue { measureQueues(of: input.consumers.values, now: input.now) }
         setAlarm()
     }
@@ -144,9 +145,9 @@ extension QueueEngine {
     /// Puts back the work of a pass that was not written, so that the next pass does it.
     func restore(_ input: PassInput) { state.withLock { $0.work.restore(input.work) } }
 
-    func reportStoreFailure(_ error: any Error, _ consumers: some Collection<Consumer>) {
+    func reportStoreFailure(_ error: any Error, _ hubs: [EventHub]) {
         stack.log(.error, "the pipelines cannot write to the store, and retry: \(error)")
-        for consumer in consumers { consumer.events.send(.storeFailed(error)) }
+        for hub in hubs { hub.send(.storeFailed(error)) }
     }
 
     // MARK: Alarm

@@ -306,6 +306,11 @@ extension Result<Outcome, any Error> {
     /// The value that the operation keeps if it is completed; nil for none.
     var result: ResultValue? { if case .success(let outcome) = self { outcome.result } else { nil } }
 
+    /// The constraint that the handler waits for; nil after any other outcome.
+    var constraint: Constraint? {
+        if case .success(let outcome) = self, case .wait(let constraint) = outcome.kind { constraint } else { nil }
+    }
+
     /// Whether the handler has returned an outcome of done.
     var isDone: Bool {
         switch self {
