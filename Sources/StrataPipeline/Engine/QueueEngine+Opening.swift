@@ -96,6 +96,7 @@ extension QueueEngine {
             state.registry.disputed = []
             state.consumers[consumer.id] = consumer
             state.consumers[consumer.id]?.overridden = overridden
+            state.registry.rules = Self.rules(of: state.consumers.values)
             return consumer.id
         }
     }

@@ -30,6 +30,8 @@ extension QueueEngine {
 
     /// The opening and closing of consumers, and the reports that were made once for each queue.
     struct Registry {
+        /// The rules of the open pipelines.
+        var rules: [PipelineName: OperationRepository.Rules] = [:]
         /// The queues that several consumers take, as far as reported.
         var disputed: Set<PipelineName> = []
         /// Callers that wait for the end of a consumer's handlers.
@@ -108,6 +110,7 @@ extension QueueEngine.State {
             memory: memory,
             now: now,
             consumers: consumers,
+            rules: registry.rules,
             slots: registry.isAbandoned ? 0 : slots(running.count - work.ended.count),
             claims: running.values.map(\.claim),
             running: open

@@ -9,6 +9,8 @@ struct PassInput: Sendable {
     let memory: PassMemory
     let now: Date
     var consumers: [Consumer.ID: Consumer]
+    /// The rules of the pipelines among the consumers.
+    let rules: [PipelineName: OperationRepository.Rules]
     /// How many attempts may be started, of all consumers together.
     let slots: Int
     /// The claims of all running attempts, including those that this pass ends.

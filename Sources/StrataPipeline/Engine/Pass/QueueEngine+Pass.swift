@@ -13,11 +13,7 @@ extension QueueEngine {
         var result = PassResult(memory: input.memory)
         do {
             try transact { transaction in
-                let repository = OperationRepository(
-                    transaction,
-                    now: input.now,
-                    Self.rules(of: input.consumers.values)
-                )
+                let repository = OperationRepository(transaction, now: input.now, input.rules)
                 let isUnchanged = try repository.adopt(input.memory.cachedFacts)
                 result = try PassDispatcher.dispatch(input, repository, isUnchanged: isUnchanged)
             }
