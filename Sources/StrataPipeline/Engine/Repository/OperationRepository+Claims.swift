@@ -83,7 +83,9 @@ extension OperationRepository {
                 (isMarked, areOffered) = (true, false)
             }
             comparesTypes = comparesTypes || found.hasOtherTypes
-            let candidates = found.candidates.filter { !blockedHere.contains($0.number) }
+            let candidates =
+                blockedHere.isEmpty
+                ? found.candidates : found.candidates.filter { !blockedHere.contains($0.number) }
             if candidates.isEmpty, found.unreadable.isEmpty {
                 if found.hasOtherTypes { continue }
                 if comparesTypes, !areOffered, let types = selection.types, let occupancy {
@@ -445,7 +447,7 @@ extension OperationRepository {
         var claims = claims
         for index in claims.indices {
             try transaction.rows(QueueSQL.selectTrace, [.integer(claims[index].claim.operation)]) { row in
-                claims[index].trace = try row.read(String.self, at: 0)
+                claims[index] = claims[index].with(trace: try row.read(String.self, at: 0))
             }
         }
         return claims

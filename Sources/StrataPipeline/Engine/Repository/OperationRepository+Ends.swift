@@ -65,8 +65,7 @@ extension OperationRepository {
         var options = options
         if let retry = operation.options?.retry { options.retry = retry }
         // The operation may have been moved while it ran.
-        var operation = operation
-        (operation.pipeline, operation.lane) = (holder.pipeline, holder.lane)
+        let operation = operation.with(pipeline: holder.pipeline, lane: holder.lane)
         if outcome.isCrash {
             // The cause of this crash is known, so it counts as alone.
             try reclaim(claim.operation, after: holder.crashes, isAlone: true)
