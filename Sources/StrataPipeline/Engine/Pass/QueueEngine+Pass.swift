@@ -153,12 +153,16 @@ extension QueueEngine {
         setAlarm(
             at: state.withLock { state in
                 guard let memory = state.memory else { return nil }
+                var date = memory.heartbeat.next
+                if let due = memory.nextDue { date = min(date, due) }
+                if let end = memory.withheldUntil { date = min(date, end) }
                 // Without a free slot, the end of a limit makes no pass necessary, and the end of an attempt does. An
                 // alarm for it would ring again and again once the limit is over.
-                let isFree = group.freeSlots(besides: state.running.count) > 0
-                let limits = state.consumers.values.compactMap { isFree && $0.isClaimable() ? $0.limitedUntil : nil }
-                return (limits + [memory.nextDue, memory.withheldUntil].compactMap { $0 })
-                    .reduce(memory.heartbeat.next) { min($0, $1) }
+                guard group.freeSlots(besides: state.running.count) > 0 else { return date }
+                for consumer in state.consumers.values {
+                    if let end = consumer.limitedUntil, consumer.isClaimable() { date = min(date, end) }
+                }
+                return date
             }
         )
     }
