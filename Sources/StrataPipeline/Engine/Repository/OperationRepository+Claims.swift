@@ -210,9 +210,9 @@ extension OperationRepository {
         let hasTies = try haveTies()
         var filter = selection
         if !comparesTypes { filter.types = nil }
-        let range = filter.keys.map { Self.range(of: $0) } ?? []
-        let types = (filter.types ?? []).map { StoredValue.text($0) }
-        let values = [StoredValue.text(pipeline.rawValue), .integer(Int64(count))] + range + types
+        var values: [StoredValue] = [.text(pipeline.rawValue), .integer(Int64(count))]
+        if let keys = filter.keys { values += Self.range(of: keys) }
+        if let types = filter.types { values += types.map { StoredValue.text($0) } }
         var found = Candidates()
         try transaction.rows(QueueSQL.selectCandidates(filter, hasTies: hasTies), values) { row in
             var candidate: Candidate?
