@@ -1,7 +1,10 @@
 import Foundation
 import Strata
+import Synchronization
 
-/// A pipeline or a broker, as the engine represents it.
+/// A pipeline or a broker, as the engine represents it: its definition and its state.
+///
+/// Each pass copies the consumers. The parts that never change are in one object, so that a copy takes little time.
 struct Consumer: Sendable {
     typealias ID = Int
 
@@ -30,31 +33,78 @@ struct Consumer: Sendable {
         }
     }
 
-    /// The id, assigned by the engine.
-    var id: ID = 0
-    /// The name in errors, and the key of stored data such as the rate limit.
-    let name: String
-    let scope: Scope
-    /// The options that the consumer was opened with. The limit and the constraints may have changed since.
-    var options: PipelineOptions
-    /// The constraint that the whole pipeline waits for.
-    let gate: PipelineGate?
-    /// The handlers, each for another type of payload.
-    let handlers: [Handler]
-    /// The types of payloads whose operations are claimed; nil for all. Operations of other types stay queued for
-    /// processes that have a handler.
-    let claimedTypes: [String]?
-    /// The rate limits of lanes; nil if no lane has one.
-    let laneRates: LaneRates?
-    let events: EventHub
+    /// The parts of a consumer that never change.
+    final class Definition: Sendable {
+        /// The id, unique in this process. Later consumers have greater ids.
+        let id: ID
+        /// The name in errors, and the key of stored data such as the rate limit.
+        let name: String
+        let scope: Scope
+        /// The options that the consumer was opened with. The limit and the constraints may have changed since.
+        let options: PipelineOptions
+        /// The constraint that the whole pipeline waits for.
+        let gate: PipelineGate?
+        /// The handlers, each for another type of payload.
+        let handlers: [Handler]
+        /// The types of payloads whose operations are claimed; nil for all. Operations of other types stay queued for
+        /// processes that have a handler.
+        let claimedTypes: [String]?
+        /// The rate limits of lanes; nil if no lane has one.
+        let laneRates: LaneRates?
+        /// The rules of the consumer's operations, as the options declare them.
+        let rules: OperationRepository.Rules
+        let events: EventHub
+        /// Measures the blocks of `.done { … }` that the handlers return.
+        let blockPace = BlockPace()
+        /// The interceptors that are asked at the start of an attempt.
+        let interceptors = HandlerInterceptors()
+
+        /// The id of the last consumer of this process.
+        private static let lastID = Atomic<ID>(0)
+
+        fileprivate init(
+            name: String,
+            scope: Scope,
+            options: PipelineOptions,
+            gate: PipelineGate?,
+            handlers: [Handler],
+            claimsAllTypes: Bool,
+            events: EventHub
+        ) {
+            id = Definition.lastID.wrappingAdd(1, ordering: .relaxed).newValue
+            self.name = name
+            self.scope = scope
+            self.options = options
+            self.gate = gate
+            self.handlers = handlers
+            claimedTypes = claimsAllTypes ? nil : handlers.map(\.type)
+            laneRates = LaneRates(options)
+            let ordering = options.ordering ?? scope.standardOrdering
+            rules = OperationRepository.Rules(
+                ordering: ordering,
+                onFailure: options.onFailure ?? (ordering.isSerial ? .blockLane : .setAside),
+                maxCrashes: options.maxCrashes,
+                laneLimit: options.maxConcurrentPerLane,
+                recordsTransitions: options.recordsTransitions
+            )
+            self.events = events
+        }
+    }
+
+    let definition: Definition
+    /// The greatest number of handlers that run at once, by the options or by a later call; nil for any number. An
+    /// operator's limit takes precedence: see ``maxConcurrent``.
+    var limit: Int?
+    /// The sources of constraints, from the options and from later calls.
+    var constraints: [any ConstraintSource]
     /// The options that operators have overridden in the store, if the consumer is a pipeline.
     var overridden = OverriddenOptions()
     /// Whether the consumer is closing and starts no more operations.
     var isClosing = false
     /// The number of suspensions in effect.
     var suspensions: Int
-    /// The operations whose handlers run.
-    var running: Set<Int64> = []
+    /// The number of operations whose handlers run: the entries for this consumer in `QueueEngine.State.running`.
+    var runningCount = 0
     /// Until when the rate limit allows no further start.
     var limitedUntil: Date?
     /// The position in the round through the consumer's queues.
@@ -67,10 +117,6 @@ struct Consumer: Sendable {
     var isExemptDry = false
     /// The types of payloads that were reported as left to other processes.
     var reportedTypes: Set<UTF8Text> = []
-    /// Measures the blocks of `.done { … }` that the handlers return.
-    let blockPace = BlockPace()
-    /// The interceptors that are asked at the start of an attempt.
-    let interceptors = HandlerInterceptors()
 
     /// - Parameter claimsAllTypes: whether to claim operations of types without a handler too, which then fail.
     init(
@@ -82,14 +128,17 @@ struct Consumer: Sendable {
         claimsAllTypes: Bool = true,
         events: EventHub
     ) {
-        self.name = name
-        self.scope = scope
-        self.options = options
-        self.gate = gate
-        self.handlers = handlers
-        claimedTypes = claimsAllTypes ? nil : handlers.map(\.type)
-        laneRates = LaneRates(options)
-        self.events = events
+        definition = Definition(
+            name: name,
+            scope: scope,
+            options: options,
+            gate: gate,
+            handlers: handlers,
+            claimsAllTypes: claimsAllTypes,
+            events: events
+        )
+        limit = options.maxConcurrent
+        constraints = options.constraints
         suspensions = options.isSuspended ? 1 : 0
         isGateClosed = gate.map { !$0.constraint.isSatisfied } ?? false
     }
@@ -118,6 +167,67 @@ struct Consumer: Sendable {
         )
     }
 
+    /// The display name of a pipeline.
+    static func name(of pipeline: PipelineName) -> String { "pipeline '\(pipeline)'" }
+
+    /// The number of operations that may be started after `ended` of the running ones have ended.
+    func freeSlots(afterEnds ended: Int = 0) -> Int {
+        guard suspensions == 0, !isClosing, !overridden.isPaused else { return 0 }
+        // Without a limit: the number of operations that one transaction starts at most.
+        return maxConcurrent.map { max($0 - max(runningCount - ended, 0), 0) } ?? 256
+    }
+
+    /// Whether the consumer should look for operations.
+    ///
+    /// - Parameter hasUnseenWork: whether operations may have become ready since the last look.
+    func isClaimable(hasUnseenWork: Bool = false) -> Bool {
+        guard freeSlots() > 0 else { return false }
+        if isGateClosed { return gate?.exemptKeys != nil && (hasUnseenWork || !isExemptDry) }
+        return hasUnseenWork || !isDry
+    }
+
+    /// Whether this consumer takes operations under a name.
+    func takes(_ name: PipelineName) -> Bool {
+        switch scope {
+        case .pipeline(let own): own == name
+        case .queues(let isOwn): isOwn(name)
+        }
+    }
+
+    /// The limit of handlers in effect: that of an operator, or else that of this process.
+    var maxConcurrent: Int? { if let override = overridden.maxConcurrent { override } else { limit } }
+
+    /// The rate limit in effect: that of an operator, or else that of the options.
+    var rateLimit: RateLimit? { if let limit = overridden.rateLimit { limit } else { options.rateLimit } }
+
+    /// Records what a pass has found.
+    ///
+    /// - Parameter mayHaveFreed: whether the pass may have made operations ready.
+    mutating func record(_ result: PassResult, mayHaveFreed: Bool) {
+        let findings = result.findings[id] ?? PassResult.Findings()
+        isDry = findings.isDry || isDry && !mayHaveFreed
+        isExemptDry = findings.isExemptDry || isExemptDry && !mayHaveFreed
+        limitedUntil = findings.limitedUntil
+        if let cursor = findings.cursor { self.cursor = cursor }
+        overridden = result.overriddenOptions(for: definition)
+    }
+}
+
+extension Consumer {
+    var id: ID { definition.id }
+    var name: String { definition.name }
+    var scope: Scope { definition.scope }
+    var options: PipelineOptions { definition.options }
+    var gate: PipelineGate? { definition.gate }
+    var claimedTypes: [String]? { definition.claimedTypes }
+    var laneRates: LaneRates? { definition.laneRates }
+    var rules: OperationRepository.Rules { definition.rules }
+    var events: EventHub { definition.events }
+}
+
+// MARK: Handlers
+
+extension Consumer.Definition {
     /// Rejects a consumer without handlers, and a second handler of one type.
     func checkHandlers() throws {
         guard !handlers.isEmpty else {
@@ -156,52 +266,6 @@ struct Consumer: Sendable {
             "The operation has a payload of type \(operation.type), and pipeline \(operation.pipeline) handles "
                 + "\(types). Open the pipeline with a handler for this type, and then call retry().",
             operations: [operation.claim.operation]
-        )
-    }
-
-    /// The display name of a pipeline.
-    static func name(of pipeline: PipelineName) -> String { "pipeline '\(pipeline)'" }
-
-    /// The number of operations that may be started after `ended` of the running ones have ended.
-    func freeSlots(afterEnds ended: Int = 0) -> Int {
-        guard suspensions == 0, !isClosing, !overridden.isPaused else { return 0 }
-        // Without a limit: the number of operations that one transaction starts at most.
-        return maxConcurrent.map { max($0 - max(running.count - ended, 0), 0) } ?? 256
-    }
-
-    /// Whether the consumer should look for operations.
-    ///
-    /// - Parameter hasUnseenWork: whether operations may have become ready since the last look.
-    func isClaimable(hasUnseenWork: Bool = false) -> Bool {
-        guard freeSlots() > 0 else { return false }
-        if isGateClosed { return gate?.exemptKeys != nil && (hasUnseenWork || !isExemptDry) }
-        return hasUnseenWork || !isDry
-    }
-
-    /// Whether this consumer takes operations under a name.
-    func takes(_ name: PipelineName) -> Bool {
-        switch scope {
-        case .pipeline(let own): own == name
-        case .queues(let isOwn): isOwn(name)
-        }
-    }
-
-    /// The limit of handlers in effect: that of an operator, or else that of the options.
-    var maxConcurrent: Int? { if let limit = overridden.maxConcurrent { limit } else { options.maxConcurrent } }
-
-    /// The rate limit in effect: that of an operator, or else that of the options.
-    var rateLimit: RateLimit? { if let limit = overridden.rateLimit { limit } else { options.rateLimit } }
-
-    /// The order in which operations of one lane start.
-    var ordering: PipelineOrdering { options.ordering ?? scope.standardOrdering }
-
-    var rules: OperationRepository.Rules {
-        OperationRepository.Rules(
-            ordering: ordering,
-            onFailure: options.onFailure ?? (ordering.isSerial ? .blockLane : .setAside),
-            maxCrashes: options.maxCrashes,
-            laneLimit: options.maxConcurrentPerLane,
-            recordsTransitions: options.recordsTransitions
         )
     }
 }

@@ -28,7 +28,7 @@ extension QueueEngine {
     /// Runs a body in the span of an attempt, which ends with the body, before the end of the attempt is reported.
     func inSpan(
         of operation: ClaimedOperation,
-        _ consumer: Consumer,
+        _ consumer: Consumer.Definition,
         _ body: ((any Tracing.Span)?) async -> AttemptEnd?
     ) async -> AttemptEnd? {
         guard let span = consumer.events.telemetry?.startSpan(of: operation) else { return await body(nil) }

@@ -22,7 +22,9 @@ extension QueueEngine {
         // The outcomes of the handlers are written before or in this pass.
         await performPass()
         let (consumer, isLast) = state.withLock { state in
-            (state.consumers.removeValue(forKey: id), state.consumers.isEmpty)
+            let consumer = state.consumers.removeValue(forKey: id)
+            state.registry.rules = Self.rules(of: state.consumers.values)
+            return (consumer, state.consumers.isEmpty)
         }
         consumer?.events.finish()
         if isLast { await end() }

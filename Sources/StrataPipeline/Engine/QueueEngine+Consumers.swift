@@ -34,6 +34,11 @@ extension QueueEngine {
     /// The number of running attempts of all consumers.
     var runningCount: Int { state.withLock { $0.running.count } }
 
+    /// Whether an attempt of a consumer runs an operation.
+    func isRunning(_ operation: Int64, by id: Consumer.ID) -> Bool {
+        state.withLock { $0.running[operation]?.consumer == id }
+    }
+
     // MARK: Waiting
 
     /// Waits until no handler of a consumer runs and none of its operations is ready; without an id, of all consumers.
@@ -120,15 +125,15 @@ extension QueueEngine {
     func limit(of id: Consumer.ID) -> Int? { state.withLock { $0.consumers[id]?.maxConcurrent } }
 
     func setLimit(_ limit: Int?, of id: Consumer.ID) {
-        state.withLock { $0.consumers[id]?.options.maxConcurrent = limit }
+        state.withLock { $0.consumers[id]?.limit = limit }
         schedulePass()
     }
 
     /// Adds a source of a constraint, or replaces an earlier one.
     func observe(_ source: any ConstraintSource, for id: Consumer.ID) {
         let isOpen = state.withLock { state in
-            state.consumers[id]?.options.constraints.removeAll { $0.constraint == source.constraint }
-            state.consumers[id]?.options.constraints.append(source)
+            state.consumers[id]?.constraints.removeAll { $0.constraint == source.constraint }
+            state.consumers[id]?.constraints.append(source)
             return state.consumers[id] != nil
         }
         if isOpen { watch(source) }

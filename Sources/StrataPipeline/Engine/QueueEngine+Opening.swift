@@ -10,10 +10,10 @@ extension QueueEngine {
         on stack: ContextStack
     ) async throws -> RunnerHandle {
         try stack.checkWritable()
-        try consumer.options.check(consumer.ordering)
+        try consumer.options.check(consumer.rules.ordering)
         if case .pipeline(let name) = consumer.scope { try name.requireText() }
-        try consumer.checkHandlers()
-        for item in consumer.handlers.compactMap(\.itemModel) where !stack.knows(item) {
+        try consumer.definition.checkHandlers()
+        for item in consumer.definition.handlers.compactMap(\.itemModel) where !stack.knows(item) {
             throw PipelineError(
                 .modelsMissing,
                 "The stack was opened without \(item), the model of the items of \(consumer.name). Add it to the "
@@ -42,7 +42,7 @@ extension QueueEngine {
             id: id,
             engine: engine,
             hub: consumer.events,
-            interceptors: consumer.interceptors,
+            interceptors: consumer.definition.interceptors,
             shutdownGrace: consumer.options.shutdownGrace
         )
     }
@@ -94,12 +94,10 @@ extension QueueEngine {
             state.memory = memory
             state.work.haveConstraintsChanged = true
             state.registry.disputed = []
-            state.registry.lastConsumer += 1
-            let id = state.registry.lastConsumer
-            state.consumers[id] = consumer
-            state.consumers[id]?.id = id
-            state.consumers[id]?.overridden = overridden
-            return id
+            state.consumers[consumer.id] = consumer
+            state.consumers[consumer.id]?.overridden = overridden
+            state.registry.rules = Self.rules(of: state.consumers.values)
+            return consumer.id
         }
     }
 

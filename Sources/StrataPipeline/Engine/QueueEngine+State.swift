@@ -30,7 +30,8 @@ extension QueueEngine {
 
     /// The opening and closing of consumers, and the reports that were made once for each queue.
     struct Registry {
-        var lastConsumer: Consumer.ID = 0
+        /// The rules of the open pipelines.
+        var rules: [PipelineName: OperationRepository.Rules] = [:]
         /// The queues that several consumers take, as far as reported.
         var disputed: Set<PipelineName> = []
         /// Callers that wait for the end of a consumer's handlers.
@@ -87,8 +88,9 @@ extension QueueEngine {
         /// Neither has happened.
         case open
         case inTime
-        /// The deadline came first, and ends the attempt with this value.
-        case late(AttemptEnd)
+        /// The deadline came first, and ends the attempt with this value. The case is rare and indirect, so that the
+        /// record of an attempt stays small.
+        indirect case late(AttemptEnd)
     }
 }
 
@@ -108,6 +110,7 @@ extension QueueEngine.State {
             memory: memory,
             now: now,
             consumers: consumers,
+            rules: registry.rules,
             slots: registry.isAbandoned ? 0 : slots(running.count - work.ended.count),
             claims: running.values.map(\.claim),
             running: open
@@ -125,7 +128,7 @@ extension QueueEngine.State {
             let claim = attemptEnd.operation.claim
             guard running[claim.operation]?.claim == claim else { continue }
             running[claim.operation] = nil
-            consumers[attemptEnd.consumer.id]?.running.remove(claim.operation)
+            consumers[attemptEnd.consumer.id]?.runningCount -= 1
         }
         let unwanted = result.unwanted.compactMap { number in
             running[number]?.isUnwanted = true
@@ -135,13 +138,14 @@ extension QueueEngine.State {
         for (operation, consumer) in result.claims {
             running[operation.claim.operation] = QueueEngine.Running(
                 claim: operation.claim,
-                consumer: consumer,
+                consumer: consumer.id,
                 lane: OperationRepository.Lane(pipeline: operation.pipeline, name: operation.lane)
             )
-            consumers[consumer]?.running.insert(operation.claim.operation)
+            consumers[consumer.id]?.runningCount += 1
         }
         memory = result.memory
         if result.hasUnseenWork { work.hasUnseenWork = true }
+        guard !registry.endWaiters.isEmpty else { return (unwanted, []) }
         let busy = Set(running.values.map(\.consumer))
         let waiters = registry.endWaiters.values.filter { !busy.contains($0.consumer) }
         registry.endWaiters = registry.endWaiters.filter { busy.contains($0.value.consumer) }
@@ -152,13 +156,6 @@ extension QueueEngine.State {
     private mutating func applyFindings(_ result: PassResult, of input: PassInput) {
         // Any operation may have waited for the ended ones.
         let mayHaveFreed = input.isEventful || result.hasUnseenWork
-        for (id, consumer) in consumers {
-            let findings = result.findings[id] ?? PassResult.Findings()
-            consumers[id]?.isDry = findings.isDry || consumer.isDry && !mayHaveFreed
-            consumers[id]?.isExemptDry = findings.isExemptDry || consumer.isExemptDry && !mayHaveFreed
-            consumers[id]?.limitedUntil = findings.limitedUntil
-            if let cursor = findings.cursor { consumers[id]?.cursor = cursor }
-            consumers[id]?.overridden = result.overriddenOptions(for: consumer)
-        }
+        for id in input.consumers.keys { consumers[id]?.record(result, mayHaveFreed: mayHaveFreed) }
     }
 }

@@ -12,7 +12,7 @@ extension ObjectContext {
         guard takers.count < 2 else { return [.claimedTwice] }
         guard let consumer = takers.first, !consumer.isClosing else { return [.notOpen] }
         // The operation may have been claimed after the state that this context shows.
-        if consumer.running.contains(operation.id.rawValue) { return [] }
+        if engine.isRunning(operation.id.rawValue, by: consumer.id) { return [] }
         var waitReasons: [WaitReason] = []
         if let types = consumer.claimedTypes, !types.containsBytes(of: operation.type) {
             waitReasons.append(.noHandler(type: operation.type))
@@ -22,7 +22,7 @@ extension ObjectContext {
         if consumer.isGateClosed, let gate = consumer.gate, !gate.exempts(key: operation.key) {
             waitReasons.append(.gateClosed(gate.constraint.constraint))
         }
-        if let limit = consumer.maxConcurrent, consumer.running.count >= limit {
+        if let limit = consumer.maxConcurrent, consumer.runningCount >= limit {
             waitReasons.append(.fullPipeline(limit: limit))
         }
         if let limit = engine.group.maxConcurrent, engine.runningCount >= limit {

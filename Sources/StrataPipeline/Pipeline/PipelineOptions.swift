@@ -219,9 +219,4 @@ extension PipelineOptions {
                 + "pipeline."
         )
     }
-
-    /// Whether a source reports that a constraint is satisfied.
-    func isSatisfied(_ constraint: Constraint) -> Bool {
-        constraints.first { $0.constraint == constraint }?.isSatisfied ?? false
-    }
 }

@@ -9,17 +9,13 @@ import Testing
 @Suite("One pass of the dispatcher", .timeLimit(.minutes(1)))
 struct PassDispatcherTests {
     private let now = VirtualClock().now
-    private let consumer: Consumer = {
-        var consumer = Consumer(
-            name: Consumer.name(of: .work),
-            scope: .pipeline(.work),
-            options: PipelineOptions(maxConcurrent: 2),
-            handlers: [],
-            events: EventHub()
-        )
-        consumer.id = 1
-        return consumer
-    }()
+    private let consumer = Consumer(
+        name: Consumer.name(of: .work),
+        scope: .pipeline(.work),
+        options: PipelineOptions(maxConcurrent: 2),
+        handlers: [],
+        events: EventHub()
+    )
 
     private func runPass(_ stack: ContextStack, _ state: inout QueueEngine.State) throws -> PassResult {
         let taken = state.takeInput(at: now) { running in 8 - running }
@@ -64,14 +60,14 @@ struct PassDispatcherTests {
         #expect(state.work.isEmpty)
 
         state.work.ended = first.claims.map { claim in
-            AttemptEnd(operation: claim.operation, consumer: consumer, outcome: .success(.done))
+            AttemptEnd(operation: claim.operation, consumer: claim.consumer, outcome: .success(.done))
         }
         let before = try stack.commitCount()
         let second = try runPass(stack, &state)
         #expect(try stack.commitCount() - before == 1)
         #expect(Set(second.events.map(\.operation)) == Set(begun))
         #expect(Set(second.claims.map(\.operation.claim.operation)) == Set(numbers).subtracting(begun))
-        #expect(state.running.count == 1 && state.consumers[consumer.id]?.running.count == 1)
+        #expect(state.running.count == 1 && state.consumers[consumer.id]?.runningCount == 1)
         let results = try await stack.background { try $0.column(FinishedOperation.all, \.result) }
         #expect(results == [.completed, .completed])
         try await stack.close()

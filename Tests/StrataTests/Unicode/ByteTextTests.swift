@@ -17,6 +17,7 @@ struct ByteTextTests {
             for right in texts {
                 let other = Array(right.utf8)
                 #expect(left.hasSameBytes(as: right) == (bytes == other), "seed \(seed)")
+                #expect(left[...].hasSameBytes(as: right) == (bytes == other), "seed \(seed)")
                 #expect(left.precedesByBytes(right) == bytes.lexicographicallyPrecedes(other), "seed \(seed)")
                 #expect(left.hasBytePrefix(right) == bytes.starts(with: other), "seed \(seed)")
                 #expect(left.hasByteSuffix(right) == (bytes.suffix(other.count) == other[...]), "seed \(seed)")

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Comparing and splitting of names, keys and paths by their UTF-8 bytes, as SQLite, file systems and servers do.
 ///
 /// Swift compares texts by characters. A slash followed by a combining mark is one character, so a search for a slash
@@ -70,6 +72,22 @@ extension StringProtocol {
             String(decoding: utf8[..<index], as: UTF8.self),
             String(decoding: utf8[utf8.index(after: index)...], as: UTF8.self)
         )
+    }
+}
+
+extension String {
+    /// Whether both texts have the same bytes.
+    ///
+    /// This is faster than the function of all texts, which compares one byte after the other.
+    package func hasSameBytes(as other: String) -> Bool {
+        let count = utf8.count
+        guard count == other.utf8.count else { return false }
+        // Only native strings have contiguous storage. For them, `memcmp` compares at the speed of memory.
+        return utf8.withContiguousStorageIfAvailable { bytes in
+            other.utf8.withContiguousStorageIfAvailable { others in
+                count == 0 || memcmp(bytes.baseAddress!, others.baseAddress!, count) == 0  // both are non-empty
+            }
+        }.flatMap { $0 } ?? utf8.elementsEqual(other.utf8)
     }
 }
 

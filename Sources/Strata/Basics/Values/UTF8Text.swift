@@ -16,7 +16,7 @@ public struct UTF8Text: Hashable, Comparable, Sendable {
     public init(_ string: String) { self.string = string }
 
     /// Whether two texts have the same bytes.
-    public static func == (left: UTF8Text, right: UTF8Text) -> Bool { String.isSame(left.string, right.string) }
+    public static func == (left: UTF8Text, right: UTF8Text) -> Bool { left.string.hasSameBytes(as: right.string) }
 
     /// Whether the bytes of the left text come before the bytes of the right text.
     public static func < (left: UTF8Text, right: UTF8Text) -> Bool { left.string.precedesByBytes(right.string) }

@@ -12,16 +12,7 @@ extension String: AttributeValue {
     /// Whether two texts have the same UTF-8 bytes.
     ///
     /// Two spellings of one character are equal in Swift but different in the store, so `==` is not enough.
-    public static func isSame(_ left: String, _ right: String) -> Bool {
-        let count = left.utf8.count
-        guard count == right.utf8.count else { return false }
-        // Only native strings have contiguous storage. For them, `memcmp` compares at the speed of memory.
-        return left.utf8.withContiguousStorageIfAvailable { left in
-            right.utf8.withContiguousStorageIfAvailable { right in
-                count == 0 || memcmp(left.baseAddress!, right.baseAddress!, count) == 0  // both buffers are non-empty
-            }
-        }.flatMap { $0 } ?? left.utf8.elementsEqual(right.utf8)
-    }
+    public static func isSame(_ left: String, _ right: String) -> Bool { left.hasSameBytes(as: right) }
 }
 
 extension Data: AttributeValue {

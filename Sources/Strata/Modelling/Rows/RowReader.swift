@@ -74,6 +74,14 @@ public struct RowReader {
         return Date(timeIntervalSinceReferenceDate: sqlite3_value_double(value))
     }
 
+    /// Reads bytes, without the generic code of attribute types.
+    ///
+    /// - Throws: ``StrataError/Code/undecodable`` if the column holds a value of another type.
+    package func read(_ type: Data.Type, at column: Int32) throws -> Data {
+        guard case .blob(let data) = value(at: column) else { throw undecodable("Data", at: column) }
+        return data
+    }
+
     /// Reads a value from the form in which its type stores it.
     ///
     /// - Throws: ``StrataError/Code/undecodable`` if the stored value is not valid for the type.
@@ -125,6 +133,18 @@ public struct RowReader {
         case SQLITE_FLOAT, SQLITE_INTEGER: return sqlite3_value_double(value)
         case SQLITE_NULL: return nil
         default: throw undecodable("Double", at: column)
+        }
+    }
+
+    /// Reads a date, stored as seconds since 2001, without the generic code of attribute types; nil for NULL.
+    ///
+    /// - Throws: ``StrataError/Code/undecodable`` if the column holds a value of another type.
+    package func read(_ type: Date?.Type, at column: Int32) throws -> Date? {
+        let value = sqlite3_column_value(statement, column)
+        switch sqlite3_value_type(value) {
+        case SQLITE_FLOAT, SQLITE_INTEGER: return Date(timeIntervalSinceReferenceDate: sqlite3_value_double(value))
+        case SQLITE_NULL: return nil
+        default: throw undecodable("Date", at: column)
         }
     }
 

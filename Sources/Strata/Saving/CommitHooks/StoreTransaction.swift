@@ -10,6 +10,8 @@ package final class StoreTransaction {
     private let behind: CommitChanges
     /// The reported writes of each entity.
     private var noted: [Noted]
+    /// Whether the engine has reported no writes so far. Then no commit is made.
+    package private(set) var isEmpty = true
 
     private struct Noted {
         var inserted: [Int64] = []
@@ -39,14 +41,13 @@ package final class StoreTransaction {
     ///   and this transaction, because their changes are not known here.
     package func isUnchanged(since sequence: Int64, _ models: [any Model.Type]) throws -> Bool {
         guard sequence == (behind.tables.isEmpty ? number - 1 : number - 2) else { return false }
+        // The engine asks this at the start of each of its transactions. Mostly nothing precedes the question.
+        if isEmpty, behind.tables.isEmpty { return true }
         return try models.allSatisfy { model in
             let entity = try job.schema.index(of: model)
             return noted[entity].isEmpty && behind.tables[job.schema.entities[entity].info.table] == nil
         }
     }
-
-    /// Whether the engine has reported no writes so far. Then no commit is made.
-    package var isEmpty: Bool { noted.allSatisfy { $0.isEmpty } }
 
     /// Runs a statement and returns the number of rows that it has changed.
     @discardableResult
@@ -85,6 +86,7 @@ package final class StoreTransaction {
     /// Reports the insert of a row.
     package func report(inserted number: Int64, of model: any Model.Type) throws {
         noted[try job.schema.index(of: model)].inserted.append(number)
+        isEmpty = false
     }
 
     /// Reports that columns of a row were set.
@@ -101,21 +103,25 @@ package final class StoreTransaction {
             noted[entity].updated.append((columns, []))
         }
         noted[entity].updated[place!].numbers += numbers
+        if !numbers.isEmpty { isEmpty = false }
     }
 
     /// Reports the insert of rows.
     package func report(inserted numbers: [Int64], of model: any Model.Type) throws {
         noted[try job.schema.index(of: model)].inserted += numbers
+        if !numbers.isEmpty { isEmpty = false }
     }
 
     /// Reports the delete of a row.
     package func report(deleted number: Int64, of model: any Model.Type) throws {
         noted[try job.schema.index(of: model)].deleted.append(number)
+        isEmpty = false
     }
 
     /// Reports the delete of rows.
     package func report(deleted numbers: [Int64], of model: any Model.Type) throws {
         noted[try job.schema.index(of: model)].deleted += numbers
+        if !numbers.isEmpty { isEmpty = false }
     }
 
     /// The rows of a model whose insert was reported so far.

@@ -1,7 +1,7 @@
 /// The end of an attempt, which the next pass writes.
 struct AttemptEnd: Sendable {
     let operation: ClaimedOperation
-    let consumer: Consumer
+    let consumer: Consumer.Definition
     let outcome: Result<Outcome, any Error>
     /// The pause before the next attempt, if the pipeline's ``PipelineOptions/backoff`` has chosen one.
     var pause: Duration?
@@ -14,7 +14,11 @@ struct AttemptEnd: Sendable {
 extension AttemptEnd {
     /// The end of an attempt that has failed. Asks the pipeline for the pause before the next one, outside of any
     /// transaction and lock, because the answer is application code.
-    static func failure(of operation: ClaimedOperation, _ consumer: Consumer, _ error: any Error) -> AttemptEnd {
+    static func failure(
+        of operation: ClaimedOperation,
+        _ consumer: Consumer.Definition,
+        _ error: any Error
+    ) -> AttemptEnd {
         var end = AttemptEnd(operation: operation, consumer: consumer, outcome: .failure(error))
         let isAttempt = !(error is CancellationError || error is AttemptCrash || error is UnreadableOperation)
         if isAttempt, let backoff = consumer.options.backoff { end.pause = backoff(operation.attempt, error) }

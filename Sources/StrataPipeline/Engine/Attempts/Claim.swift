@@ -9,10 +9,13 @@ struct Claim: Sendable, Hashable {
 }
 
 /// The values with which a handler is started.
-struct ClaimedOperation: Sendable {
+///
+/// A class, because each attempt takes this object through many arrays and closures. A copy of all the values would cost
+/// more than a reference each time.
+final class ClaimedOperation: Sendable {
     let claim: Claim
-    var pipeline: PipelineName
-    var lane: String
+    let pipeline: PipelineName
+    let lane: String
     let attempt: Int
     let type: String
     let payload: Data
@@ -23,5 +26,48 @@ struct ClaimedOperation: Sendable {
     /// The operation's own options, which replace those of the pipeline; nil for none.
     let options: AttemptOptions?
     /// The stored trace of the operation's `enqueue`, if attempts have spans.
-    var trace: String?
+    let trace: String?
+
+    init(
+        claim: Claim,
+        pipeline: PipelineName,
+        lane: String,
+        attempt: Int,
+        type: String,
+        payload: Data,
+        payloadVersion: Int,
+        key: String?,
+        enqueuedAt: Date?,
+        options: AttemptOptions?,
+        trace: String? = nil
+    ) {
+        self.claim = claim
+        self.pipeline = pipeline
+        self.lane = lane
+        self.attempt = attempt
+        self.type = type
+        self.payload = payload
+        self.payloadVersion = payloadVersion
+        self.key = key
+        self.enqueuedAt = enqueuedAt
+        self.options = options
+        self.trace = trace
+    }
+
+    /// The same operation with some other values; nil keeps a value.
+    func with(pipeline: PipelineName? = nil, lane: String? = nil, trace: String? = nil) -> ClaimedOperation {
+        ClaimedOperation(
+            claim: claim,
+            pipeline: pipeline ?? self.pipeline,
+            lane: lane ?? self.lane,
+            attempt: attempt,
+            type: type,
+            payload: payload,
+            payloadVersion: payloadVersion,
+            key: key,
+            enqueuedAt: enqueuedAt,
+            options: options,
+            trace: trace ?? self.trace
+        )
+    }
 }

@@ -15,7 +15,7 @@ import Synchronization
 ///
 /// Isolation: any. Passes, and the bodies of ``perform(_:)``, never run at the same time.
 final class EngineExecutor: TaskExecutor {
-    typealias Attempt = (operation: ClaimedOperation, consumer: Consumer)
+    typealias Attempt = (operation: ClaimedOperation, consumer: Consumer.Definition)
 
     /// A thread's own record of the work that it has begun, so that it continues with this work at once. Only this
     /// thread uses it.

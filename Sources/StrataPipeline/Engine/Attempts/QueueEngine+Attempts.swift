@@ -24,7 +24,7 @@ extension QueueEngine {
     }
 
     /// Runs the handler of an operation in a separate task, unless the attempt has already ended.
-    private func begin(_ operation: ClaimedOperation, _ consumer: Consumer) {
+    private func begin(_ operation: ClaimedOperation, _ consumer: Consumer.Definition) {
         let number = operation.claim.operation
         let running = state.withLock { state in state.isOpen(operation.claim) ? state.running[number] : nil }
         guard let running else { return }
@@ -47,7 +47,7 @@ extension QueueEngine {
         if isCancelled { task.cancel() }
     }
 
-    private func setDeadline(_ timeout: Duration, of operation: ClaimedOperation, _ consumer: Consumer) {
+    private func setDeadline(_ timeout: Duration, of operation: ClaimedOperation, _ consumer: Consumer.Definition) {
         let number = operation.claim.operation
         let deadline = clock.alarm(at: clock.now.later(by: timeout.seconds)) { [weak self] in
             guard let self else { return }
@@ -102,7 +102,7 @@ extension QueueEngine {
     /// - Returns: the end of the attempt; nil if the engine has already recorded it in its own pass.
     private func run(
         _ operation: ClaimedOperation,
-        _ consumer: Consumer,
+        _ consumer: Consumer.Definition,
         _ replacement: HandlerReplacement?,
         _ span: (any Tracing.Span)?
     ) async -> AttemptEnd? {
@@ -166,7 +166,7 @@ extension QueueEngine {
             } catch let error as StrataError where error.isAccessFailure && !Task.isCancelled {
                 if error.code != .busy { refusals += 1 }
                 if refusals == Self.storeTries { throw error }
-                reportStoreFailure(error, [attemptEnd.consumer])
+                reportStoreFailure(error, [attemptEnd.consumer.events])
             }
             try await clock.pause(for: Self.storePause)
         }
@@ -179,15 +179,14 @@ extension QueueEngine {
         _ changes: @escaping @Sendable (ObjectContext) throws -> ResultValue?,
         _ attemptEnd: AttemptEnd
     ) async throws -> OperationRepository.Report? {
-        let operation = attemptEnd.operation
-        let options = attemptEnd.consumer.options
+        let (operation, consumer) = (attemptEnd.operation, attemptEnd.consumer)
         let id = stack.id(operation.claim.operation, of: QueuedOperation.self)
         // What the last run of the block has left.
         let left = Mutex<(releasedKey: String?, result: ResultValue?)>((nil, nil))
         let pass = JointPass(self, attemptEnd)
         try await stack.commitOverStore(
             on: doneBlocks,
-            pace: attemptEnd.consumer.blockPace,
+            pace: consumer.blockPace,
             author: Self.author
         ) { context in
             let completing = CompletingOperation.Value(id, operation)
@@ -201,7 +200,8 @@ extension QueueEngine {
         } alongside: { transaction in
             try pass.write(transaction) { repository in
                 let (releasedKey, result) = left.withLock { $0 }
-                let report = try repository.end(operation, .success(Outcome(kind: .done, result: result)), options)
+                let outcome = Outcome(kind: .done, result: result)
+                let report = try repository.end(operation, .success(outcome), consumer.options)
                 if case .lost = report { throw Self.lostError(operation.claim) }
                 if let key = releasedKey {
                     try repository.transaction.run(QueueSQL.setFinishedKey, [.text(key), .integer(id.rawValue)])

@@ -132,7 +132,7 @@ extension PassDispatcher {
     }
 
     private mutating func allowance(of consumer: Consumer) throws -> Allowance {
-        let ended = input.work.ended.reduce(0) { $0 + ($1.consumer.id == consumer.id ? 1 : 0) }
+        let ended = input.work.ended.count { $0.consumer === consumer.definition }
         let slots = min(consumer.freeSlots(afterEnds: ended), input.slots - result.claims.count)
         var allowance = Allowance(slots: slots)
         if allowance.slots > 0, let limit = consumer.options.maxConcurrentGlobally {
@@ -165,7 +165,7 @@ extension PassDispatcher {
         }
         let isTraced = consumer.events.telemetry?.tracer != nil
         let traced = isTraced ? try repository.withTraces(claims) : claims
-        result.claims += traced.map { ($0, consumer.id) }
+        result.claims += traced.map { ($0, consumer.definition) }
     }
 
     /// Records that a consumer runs as many operations in all processes together as its limit allows. It looks again

@@ -74,7 +74,7 @@ struct PassDispatcher {
     private mutating func readSettings() throws {
         result.overridden = try repository.overriddenOptions()
         for consumer in input.consumers.values {
-            let overridden = result.overriddenOptions(for: consumer)
+            let overridden = result.overriddenOptions(for: consumer.definition)
             if overridden != consumer.overridden { input.consumers[consumer.id]?.overridden = overridden }
         }
     }
@@ -84,7 +84,7 @@ struct PassDispatcher {
     private mutating func writeEnds() throws {
         let ended = input.work.ended
         let completed = try repository.complete(
-            ended.filter { $0.written == nil && $0.outcome.isDone }.map(\.operation)
+            ended.compactMap { $0.written == nil && $0.outcome.isDone ? $0.operation : nil }
         )
         for attemptEnd in ended {
             let number = attemptEnd.operation.claim.operation
@@ -206,7 +206,7 @@ struct PassDispatcher {
         if hasMoreDebounced { result.memory.nextDue = input.now }
         result.memory.cachedFacts = repository.cachedFacts
         if input.isTimeUp { result.memory.seenUntil = input.now }
-        if let last = result.claims.last { result.memory.lastServed = last.consumer }
+        if let last = result.claims.last { result.memory.lastServed = last.consumer.id }
         result.memory.isBusy = input.work.ended.count > 1 || result.claims.count > 1
     }
 }

@@ -9,6 +9,8 @@ struct PassInput: Sendable {
     let memory: PassMemory
     let now: Date
     var consumers: [Consumer.ID: Consumer]
+    /// The rules of the pipelines among the consumers.
+    let rules: [PipelineName: OperationRepository.Rules]
     /// How many attempts may be started, of all consumers together.
     let slots: Int
     /// The claims of all running attempts, including those that this pass ends.
@@ -21,7 +23,8 @@ struct PassInput: Sendable {
     /// The consumers in the order in which they are served, beginning after the one that was served last.
     var served: [Consumer] {
         let all = consumers.values.sorted { $0.id < $1.id }
-        return all.filter { $0.id > memory.lastServed } + all.filter { $0.id <= memory.lastServed }
+        guard let next = all.firstIndex(where: { $0.id > memory.lastServed }), next > 0 else { return all }
+        return Array(all[next...] + all[..<next])
     }
 
     /// The consumers that take operations under a name.

@@ -20,7 +20,7 @@ struct PassResult: Sendable {
 
     /// What this pass leaves for the next one.
     var memory: PassMemory
-    var claims: [(operation: ClaimedOperation, consumer: Consumer.ID)] = []
+    var claims: [EngineExecutor.Attempt] = []
     var findings: [Consumer.ID: Findings] = [:]
     /// Whether an operation was released after other consumers had already looked.
     var hasUnseenWork = false
@@ -39,7 +39,7 @@ struct PassResult: Sendable {
     var cycles: [[Int64]] = []
 
     /// The options of a consumer that operators have overridden. The limits of a broker cannot be overridden.
-    func overriddenOptions(for consumer: Consumer) -> OverriddenOptions {
+    func overriddenOptions(for consumer: Consumer.Definition) -> OverriddenOptions {
         guard !overridden.isEmpty, case .pipeline(let name) = consumer.scope else { return OverriddenOptions() }
         return overridden[name] ?? OverriddenOptions()
     }

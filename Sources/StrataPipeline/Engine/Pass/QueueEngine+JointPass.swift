@@ -67,13 +67,9 @@ extension QueueEngine {
             _ end: (OperationRepository) throws -> OperationRepository.Report
         ) throws {
             let input: PassInput? = state.withLock { if case .begun(let input) = $0.phase { input } else { nil } }
-            let consumers = input?.consumers ?? engine.state.withLock { $0.consumers }
+            let rules = input?.rules ?? engine.state.withLock { $0.registry.rules }
             let decided = try transaction.inserted(of: FinishedOperation.self)
-            let repository = OperationRepository(
-                transaction,
-                now: input?.now ?? engine.clock.now,
-                QueueEngine.rules(of: consumers.values)
-            )
+            let repository = OperationRepository(transaction, now: input?.now ?? engine.clock.now, rules)
             let isUnchanged = try repository.adopt(input?.memory.cachedFacts)
             let report = try end(repository)
             state.withLock { ($0.unreported, $0.decided) = (report, decided) }

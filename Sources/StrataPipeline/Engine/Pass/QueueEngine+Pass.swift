@@ -13,11 +13,7 @@ extension QueueEngine {
         var result = PassResult(memory: input.memory)
         do {
             try transact { transaction in
-                let repository = OperationRepository(
-                    transaction,
-                    now: input.now,
-                    Self.rules(of: input.consumers.values)
-                )
+                let repository = OperationRepository(transaction, now: input.now, input.rules)
                 let isUnchanged = try repository.adopt(input.memory.cachedFacts)
                 result = try PassDispatcher.dispatch(input, repository, isUnchanged: isUnchanged)
             }
@@ -25,7 +21,7 @@ extension QueueEngine {
             // No work is lost; the pass is tried again.
             restore(input)
             setAlarm(at: clock.now.addingTimeInterval(Self.storePause))
-            return reportStoreFailure(error, input.consumers.values)
+            return reportStoreFailure(error, input.consumers.values.map(\.events))
         }
         conclude(input, result)
     }
@@ -41,16 +37,17 @@ extension QueueEngine {
         }
         guard var input = taken else { return nil }
         // Constraints are asked here, because they are application code, which may use the stack.
-        for (index, attemptEnd) in input.work.ended.enumerated() {
-            if case .success(let outcome) = attemptEnd.outcome, case .wait(let constraint) = outcome.kind {
-                // The sources may have changed since the attempt started.
-                let consumer = input.consumers[attemptEnd.consumer.id] ?? attemptEnd.consumer
-                input.work.ended[index].isSatisfied = consumer.options.isSatisfied(constraint)
-            }
+        for index in input.work.ended.indices {
+            guard let constraint = input.work.ended[index].outcome.constraint else { continue }
+            let consumer = input.work.ended[index].consumer
+            // The sources may have changed since the consumer was opened.
+            let sources = input.consumers[consumer.id]?.constraints ?? consumer.options.constraints
+            let source = sources.first { $0.constraint == constraint }
+            input.work.ended[index].isSatisfied = source?.isSatisfied ?? false
         }
         if input.mustWakeConstrained {
             input.satisfied = input.consumers.mapValues { consumer in
-                consumer.options.constraints.filter(\.isSatisfied).map(\.constraint)
+                consumer.constraints.filter(\.isSatisfied).map(\.constraint)
             }
         }
         return input
@@ -59,7 +56,10 @@ extension QueueEngine {
     /// Asks which gates are open. A constraint that opens or closes a gate requests a pass afterwards, and each
     /// heartbeat asks once more.
     func checkGates() {
-        let gates = state.withLock { $0.consumers.compactMapValues(\.gate) }
+        let gates = state.withLock { state -> [Consumer.ID: PipelineGate] in
+            guard state.consumers.values.contains(where: { $0.gate != nil }) else { return [:] }
+            return state.consumers.compactMapValues(\.gate)
+        }
         if gates.isEmpty { return }
         // Not under the lock, because the constraints are not code of the engine.
         let closed = gates.mapValues { !$0.constraint.isSatisfied }
@@ -78,7 +78,7 @@ extension QueueEngine {
         report(result.disputed)
         report(unhandledTypes: result.unhandledTypes)
         for cycle in result.cycles { stack.log(.error, DependencyCycle.error(cycle).message) }
-        start(result.claims.compactMap { claim in input.consumers[claim.consumer].map { (claim.operation, $0) } })
+        start(result.claims)
         if input.isHeartbeatDue { measureQueues(of: input.consumers.values, now: input.now) }
         setAlarm()
     }
@@ -141,9 +141,9 @@ extension QueueEngine {
     /// Puts back the work of a pass that was not written, so that the next pass does it.
     func restore(_ input: PassInput) { state.withLock { $0.work.restore(input.work) } }
 
-    func reportStoreFailure(_ error: any Error, _ consumers: some Collection<Consumer>) {
+    func reportStoreFailure(_ error: any Error, _ hubs: [EventHub]) {
         stack.log(.error, "the pipelines cannot write to the store, and retry: \(error)")
-        for consumer in consumers { consumer.events.send(.storeFailed(error)) }
+        for hub in hubs { hub.send(.storeFailed(error)) }
     }
 
     // MARK: Alarm
@@ -153,12 +153,16 @@ extension QueueEngine {
         setAlarm(
             at: state.withLock { state in
                 guard let memory = state.memory else { return nil }
+                var date = memory.heartbeat.next
+                if let due = memory.nextDue { date = min(date, due) }
+                if let end = memory.withheldUntil { date = min(date, end) }
                 // Without a free slot, the end of a limit makes no pass necessary, and the end of an attempt does. An
                 // alarm for it would ring again and again once the limit is over.
-                let isFree = group.freeSlots(besides: state.running.count) > 0
-                let limits = state.consumers.values.compactMap { isFree && $0.isClaimable() ? $0.limitedUntil : nil }
-                return (limits + [memory.nextDue, memory.withheldUntil].compactMap { $0 })
-                    .reduce(memory.heartbeat.next) { min($0, $1) }
+                guard group.freeSlots(besides: state.running.count) > 0 else { return date }
+                for consumer in state.consumers.values {
+                    if let end = consumer.limitedUntil, consumer.isClaimable() { date = min(date, end) }
+                }
+                return date
             }
         )
     }

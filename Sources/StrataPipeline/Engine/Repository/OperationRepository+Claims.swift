@@ -83,7 +83,9 @@ extension OperationRepository {
                 (isMarked, areOffered) = (true, false)
             }
             comparesTypes = comparesTypes || found.hasOtherTypes
-            let candidates = found.candidates.filter { !blockedHere.contains($0.number) }
+            let candidates =
+                blockedHere.isEmpty
+                ? found.candidates : found.candidates.filter { !blockedHere.contains($0.number) }
             if candidates.isEmpty, found.unreadable.isEmpty {
                 if found.hasOtherTypes { continue }
                 if comparesTypes, !areOffered, let types = selection.types, let occupancy {
@@ -208,9 +210,9 @@ extension OperationRepository {
         let hasTies = try haveTies()
         var filter = selection
         if !comparesTypes { filter.types = nil }
-        let range = filter.keys.map { Self.range(of: $0) } ?? []
-        let types = (filter.types ?? []).map { StoredValue.text($0) }
-        let values = [StoredValue.text(pipeline.rawValue), .integer(Int64(count))] + range + types
+        var values: [StoredValue] = [.text(pipeline.rawValue), .integer(Int64(count))]
+        if let keys = filter.keys { values += Self.range(of: keys) }
+        if let types = filter.types { values += types.map { StoredValue.text($0) } }
         var found = Candidates()
         try transaction.rows(QueueSQL.selectCandidates(filter, hasTies: hasTies), values) { row in
             var candidate: Candidate?
@@ -445,7 +447,7 @@ extension OperationRepository {
         var claims = claims
         for index in claims.indices {
             try transaction.rows(QueueSQL.selectTrace, [.integer(claims[index].claim.operation)]) { row in
-                claims[index].trace = try row.read(String.self, at: 0)
+                claims[index] = claims[index].with(trace: try row.read(String.self, at: 0))
             }
         }
         return claims

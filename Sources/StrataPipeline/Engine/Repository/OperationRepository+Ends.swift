@@ -65,8 +65,7 @@ extension OperationRepository {
         var options = options
         if let retry = operation.options?.retry { options.retry = retry }
         // The operation may have been moved while it ran.
-        var operation = operation
-        (operation.pipeline, operation.lane) = (holder.pipeline, holder.lane)
+        let operation = operation.with(pipeline: holder.pipeline, lane: holder.lane)
         if outcome.isCrash {
             // The cause of this crash is known, so it counts as alone.
             try reclaim(claim.operation, after: holder.crashes, isAlone: true)
@@ -305,6 +304,11 @@ extension Result<Outcome, any Error> {
 
     /// The value that the operation keeps if it is completed; nil for none.
     var result: ResultValue? { if case .success(let outcome) = self { outcome.result } else { nil } }
+
+    /// The constraint that the handler waits for; nil after any other outcome.
+    var constraint: Constraint? {
+        if case .success(let outcome) = self, case .wait(let constraint) = outcome.kind { constraint } else { nil }
+    }
 
     /// Whether the handler has returned an outcome of done.
     var isDone: Bool {

@@ -107,13 +107,26 @@ enum QueueSQL {
         """
     /// The first operation of a lane. Failed operations do not count if the pipeline sets them aside.
     static func selectFirst(_ ordering: PipelineOrdering, countingFailed: Bool) -> String {
-        let order =
-            ordering == .lifo
-            ? "\"sortKey\" DESC, \"commit\" DESC, \"id\" DESC" : "\"sortKey\", \"commit\", \"id\""
-        return """
-            SELECT "id", "status", "commit", "sortKey" FROM \(operations) WHERE "pipeline" = ? AND "lane" = ?\
-            \(countingFailed ? "" : " AND \"status\" <> 4") ORDER BY \(order) LIMIT 1
-            """
+        switch (ordering == .lifo, countingFailed) {
+        case (false, true): selectOldest
+        case (false, false): selectOldestUnfailed
+        case (true, true): selectNewest
+        case (true, false): selectNewestUnfailed
+        }
+    }
+    // The texts are kept, because most passes over ordered lanes need one of them several times.
+    private static let selectOldest = selectFirst(by: oldest)
+    private static let selectOldestUnfailed = selectFirst(by: oldest, where: isUnfailed)
+    private static let selectNewest = selectFirst(by: newest)
+    private static let selectNewestUnfailed = selectFirst(by: newest, where: isUnfailed)
+    private static let oldest = "\"sortKey\", \"commit\", \"id\""
+    private static let newest = "\"sortKey\" DESC, \"commit\" DESC, \"id\" DESC"
+    private static let isUnfailed = " AND \"status\" <> 4"
+    private static func selectFirst(by order: String, where condition: String = "") -> String {
+        """
+        SELECT "id", "status", "commit", "sortKey" FROM \(operations) WHERE "pipeline" = ? AND "lane" = ?\(condition) \
+        ORDER BY \(order) LIMIT 1
+        """
     }
     /// The operations of a pipeline, lane by lane, each lane in its order.
     static func selectLanes(_ ordering: PipelineOrdering, countingFailed: Bool) -> String {
