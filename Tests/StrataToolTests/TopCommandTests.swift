@@ -97,7 +97,7 @@ private struct Errand: OperationPayload {
         for await _ in begun { break }
         let run = await ToolRun("top", url.path, "--iterations", "1")
         #expect(run.status == 0, "\(run.messages)")
-        #expect(run.lines.contains { $0.hasPrefix("errands         1        1       0     0  ") }, "\(run.output)")
+        #expect(run.lines.contains { $0.hasPrefix("errands        1        1       0     0  ") }, "\(run.output)")
         #expect(run.lines.contains { $0.hasPrefix("Errand   errands ") })
         end.finish()
         await pipeline.close(grace: .seconds(60))

@@ -8,13 +8,7 @@ import Foundation
 /// ``UTF8Text`` is the key type of dictionaries and sets.
 extension StringProtocol {
     /// Whether both texts have the same bytes.
-    package func hasSameBytes(as other: some StringProtocol) -> Bool {
-        // Native texts have their bytes in one piece, and these are compared without an iterator.
-        let isSame = utf8.withContiguousStorageIfAvailable { own in
-            other.utf8.withContiguousStorageIfAvailable { own.count == $0.count && own.elementsEqual($0) }
-        }
-        return (isSame ?? nil) ?? utf8.elementsEqual(other.utf8)
-    }
+    package func hasSameBytes(as other: some StringProtocol) -> Bool { utf8.elementsEqual(other.utf8) }
 
     /// Whether the bytes of this text come before the bytes of the other text.
     package func precedesByBytes(_ other: some StringProtocol) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
