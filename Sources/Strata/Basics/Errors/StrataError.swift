@@ -100,6 +100,8 @@ extension StrataError {
 
 extension StrataError.Code {
     // Set-up and stores
+    /// A setting has a value that is out of its bounds, or that does not fit the model.
+    public static let invalidArgument = Self("invalidArgument")
     /// The models contradict each other or themselves.
     public static let invalidSchema = Self("invalidSchema")
     /// The store's tables differ from the models.
