@@ -58,8 +58,8 @@ public struct StoreConfiguration: Sendable {
     /// `readOnly`. The default is false.
     ///
     /// Contexts may hold unsaved changes, and receive commits of other processes. The ids of their new objects are
-    /// valid in this stack only. The file must exist, with the tables of these models: a store of earlier versions
-    /// throws `schemaMismatch`.
+    /// valid in this stack only. The file must exist, with the tables of these models. Otherwise, opening throws
+    /// `schemaMismatch`, whose message lists the differences. The order of declarations may differ.
     ///
     /// While no process has the store open for writing, SQLite would create files beside it. Then opening throws
     /// `cannotOpen`, unless no user has the permission to write to the file. Strata takes such a file to be

@@ -169,8 +169,8 @@ struct StoreOpening {
         var (found, pending) = try reading(connection) {
             let condition = try StoreSchema.examine(schema, migration, on: connection)
             if isReadOnly {
-                try StoreSchema.requireReady(condition)
-                return (try read(condition, connection, ifCopied: .derive), PendingMigration?.none)
+                try StoreSchema.requireReadable(condition)
+                return (try read(.ready, connection, ifCopied: .derive), PendingMigration?.none)
             }
             if case .outdated(let pending) = condition {
                 try pending.check()
