@@ -336,7 +336,7 @@ struct StoreOpening {
 extension Database {
     /// Sets the size in bytes of the connection's page cache. The cache fills as the connection reads.
     func setCacheSize(_ bytes: Int) throws {
-        // SQLite reads a negative number as kibibytes.
-        try execute(sql: "PRAGMA cache_size = \(-max(1, bytes >> 10))")
+        // SQLite reads a negative number as kibibytes, and reads only numbers of 32 bits.
+        try execute(sql: "PRAGMA cache_size = \(-min(max(1, bytes >> 10), Int(Int32.max)))")
     }
 }

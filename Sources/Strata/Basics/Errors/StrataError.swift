@@ -49,6 +49,15 @@ public struct StrataError: Error, Sendable, CustomStringConvertible, ProductErro
 }
 
 extension StrataError {
+    /// Checks a value that the program has given.
+    ///
+    /// - Throws: `invalidArgument`.
+    static func require(_ condition: Bool, _ message: @autoclosure () -> String) throws {
+        if !condition { throw StrataError(.invalidArgument, message()) }
+    }
+}
+
+extension StrataError {
     /// An affected object or column. For a conflict, it also contains the conflicting values.
     public struct Detail: Sendable, CustomStringConvertible {
         /// The name of the model.
