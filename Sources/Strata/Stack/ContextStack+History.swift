@@ -11,6 +11,8 @@ extension ContextStack {
     /// The sequence contains commits by this stack, by other stacks and by other processes. It contains every commit
     /// after this call, no matter when the iteration begins.
     ///
+    /// On a closed stack, the iteration throws `closed`: see ``ContextStack/close()``.
+    ///
     /// - Isolation: callable from anywhere; any number of sequences and iterators may be used side by side.
     /// - Parameter token: the start of the sequence; without it, the sequence starts after the newest commit. If the
     ///   history no longer reaches back to the token, the sequence throws `expiredToken`.

@@ -23,7 +23,8 @@ extension ContextStack {
     ///   - diagnostics: optional further reports: SQL statements, slow statements, metrics, and spans. Off by default.
     /// - Isolation: callable from anywhere; a separate queue waits for the disk.
     /// - Throws: ``StrataError`` with `invalidSchema`, `schemaMismatch`, `notUnique`, `notAStore`, `newerStore`,
-    ///   `damagedStore`, `readOnly`, `cannotOpen`, `busy` or `diskFull`; `missingReference` if a migration deletes rows
+    ///   `damagedStore`, `readOnly`, `cannotOpen`, `busy` or `diskFull`; `invalidArgument` for a value of
+    ///   `configuration` or `migration` that is out of its bounds; `missingReference` if a migration deletes rows
     ///   that foreign keys of your own tables in a shared pool refer to; errors of a migration step;
     ///   `CancellationError` if the task is cancelled during the migration, which leaves the store as it was.
     public static func open(

@@ -79,7 +79,7 @@ public final class ContextStack: Sendable {
     ///
     /// Each call returns a separate stream, which receives every failure from then on. The first stream also receives
     /// the earlier failures. A stream that is not read keeps the newest 256 failures. Streams end when the stack has
-    /// closed.
+    /// closed. A stream that is requested later ends after the failures that no earlier stream has received.
     public var failures: AsyncStream<SaveFailure> {
         core.failures.subscribe()
     }
@@ -94,10 +94,16 @@ public final class ContextStack: Sendable {
         try await core.reset()
     }
 
-    /// Waits for running and queued blocks, saves and `saveLater`, and then drops all contexts. Every later use throws.
+    /// Waits for running and queued blocks, saves and `saveLater`, and then drops all contexts. Every later use throws
+    /// `closed`.
     ///
     /// While the stack closes, running blocks may open further blocks. A second call waits until the first one has
     /// finished.
+    ///
+    /// A loop over live results or changes that has begun before ends without an error. A loop that begins later throws
+    /// `closed`. Loops over rows and lines (``rows(_:)``, ``jsonLines(of:)``) throw `closed` in both cases, because an
+    /// early end would look like the last element. Streams that cannot throw, such as ``failures``, return the elements
+    /// that they have kept, and end.
     ///
     /// - Throws: `insideBlock` when called from a block of this stack.
     public func close() async throws {

@@ -10,7 +10,8 @@
 /// pinned snapshot, call ``ObjectContext/forEachRow(_:_:)`` in a block.
 ///
 /// An iterator holds its snapshot until it reaches the end or is released, for example when a loop exits early.
-/// Meanwhile the store's write-ahead log grows with every commit.
+/// Meanwhile the store's write-ahead log grows with every commit. If the stack is closed before the last row, the
+/// iterator throws `closed`, because an early end would look like the last row.
 public struct RowSequence<Object: Model>: AsyncSequence, Sendable {
     public typealias Element = Object.Row
 
@@ -25,7 +26,7 @@ public struct RowSequence<Object: Model>: AsyncSequence, Sendable {
         let (query, handle) = (query, handle)
         let store = handle.core.engine
         return ChunkedSource("strata.rows", store) {
-            guard !handle.owner.isRetired else { throw ObjectContext.endedError }
+            try handle.core.checkIteration(of: handle)
             let stream = try RowStream(query, store.snapshot(of: handle.id), store: store)
             return { try stream.next().map { (try stream.row(from: $0), $0.size) } }
         }

@@ -94,15 +94,28 @@ final class StackCore: Sendable {
     /// - Throws: `closed`.
     func admit() throws {
         let isAdmitted = state.withLock { state in
-            switch state.phase {
-            case .open: break
-            case .draining: guard BlockScope.isInside(self) else { return false }
-            case .closed: return false
-            }
+            guard admitsCaller(in: state.phase) else { return false }
             state.active += 1
             return true
         }
         if !isAdmitted { throw Self.closedError }
+    }
+
+    /// Checks that an iteration may begin. One that has begun ends when the stack closes, or when its context ends.
+    ///
+    /// - Parameter context: the context whose view the sequence shows; nil for the committed state.
+    /// - Throws: `closed`, `contextInvalidated`.
+    func checkIteration(of context: ContextHandle?) throws {
+        if !state.withLock({ admitsCaller(in: $0.phase) }) { throw Self.closedError }
+        if context?.owner.isRetired == true { throw ObjectContext.endedError }
+    }
+
+    private func admitsCaller(in phase: Phase) -> Bool {
+        switch phase {
+        case .open: true
+        case .draining: BlockScope.isInside(self)
+        case .closed: false
+        }
     }
 
     /// Counts a use that is part of an already counted use.

@@ -33,6 +33,7 @@ final class Store: Sendable {
         cancellation: Cancellation = Cancellation(),
         telemetry: Telemetry = Telemetry(nil, Diagnostics())
     ) throws {
+        try configuration.check()
         let opening = StoreOpening(
             schema: schema,
             migration: migration,
@@ -72,7 +73,7 @@ final class Store: Sendable {
             layers = LayerRegistry(sequence: opened.sequence)
             readers = ReaderPool(
                 writer,
-                limit: max(1, configuration.maximumReaderCount),
+                limit: configuration.maximumReaderCount,
                 cacheSize: configuration.readerCacheSize,
                 identity: identity,
                 entities: schema.entities,

@@ -58,8 +58,8 @@ public struct StoreConfiguration: Sendable {
     /// `readOnly`. The default is false.
     ///
     /// Contexts may hold unsaved changes, and receive commits of other processes. The ids of their new objects are
-    /// valid in this stack only. The file must exist, with the tables of these models: a store of earlier versions
-    /// throws `schemaMismatch`.
+    /// valid in this stack only. The file must exist, with the tables of these models. Otherwise, opening throws
+    /// `schemaMismatch`, whose message lists the differences. The order of declarations may differ.
     ///
     /// While no process has the store open for writing, SQLite would create files beside it. Then opening throws
     /// `cannotOpen`, unless no user has the permission to write to the file. Strata takes such a file to be
@@ -78,7 +78,8 @@ public struct StoreConfiguration: Sendable {
     public var allowsUnopenedModels: Bool
     /// The failures that a completed commit survives.
     public var synchronous: Synchronous
-    /// The time to wait, in seconds, for another process that has locked the store. After this time `busy` is thrown.
+    /// The time to wait, in seconds, for another process that has locked the store: 0 or more, or infinity. After this
+    /// time `busy` is thrown.
     public var busyTimeout: TimeInterval
     /// The amount of history that the store keeps.
     public var history: HistoryRetention
@@ -89,11 +90,11 @@ public struct StoreConfiguration: Sendable {
     /// Nested blocks, named contexts, main, cursors and live queries never wait. Their connections count against the
     /// limit, so that fewer other blocks run.
     public var maximumReaderCount: Int
-    /// The size in bytes of each reading connection's page cache, which fills as the connection reads. The default is 4
-    /// MiB. For readers of a caller's pool, the pool's configuration applies instead.
+    /// The size in bytes of each reading connection's page cache, which fills as the connection reads: 0 or more. The
+    /// default is 4 MiB. For readers of a caller's pool, the pool's configuration applies instead.
     public var readerCacheSize: Int
-    /// The size in bytes of the writing connection's page cache. The default is 16 MiB. A transaction that changes more
-    /// writes pages to the disk before it ends.
+    /// The size in bytes of the writing connection's page cache: 0 or more. The default is 16 MiB. A transaction that
+    /// changes more writes pages to the disk before it ends.
     public var writerCacheSize: Int
     /// Whether a read-only stack may let SQLite create the journal and its index beside the file, if no process has the
     /// store open. SQLite removes them when the last connection is closed. The stack itself writes nothing to the file.
@@ -101,7 +102,8 @@ public struct StoreConfiguration: Sendable {
     /// process from the journal into the file at the end, as every last connection does.
     package var mayCreateJournal = false
 
-    /// Creates a configuration. Omitted settings have their default values.
+    /// Creates a configuration. Omitted settings have their default values. If a value is out of its bounds, opening a
+    /// stack throws `invalidArgument`.
     public init(
         isReadOnly: Bool = false,
         allowsUnopenedModels: Bool = false,
@@ -120,5 +122,24 @@ public struct StoreConfiguration: Sendable {
         self.maximumReaderCount = maximumReaderCount
         self.readerCacheSize = readerCacheSize
         self.writerCacheSize = writerCacheSize
+    }
+}
+
+extension StoreConfiguration {
+    /// - Throws: ``StrataError`` with `invalidArgument` for a value that is out of its bounds.
+    func check() throws {
+        // NaN is neither negative nor zero or more.
+        try StrataError.require(
+            busyTimeout >= 0,
+            "A `busyTimeout` of \(busyTimeout) seconds is not possible. It must be 0 or more."
+        )
+        try StrataError.require(
+            maximumReaderCount >= 1,
+            "A `maximumReaderCount` of \(maximumReaderCount) leaves no connection to read. It must be 1 or more."
+        )
+        for (name, size) in [("readerCacheSize", readerCacheSize), ("writerCacheSize", writerCacheSize)] {
+            try StrataError.require(size >= 0, "A `\(name)` of \(size) bytes is negative. It must be 0 or more.")
+        }
+        try history.check()
     }
 }

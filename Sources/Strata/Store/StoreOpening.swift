@@ -169,8 +169,8 @@ struct StoreOpening {
         var (found, pending) = try reading(connection) {
             let condition = try StoreSchema.examine(schema, migration, on: connection)
             if isReadOnly {
-                try StoreSchema.requireReady(condition)
-                return (try read(condition, connection, ifCopied: .derive), PendingMigration?.none)
+                try StoreSchema.requireReadable(condition)
+                return (try read(.ready, connection, ifCopied: .derive), PendingMigration?.none)
             }
             if case .outdated(let pending) = condition {
                 try pending.check()
@@ -336,7 +336,7 @@ struct StoreOpening {
 extension Database {
     /// Sets the size in bytes of the connection's page cache. The cache fills as the connection reads.
     func setCacheSize(_ bytes: Int) throws {
-        // SQLite reads a negative number as kibibytes.
-        try execute(sql: "PRAGMA cache_size = \(-max(1, bytes >> 10))")
+        // SQLite reads a negative number as kibibytes, and reads only numbers of 32 bits.
+        try execute(sql: "PRAGMA cache_size = \(-min(max(1, bytes >> 10), Int(Int32.max)))")
     }
 }

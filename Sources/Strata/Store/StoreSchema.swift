@@ -50,29 +50,11 @@ enum StoreSchema {
             new: schema.description,
             changes: planner.changes,
             steps: migration.steps.filter { !seen.contains($0.name) },
+            versions: (stored: state.record?.version ?? 0, new: migration.version),
             isRecorded: state.record.map { $0.description == schema.text && $0.version == migration.version } ?? false
         )
         try pending.checkNames(state)
         return pending.isNothing ? .ready : .outdated(pending)
-    }
-
-    /// Throws unless a store that is only read needs no work.
-    static func requireReady(_ condition: Condition) throws {
-        switch condition {
-        case .ready: return
-        case .empty:
-            throw StrataError(
-                .notAStore,
-                "The database does not contain a store, and a read-only stack does not create one. Open it without "
-                    + "`isReadOnly` first."
-            )
-        case .outdated:
-            throw StrataError(
-                .schemaMismatch,
-                "The store was written with earlier versions of these models, and a read-only stack does not migrate it. "
-                    + "Open it without `isReadOnly` first."
-            )
-        }
     }
 
     static func isUnchanged(_ own: [SchemaEntry], _ record: SchemaRecord) -> Bool {

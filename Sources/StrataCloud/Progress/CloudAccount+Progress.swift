@@ -32,7 +32,7 @@ extension CloudAccount {
     // MARK: Observing
 
     /// A sequence of the account's progress: the current value, and the newest value after each change. It gives at
-    /// most one value per interval, by the account's clock, and ends when the account is closed.
+    /// most one value per interval, by the account's clock, and ends when the account or its stack is closed.
     ///
     /// ```swift
     /// for try await progress in account.progressChanges() {

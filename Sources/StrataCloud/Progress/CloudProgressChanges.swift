@@ -1,10 +1,14 @@
 import Foundation
+import Strata
 import StrataPipeline
 
 /// A sequence of the progress of an account, a folder or a node: see ``CloudAccount/progressChanges(every:)``.
 ///
 /// Completed transfers count from the start of the iteration, or from the last value that reported no work left. So a
 /// full progress bar starts again with the next work.
+///
+/// An iteration ends when the account or its stack is closed, or the task is cancelled. On an account that is closed
+/// already, it returns the current value and ends. On a closed stack, it throws `StrataError` with `closed`.
 public struct CloudProgressChanges: AsyncSequence, Sendable {
     let source: ProgressSource
     let scope: ProgressScope
@@ -24,24 +28,38 @@ public struct CloudProgressChanges: AsyncSequence, Sendable {
         /// The earliest time of the next value.
         private var due = Date.distantPast
 
+        /// Ends the reader's stream when the stack is closed and releases its listeners.
+        private final class StreamEnd: Sendable {
+            let bell: ProgressBell
+
+            init(_ bell: ProgressBell) { self.bell = bell }
+
+            deinit { bell.finish() }
+        }
+
         init(_ source: ProgressSource, _ scope: ProgressScope, _ interval: Duration) {
             (clock, self.interval) = (source.tracker.clock, interval)
             let (stream, bell, watcher) = source.tracker.rings(scope)
             (rings, self.bell) = (stream.makeAsyncIterator(), bell)
-            reading = ProgressReading(source, scope, watcher: watcher) { bell.ring() }
+            reading = ProgressReading(source, scope, watcher: watcher) { [end = StreamEnd(bell)] in end.bell.ring() }
         }
 
-        /// The newest value; nil when the account is closed or the task is cancelled.
+        /// The newest value; nil when the account or the stack is closed, or the task is cancelled.
         ///
         /// - Throws: errors of the store.
         public mutating func next() async throws -> CloudProgress? { try await next(isolation: #isolation) }
 
-        /// The newest value; nil when the account is closed or the task is cancelled.
+        /// The newest value; nil when the account or the stack is closed, or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> CloudProgress? {
             while true {
                 if last != nil, await !waitForChange(actor) { return nil }
                 bell.reset()
-                let progress = try await reading.read()
+                let progress: CloudProgress
+                do {
+                    progress = try await reading.read()
+                } catch let error as StrataError where error.code == .closed && last != nil {
+                    return nil
+                }
                 due = clock.now.addingTimeInterval(interval / .seconds(1))
                 // After a value that reports no work left, completed transfers count from zero.
                 if progress.isIdle { reading.beginAnew() }

@@ -67,7 +67,7 @@ extension OperationRunner {
     // MARK: Observing
 
     /// A stream of this runner's events, from now on. Each call returns a new stream. A stream keeps the newest 4,096
-    /// unread events, and ends when the runner is closed.
+    /// unread events, and ends when the runner is closed. The stream of a closed runner is empty.
     public var events: AsyncStream<PipelineEvent> { handle.hub.subscribe() }
 
     /// Calls a listener synchronously at every event, before the runner does anything else, and `end` once when the

@@ -129,7 +129,8 @@
         ///   - stack: the contexts that the stack begins with.
         ///   - mergePolicy: the initial merge policy of the contexts.
         ///   - fixture: inserts the objects that each test begins with. They are committed before the test. A stack
-        ///     that begins as `.empty` cannot have a fixture.
+        ///     that begins as `.empty` cannot have a fixture. Write the closure in an extension of `Trait`: in the
+        ///     arguments of `@Test` and `@Suite`, the compiler may not see the initializers that `@Model` generates.
         public static func stack(
             models: [any Model.Type],
             in place: StackTrait.Place = .inMemory,

@@ -281,6 +281,21 @@ import Testing
         await harness.account.close()
     }
 
+    @Test("A loop that runs ends with the stack, and a loop over a closed stack throws")
+    func closedStack() async throws {
+        let harness = try await CloudHarness()
+        let changes = harness.account.progressChanges(every: .zero)
+        var running = changes.makeAsyncIterator()
+        #expect(try await running.next()?.isIdle == true)
+        try await harness.stack.close()
+        #expect(try await running.next() == nil)
+        let error = await #expect(throws: StrataError.self) {
+            for try await _ in changes {}
+        }
+        #expect(error?.code == .closed)
+        await harness.account.close()
+    }
+
     @Test("A new value reads only the changed part of the remaining work")
     func onlyChanges() async throws {
         let harness = try await CloudHarness()

@@ -75,6 +75,16 @@ import Testing
         try await stack.close()
     }
 
+    @Test("The events of a pipeline end with its stack, and later streams are empty")
+    func eventsOfClosedStack() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let pipeline = try await Pipeline.open(stack, named: .work) { (_: Attempt<Named>) in .done }
+        let events = pipeline.events
+        try await stack.close()
+        for await _ in events {}
+        for await event in pipeline.events { Issue.record("\(event)") }
+    }
+
     @Test("A pipeline that opens while another one closes is registered with the stack")
     func openedWhileClosing() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)

@@ -386,6 +386,75 @@ struct RowCodingTests {
         #expect(try text(row, other) == text(row))
     }
 
+    @Test("An omitted id is neither written nor read")
+    func omittedID() throws {
+        let coding = RowCoding.snakeCase.omitting(\.id, of: Account.self)
+        var row = Account(userName: "ada", passwordHash: "p").snapshot
+        row.id = ObjectID(rawValue: 5, fingerprint: 0xABCD)
+        #expect(try text(row, coding) == #"{"is_admin":false,"password_hash":"p","user_name":"ada"}"#)
+        let read = try decode(Account.Row.self, try text(row, .snakeCase), coding)
+        #expect(!read.id.isAssigned && read.userName == "ada")
+        var ticket = Ticket(title: "a").snapshot
+        ticket.id = ObjectID(rawValue: 9, fingerprint: 0xABCD)
+        #expect(try text(ticket, coding).contains(#""id":"Ticket-9-abcd""#))
+    }
+
+    @Test("Options that omit a property of another object are refused when a row of the model is coded")
+    func omittedOfOtherObject() throws {
+        let row = Account(userName: "ada", passwordHash: "p").snapshot
+        let codings = [
+            RowCoding().omitting(\.sponsor.passwordHash, of: Account.self),
+            RowCoding().omitting(\.passwordHash, \.sponsor.id, of: Account.self),
+            RowCoding().omitting(\.userName.length, of: Account.self),
+        ]
+        for coding in codings {
+            let encoding = #expect(throws: StrataError.self) { try text(["row": [row]], coding) }
+            let decoding = #expect(throws: StrataError.self) {
+                try decode([Account.Row].self, #"[{"userName": "ada", "passwordHash": "p"}]"#, coding)
+            }
+            #expect(encoding?.code == .invalidArgument && decoding?.code == .invalidArgument)
+            #expect(encoding?.message.contains("not a property of Account itself") == true)
+            let ticket = Ticket(title: "a").snapshot
+            #expect(try text(ticket, coding) == text(ticket))
+        }
+    }
+
+    /// Coders take both forms of the letter for one key.
+    private static func accented(_ name: String) -> String {
+        switch name {
+        case "sponsor": "\u{E9}"
+        case "isAdmin": "e\u{301}"
+        default: name
+        }
+    }
+
+    @Test("Two properties with one key are refused in both directions, so that no value replaces another")
+    func sameKey() throws {
+        var row = Account(userName: "ada", passwordHash: "p").snapshot
+        let codings: [(coding: RowCoding, texts: [String])] = [
+            (RowCoding { _ in "x" }, ["'x'", "Account.id", "Account.userName"]),
+            (RowCoding { $0 == "imageURL" ? "id" : $0 }, ["'id'", "Account.id", "Account.imageURL"]),
+            (RowCoding(naming: Self.accented), ["Account.isAdmin", "Account.sponsor"]),
+        ]
+        for (coding, texts) in codings {
+            let encoding = #expect(throws: StrataError.self) { try text(row, coding) }
+            let decoding = #expect(throws: StrataError.self) {
+                try decode(Account.Row.self, #"{"x": "ada", "userName": "ada", "passwordHash": "p"}"#, coding)
+            }
+            for error in [encoding, decoding] {
+                #expect(error?.code == .invalidArgument)
+                for text in texts { #expect(error?.message.contains(text) == true, "\(String(describing: error))") }
+            }
+        }
+        // An omitted property has no key.
+        let coding = RowCoding { $0 == "imageURL" ? "id" : $0 }.omitting(\.id, of: Account.self)
+        row.id = ObjectID(rawValue: 5, fingerprint: 0xABCD)
+        row.imageURL = URL(string: "https://a")
+        let coded = try text(row, coding)
+        #expect(coded == #"{"id":"https://a","isAdmin":false,"passwordHash":"p","userName":"ada"}"#)
+        #expect(try decode(Account.Row.self, coded, coding).imageURL == row.imageURL)
+    }
+
     // MARK: With a store
 
     @Test("Objects can be inserted from a file of rows, and the rows of a store can be read elsewhere")
@@ -406,6 +475,9 @@ struct RowCodingTests {
         }
         let received = try JSONDecoder().decode([Ticket.Row].self, from: answer)
         #expect(received[1].parent == received[0].id)
+        let new = try decode(Ticket.Row.self, try text(received[0]), RowCoding().omitting(\.id, of: Ticket.self))
+        let inserted = try await stack.background { try $0.batchInsert([new]).inserted }
+        #expect(inserted.count == 1 && inserted.first != received[0].id)
         try await stack.background { context in
             let found = try context.find(received[1].id)
             #expect(found?.parent?.title == "a")

@@ -433,6 +433,20 @@ struct ExternalDataTests {
         try await stack.close()
     }
 
+    @Test("A batch upsert is refused, and changes neither rows nor bytes")
+    func upsert() async throws {
+        let stack = try await openWithPhoto()
+        try await stack.background { context in
+            let rows = [Photo(name: "a", image: bytes(2)).snapshot, Photo(name: "b", image: bytes(3)).snapshot]
+            let error = #expect(throws: StrataError.self) { try context.batchUpsert(rows, by: "name") }
+            #expect(error?.code == .invalidQuery && error?.message.contains("external storage") == true)
+            let names = try context.column(Photo.all, \.name)
+            #expect(names == ["a"])
+        }
+        #expect(try stored(stack) == [1])
+        try await stack.close()
+    }
+
     @Test("The unread bytes of a row of another store are not looked up in this store")
     func rowsOfAnotherStore() async throws {
         let rows = try await openWithPhoto().background { try $0.rows(Photo.all) }

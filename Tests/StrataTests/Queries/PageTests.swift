@@ -213,7 +213,7 @@ struct PageTests {
         try await stack.close()
     }
 
-    @Test("A size below 1, a limit and an offset are refused", arguments: [0, -1, Int.min, Int.max])
+    @Test("A size out of its bounds, a limit and an offset are refused", arguments: [0, -1, Int.min, Int.max])
     func refused(_ size: Int) async throws {
         let stack = try await openPages(3)
         try await stack.background { context in
@@ -222,6 +222,8 @@ struct PageTests {
             let limited = #expect(throws: StrataError.self) { try context.page(query.limit(9), size: 2) }
             let moved = #expect(throws: StrataError.self) { try context.rowPage(query.offset(0), size: 2, before: nil) }
             #expect([wrong, limited, moved].allSatisfy { $0?.code == .invalidQuery })
+            let bounds = "A page cannot have \(size) elements. Request between 1 and \(Int.max - 1)."
+            #expect(wrong?.message == bounds)
             let count = try context.count(query)
             #expect(count == 3)
         }

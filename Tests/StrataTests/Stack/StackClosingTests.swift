@@ -29,6 +29,9 @@ struct StackClosingTests {
         while stack.core.state.withLock({ $0.phase == .open }) { await Task.yield() }
         await expect(.closed) { try await stack.on(.network) { _ in } }
         await expect(.closed) { try stack.create(.private) }
+        await expect(.closed) {
+            for try await _ in network.live({ _ in 1 }) {}
+        }
         let again = Task.detached { try await stack.close() }
         go.set()
         try await running.value

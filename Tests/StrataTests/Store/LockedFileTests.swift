@@ -84,10 +84,7 @@ import Testing
         #expect(try folder.rows(url, "SELECT count(*) FROM Account WHERE note = 'late'") == ["1"])
     }
 
-    @Test(
-        "A store opens with invalid waiting times",
-        arguments: [Double.infinity, -Double.infinity, Double.nan, -1, 1e300]
-    )
+    @Test("A store opens with the longest and the shortest waiting time", arguments: [Double.infinity, 1e300, 0])
     func times(seconds: TimeInterval) async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()

@@ -80,3 +80,12 @@ enum LaterMarket {
         var code: String
     }
 }
+
+/// The later version of a model of the market, with another order of its properties.
+enum ReorderedMarket {
+    @Model final class Product {
+        var color: String = ""
+        @Attribute(.unique) var name: String
+        var price: Int = 0
+    }
+}

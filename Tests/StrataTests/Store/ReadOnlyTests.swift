@@ -10,13 +10,15 @@ import Testing
 
     private func openReading(
         _ url: URL,
-        models: [any Model.Type] = Bank.models
+        models: [any Model.Type] = Bank.models,
+        _ migration: Migration = Migration()
     ) async throws -> ContextStack {
         try await ContextStack.open(
             .sqlite(url),
             models: models,
             stack: .rootOnly,
-            configuration: Self.reading
+            configuration: Self.reading,
+            migration: migration
         )
     }
 
@@ -53,12 +55,21 @@ import Testing
         in folder: ScratchFolder,
         _ code: StrataError.Code,
         models: [any Model.Type] = Bank.models,
+        _ migration: Migration = Migration(),
+        texts: [String] = [],
         location: SourceLocation = #_sourceLocation
     ) async throws {
         let (bytes, files) = (try folder.image(), try listing(folder))
         await expect(code, location) {
-            let stack = try await openReading(url, models: models)
-            try await stack.close()
+            do {
+                let stack = try await openReading(url, models: models, migration)
+                try await stack.close()
+            } catch let error as StrataError {
+                for text in texts {
+                    #expect(error.message.contains(text), "\(text) in \(error)", sourceLocation: location)
+                }
+                throw error
+            }
         }
         #expect(try folder.image() == bytes, sourceLocation: location)
         #expect(try listing(folder) == files, sourceLocation: location)
@@ -338,6 +349,107 @@ import Testing
         try folder.sql(url, "PRAGMA user_version = \(StoreFile.formatVersion + 1)")
         protect(url, in: folder)
         try await expectRefusal(url, in: folder, .newerStore)
+    }
+
+    /// A store without any write permission, in which there is one object.
+    private func makeProtectedStore<Object: Model>(
+        in folder: ScratchFolder,
+        _ models: [any Model.Type],
+        _ migration: Migration = Migration(),
+        _ object: @escaping @Sendable () -> Object
+    ) async throws -> URL {
+        let url = folder.file("market.sqlite")
+        try await folder.with(url, models, migration) { context in
+            context.insert(object())
+            try context.commit()
+        }
+        #expect(chmod(url.path, 0o444) == 0)
+        return url
+    }
+
+    private static let openWithoutSetting = "open it once without `isReadOnly`"
+    private static let openWithOthers = "Open it with these models too, or set `allowsUnopenedModels`"
+    private static let useItsModels = "open it with the models of the program that has written it"
+
+    @Test("A store that has more than the opened models names the difference, and does not advise to migrate it")
+    func newerStore() async throws {
+        let folder = try ScratchFolder()
+        let later: [any Model.Type] = [LaterMarket.Product.self, LaterMarket.Voucher.self]
+        let url = try await makeProtectedStore(in: folder, later) { LaterMarket.Product(name: "pen") }
+        // A missing model, all missing models, and a missing property.
+        let voucher = "  - Voucher is only in the store"
+        try await expectRefusal(
+            url,
+            in: folder,
+            .schemaMismatch,
+            models: [LaterMarket.Product.self],
+            texts: [Self.openWithOthers, voucher]
+        )
+        try await expectRefusal(
+            url,
+            in: folder,
+            .schemaMismatch,
+            models: [],
+            texts: [Self.openWithOthers, voucher, "  - Product is only in the store"]
+        )
+        try await expectRefusal(
+            url,
+            in: folder,
+            .schemaMismatch,
+            models: [Market.Product.self, LaterMarket.Voucher.self],
+            texts: [Self.useItsModels, "  - Product.color is only in the store"]
+        )
+        // The setting that the message advises.
+        let stack = try await ContextStack.open(
+            .sqlite(url),
+            models: [LaterMarket.Product.self],
+            stack: .rootOnly,
+            configuration: StoreConfiguration(isReadOnly: true, allowsUnopenedModels: true)
+        )
+        try await stack.close()
+    }
+
+    @Test("A store that may be of an earlier version names the differences, and says how it is migrated")
+    func earlierStore() async throws {
+        let folder = try ScratchFolder()
+        let first = Migration(version: 1).step("first") { _ in }
+        let url = try await makeProtectedStore(in: folder, [Market.Product.self], first) { Market.Product(name: "pen") }
+        let color = "  - Product.color is not in the store"
+        try await expectRefusal(
+            url,
+            in: folder,
+            .schemaMismatch,
+            models: [LaterMarket.Product.self],
+            first,
+            texts: [Self.openWithoutSetting, Self.useItsModels, color]
+        )
+        try await expectRefusal(
+            url,
+            in: folder,
+            .schemaMismatch,
+            models: [LaterMarket.Product.self],
+            Migration(version: 2).step("first") { _ in }.step("second") { _ in },
+            texts: [
+                "An earlier version of this program has written the store", "Open it once without `isReadOnly`", color,
+                "its models have version 1, and the opened ones have 2", "the step 'second' has not run",
+            ]
+        )
+        try await expectRefusal(url, in: folder, .newerStore, models: [Market.Product.self])
+    }
+
+    @Test("A store whose properties are declared in another order is read")
+    func order() async throws {
+        let folder = try ScratchFolder()
+        let url = try await makeProtectedStore(in: folder, [LaterMarket.Product.self]) {
+            LaterMarket.Product(name: "pen", price: 3, color: "red")
+        }
+        let (bytes, files) = (try folder.image(), try listing(folder))
+        let stack = try await openReading(url, models: [ReorderedMarket.Product.self])
+        let row = try await stack.background { try #require(try $0.first(ReorderedMarket.Product.all)).snapshot }
+        #expect(row.name == "pen" && row.price == 3 && row.color == "red")
+        try await stack.close()
+        #expect(try folder.image() == bytes)
+        #expect(try listing(folder) == files)
     }
 
     @Test("A store in memory cannot be opened to read only")

@@ -106,6 +106,83 @@ import Testing
         #expect(try folder.image().keys.sorted() == ["bank.sqlite", "bank.sqlite-turn"])
     }
 
+    /// A sequence of a stack or a context.
+    private struct Loop: Sendable {
+        let name: String
+        /// The number of elements without a change.
+        let elements: Int
+        /// Iterates until the end, and returns the number of elements.
+        let run: @Sendable () async throws -> Int
+
+        init<Elements: AsyncSequence & Sendable>(_ name: String, _ elements: Int, _ sequence: Elements) {
+            self.name = name
+            self.elements = elements
+            run = {
+                var count = 0
+                for try await _ in sequence { count += 1 }
+                return count
+            }
+        }
+    }
+
+    @Test("Loops over live results and changes end with the stack, and loops that begin later throw")
+    func loops() async throws {
+        let folder = try ScratchFolder()
+        let stack = try await openBank(try await folder.makeBank())
+        let root = try stack[.root]
+        let list = try stack.live(Account.all)
+        let value = stack.live { try $0.count(Account.all) }
+        let valueOfContext = root.live { try $0.count(Account.all) }
+        let following = [
+            Loop("list of the stack", 1, list),
+            Loop("list of a context", 1, root.live(Account.all)),
+            Loop("value of the stack", 1, value),
+            Loop("value of a context", 1, valueOfContext),
+            Loop("changes", 0, stack.changes()),
+            Loop("changes of a model", 0, stack.changes(of: Account.self, since: stack.historyToken)),
+        ]
+        let tasks = following.map { loop in Task { try await loop.run() } }
+        #expect(
+            try await eventually {
+                stack.core.engine.layers.state.withLock { $0.log.subscribers.tasks.count == following.count }
+            }
+        )
+        let rows = try stack.rows(Account.all)
+        try await stack.close()
+        for (loop, task) in zip(following, tasks) {
+            let count = try await task.value
+            #expect(count == loop.elements, "\(loop.name)")
+        }
+        let newValue = stack.live { _ in 1 }
+        let others = [
+            Loop("rows of the stack", 0, rows), Loop("rows of a context", 0, root.rows(Account.all)),
+            Loop("lines", 0, stack.jsonLines()), Loop("new changes", 0, stack.changes()),
+            Loop("new list", 0, root.live(Account.all)), Loop("new value", 0, newValue),
+        ]
+        for loop in following + others {
+            let error = await #expect(throws: StrataError.self, "\(loop.name)") { try await loop.run() }
+            #expect(error?.code == .closed, "\(loop.name)")
+        }
+    }
+
+    @Test("A loop over a context that was dropped before throws")
+    func droppedContext() async throws {
+        let folder = try ScratchFolder()
+        let stack = try await openBank(try await folder.makeBank())
+        let handle = try stack.create(.private, named: "dropped")
+        let value = handle.live { try $0.count(Account.all) }
+        let loops = [
+            Loop("list", 0, handle.live(Account.all)), Loop("value", 0, value),
+            Loop("rows", 0, handle.rows(Account.all)),
+        ]
+        try await stack.reset()
+        for loop in loops {
+            let error = await #expect(throws: StrataError.self, "\(loop.name)") { try await loop.run() }
+            #expect(error?.code == .contextInvalidated, "\(loop.name)")
+        }
+        try await stack.close()
+    }
+
     @Test("Calls of close and reset inside a block are refused")
     func insideBlock() async throws {
         let folder = try ScratchFolder()

@@ -151,6 +151,13 @@ import Testing
         try await expectRefusal(
             url,
             in: folder,
+            [LaterMarket.Product.self],
+            naming: "If an earlier version of this program has written the store, open it once with all models. "
+                + "Otherwise, open it with the models of the program that has written it:"
+        )
+        try await expectRefusal(
+            url,
+            in: folder,
             [Market.Product.self, LaterMarket.Voucher.self],
             Migration().dropping("Customer", "Memo"),
             naming: "Voucher is not in the store"

@@ -49,6 +49,15 @@ public struct StrataError: Error, Sendable, CustomStringConvertible, ProductErro
 }
 
 extension StrataError {
+    /// Checks a value that the program has given.
+    ///
+    /// - Throws: `invalidArgument`.
+    static func require(_ condition: Bool, _ message: @autoclosure () -> String) throws {
+        if !condition { throw StrataError(.invalidArgument, message()) }
+    }
+}
+
+extension StrataError {
     /// An affected object or column. For a conflict, it also contains the conflicting values.
     public struct Detail: Sendable, CustomStringConvertible {
         /// The name of the model.
@@ -100,6 +109,8 @@ extension StrataError {
 
 extension StrataError.Code {
     // Set-up and stores
+    /// A setting has a value that is out of its bounds, or that does not fit the model.
+    public static let invalidArgument = Self("invalidArgument")
     /// The models contradict each other or themselves.
     public static let invalidSchema = Self("invalidSchema")
     /// The store's tables differ from the models.

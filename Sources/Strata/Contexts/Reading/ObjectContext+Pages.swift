@@ -13,7 +13,7 @@ extension ObjectContext {
     /// - Parameters:
     ///   - query: the query, without limit and offset. It must be the query that the token came from. A query with a
     ///     search pattern must have a sort.
-    ///   - size: the number of objects, 1 or more.
+    ///   - size: the number of objects, from 1 to `Int.max - 1`.
     ///   - position: the position before the page: the ``QueryPage/next`` of the previous page. Nil for the first page.
     /// - Throws: ``StrataError`` with `invalidToken` for a token of another query or a damaged token, with
     ///   `invalidQuery`, or if the store cannot be read.

@@ -86,11 +86,14 @@ extension ObjectContext {
     /// An existing object keeps its id and its `createdAt`, and gets all other values of the row. A batch upsert is a
     /// separate commit, like ``batchInsert(_:)``. If several rows have the same unique value, the last one wins.
     ///
+    /// A model with an attribute that is stored outside the row (`.externalStorage`) is refused. Change its objects in
+    /// a context, or use ``ContextStack/importJSONLines(from:matching:progress:)``.
+    ///
     /// - Parameters:
     ///   - rows: the rows to insert, or to update existing objects with.
     ///   - columns: the name of the unique column, or the names of the columns that are unique together.
     /// - Throws: the errors of ``batchInsert(_:)``, and ``StrataError`` with `invalidQuery` if the columns are not
-    ///   unique.
+    ///   unique, or if the model has an attribute that is stored outside the row.
     @discardableResult
     public func batchUpsert<Row: ModelRow>(
         _ rows: some Sequence<Row>,

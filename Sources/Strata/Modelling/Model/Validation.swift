@@ -6,6 +6,8 @@ public struct Validation<Object: Model> {
     @usableFromInline var isDeclared = true
 
     /// Reports a failure of one column or relationship, named as in `\.title`, or of the whole object.
+    ///
+    /// A property of a related object, as in `\.author.name`, counts as the whole object.
     public mutating func fail(_ message: String, column: PartialKeyPath<Object.Columns>? = nil) {
         let column = column.flatMap { Object.columns[keyPath: $0] as? any PropertyExpression }
         details.append(
@@ -28,8 +30,8 @@ public struct Validation<Object: Model> {
     }
 }
 
-/// An expression in `Columns` that may represent a property.
+/// An expression in `Columns` that may represent a property, or the id.
 protocol PropertyExpression {
-    /// The name of the property; nil for a calculated expression and for a property of another object.
+    /// The name of the property, or `id`; nil for a calculated expression and for a property of another object.
     var _$property: String? { get }
 }

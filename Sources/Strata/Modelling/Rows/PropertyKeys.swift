@@ -1,20 +1,23 @@
 /// The keys that one coder uses for the rows of one model.
 struct PropertyKeys {
     let schema: ModelSchema
-    private let model: ObjectIdentifier
-    private let coding: RowCoding
+    /// The keys of the id and the columns, as the coder's ``RowCoding`` says. Nil without options: each key is then the
+    /// name of its property.
+    private let chosen: [PropertyKey?]?
 
-    init(of model: any Model.Type, _ userInfo: [CodingUserInfoKey: Any]) {
+    /// - Throws: ``StrataError`` with `invalidArgument` for options that do not fit the model.
+    init(of model: any Model.Type, _ userInfo: [CodingUserInfoKey: Any]) throws {
         schema = model._$schema
-        self.model = ObjectIdentifier(model)
-        coding = userInfo[.rowCoding] as? RowCoding ?? RowCoding()
+        chosen = try (userInfo[.rowCoding] as? RowCoding)?.keys(of: model)
     }
 
-    var id: PropertyKey { PropertyKey(stringValue: coding.naming("id")) }
+    /// The key of the id; nil if the coder omits the id.
+    var id: PropertyKey? {
+        if let chosen { chosen[0] } else { PropertyKey(stringValue: "id") }
+    }
 
     /// The key of a column; nil if the coder omits the column.
     subscript(column: Int) -> PropertyKey? {
-        let property = schema.columns[column].name
-        return coding.omits(property, of: model) ? nil : PropertyKey(stringValue: coding.naming(property))
+        if let chosen { chosen[column + 1] } else { PropertyKey(stringValue: schema.columns[column].name) }
     }
 }

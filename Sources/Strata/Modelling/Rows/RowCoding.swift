@@ -11,11 +11,13 @@
 public struct RowCoding: Sendable {
     let naming: @Sendable (String) -> String
     private var omitted: [(model: ObjectIdentifier, property: String)] = []
+    /// The key paths to omit that do not lead to properties of their model.
+    private var foreign: [(model: ObjectIdentifier, path: String)] = []
 
     /// Options that omit no property.
     ///
     /// - Parameter naming: returns the key for the name of a property, and for `id`. The properties of one model must
-    ///   have different keys.
+    ///   have different keys: otherwise, encoding and decoding its rows throws `invalidArgument`.
     public init(naming: @escaping @Sendable (String) -> String = { $0 }) { self.naming = naming }
 
     /// Keys such as `created_at` and `image_url`, for `createdAt` and `imageURL`.
@@ -39,25 +41,55 @@ public struct RowCoding: Sendable {
     ///
     /// An encoder does not write the properties. A decoder ignores their keys, so each of the properties gets its
     /// default, or nil if it is optional. If a property has neither, decoding throws `keyNotFound`. A derived attribute
-    /// is written even if it is calculated from an omitted one.
+    /// is written even if it is calculated from an omitted one. Without its `id`, a decoded row is a new row.
     ///
-    /// - Precondition: the key paths lead to attributes and relationships of the model itself.
+    /// - Parameters:
+    ///   - properties: attributes and relationships of the model itself, and `\.id`. The compiler also accepts a
+    ///     property of a related object, such as `\.author.name`. Encoding and decoding rows of the model then throws
+    ///     `invalidArgument`.
+    ///   - model: the model whose rows do not have the properties.
     public func omitting<Object: Model>(
         _ properties: PartialKeyPath<Object.Columns>...,
         of model: Object.Type
     ) -> RowCoding {
         var coding = self
         for path in properties {
-            guard let property = (Object.columns[keyPath: path] as? any PropertyExpression)?._$property else {
-                preconditionFailure("\(path) is not an attribute or relationship of \(Object._$schema.name)")
+            if let property = (Object.columns[keyPath: path] as? any PropertyExpression)?._$property {
+                coding.omitted.append((ObjectIdentifier(model), property))
+            } else {
+                coding.foreign.append((ObjectIdentifier(model), "\(path)"))
             }
-            coding.omitted.append((ObjectIdentifier(model), property))
         }
         return coding
     }
 
-    func omits(_ property: String, of model: ObjectIdentifier) -> Bool {
-        omitted.contains { $0.model == model && $0.property == property }
+    /// The keys for the id and for the columns of a model, in this order; nil for properties that are omitted.
+    ///
+    /// - Throws: ``StrataError`` with `invalidArgument` if two properties have the same key, or if the options omit a
+    ///   property of another object.
+    func keys(of model: any Model.Type) throws -> [PropertyKey?] {
+        let (schema, model) = (model._$schema, ObjectIdentifier(model))
+        if let foreign = foreign.first(where: { $0.model == model }) {
+            throw StrataError(
+                .invalidArgument,
+                "The RowCoding omits \(foreign.path), which is not a property of \(schema.name) itself. Name "
+                    + "attributes and relationships of \(schema.name), or \\.id."
+            )
+        }
+        // Coders compare keys as Swift compares texts, and would write one value over the other.
+        var properties: [PropertyKey: String] = [:]
+        return try (["id"] + schema.columns.map(\.name)).map { property in
+            guard !omitted.contains(where: { $0.model == model && $0.property == property }) else { return nil }
+            let key = PropertyKey(stringValue: naming(property))
+            if let other = properties.updateValue(property, forKey: key) {
+                throw StrataError(
+                    .invalidArgument,
+                    "The RowCoding has the key '\(key.stringValue)' for \(schema.name).\(other) and for "
+                        + "\(schema.name).\(property). Give them different keys, or omit one of them."
+                )
+            }
+            return key
+        }
     }
 }
 
@@ -77,10 +109,11 @@ extension ModelRow {
     /// - A nil has no key. If the property has a default, a nil is `null`, so that decoding does not return the
     ///   default. A row without an id has no key for the id.
     ///
-    /// - Throws: `EncodingError` for an ``ExternalData`` whose bytes were not read; errors of the encoder, of the
-    ///   values and of transformers.
+    /// - Throws: `EncodingError` for an ``ExternalData`` whose bytes were not read; ``StrataError`` with
+    ///   `invalidArgument` for a ``RowCoding`` that does not fit the model; errors of the encoder, of the values and of
+    ///   transformers.
     public func encode(to encoder: any Encoder) throws {
-        var row = RowEncoder(encoder, Object.self)
+        var row = try RowEncoder(encoder, Object.self)
         try row.encode(id)
         try _$encode(to: &row)
     }
@@ -93,7 +126,7 @@ extension ModelRow {
     /// - The rules of the attributes are not checked before the row is inserted.
     ///
     /// - Throws: `DecodingError` with the path to the wrong or missing value. An error of a type or transformer is its
-    ///   underlying error.
+    ///   underlying error. ``StrataError`` with `invalidArgument` for a ``RowCoding`` that does not fit the model.
     public init(from decoder: any Decoder) throws {
         try self.init(_$decoding: RowDecoder(decoder, Object.self))
     }

@@ -5,13 +5,14 @@ public struct RowDecoder {
     private let keys: PropertyKeys
 
     init(_ decoder: any Decoder, _ model: any Model.Type) throws {
+        keys = try PropertyKeys(of: model, decoder.userInfo)
         container = try decoder.container(keyedBy: PropertyKey.self)
-        keys = PropertyKeys(of: model, decoder.userInfo)
     }
 
     /// Decodes the id of the row.
     public func decode<Object: Model>(_ type: ObjectID<Object>.Type) throws -> ObjectID<Object> {
-        try container.decodeIfPresent(type, forKey: keys.id) ?? .unassigned
+        guard let key = keys.id else { return .unassigned }
+        return try container.decodeIfPresent(type, forKey: key) ?? .unassigned
     }
 
     /// Decodes an attribute.

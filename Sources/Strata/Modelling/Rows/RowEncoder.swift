@@ -4,14 +4,14 @@ public struct RowEncoder {
     private var container: KeyedEncodingContainer<PropertyKey>
     private let keys: PropertyKeys
 
-    init(_ encoder: any Encoder, _ model: any Model.Type) {
+    init(_ encoder: any Encoder, _ model: any Model.Type) throws {
+        keys = try PropertyKeys(of: model, encoder.userInfo)
         container = encoder.container(keyedBy: PropertyKey.self)
-        keys = PropertyKeys(of: model, encoder.userInfo)
     }
 
     /// Encodes the id of the row, if it has one.
     mutating func encode<Object: Model>(_ id: ObjectID<Object>) throws {
-        if id.isAssigned { try container.encode(id, forKey: keys.id) }
+        if id.isAssigned, let key = keys.id { try container.encode(id, forKey: key) }
     }
 
     /// Encodes an attribute.

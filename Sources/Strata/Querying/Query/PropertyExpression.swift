@@ -10,6 +10,10 @@ extension TransformedColumn: PropertyExpression {
     var _$property: String? { node.property }
 }
 
+extension IDColumn: PropertyExpression {
+    var _$property: String? { path.hops.isEmpty ? "id" : nil }
+}
+
 extension ToOne: PropertyExpression {
     var _$property: String? { _$path.hops.count == 1 ? _$path.hops[0].name : nil }
 }

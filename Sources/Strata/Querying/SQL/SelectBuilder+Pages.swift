@@ -28,7 +28,10 @@ extension Query {
     /// - Throws: ``StrataError/Code/invalidToken``, and the errors of ``compile(_:using:)``.
     func compile(_ request: PageRequest, using sources: SQLSources, tables: SQLSources) throws -> CompiledPage {
         guard (1..<Int.max).contains(request.size) else {
-            throw StrataError(.invalidQuery, "A page cannot have \(request.size) elements. Request 1 or more.")
+            throw StrataError(
+                .invalidQuery,
+                "A page cannot have \(request.size) elements. Request between 1 and \(Int.max - 1)."
+            )
         }
         guard _$parts.limit == nil, _$parts.offset == nil else {
             throw StrataError(.invalidQuery, "A query with limit or offset does not have pages. Leave them out.")

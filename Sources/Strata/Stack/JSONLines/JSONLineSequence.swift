@@ -4,7 +4,8 @@ import Foundation
 ///
 /// Each iterator returns the store's state at the time when the first line is requested, regardless of later commits.
 /// Lines are read on demand, in chunks, on a separate queue. An iterator holds its snapshot until it reaches its end
-/// or is released. Meanwhile, the store's write-ahead log grows with every commit.
+/// or is released. Meanwhile, the store's write-ahead log grows with every commit. If the stack is closed before the
+/// last line, the iterator throws `closed`, because an early end would look like the last line.
 public struct JSONLineSequence: AsyncSequence, Sendable {
     public typealias Element = String
 

@@ -3,8 +3,9 @@
 /// The sequence shows the results of a context, including its unsaved edits and those of its parents. The first element
 /// comes immediately. A further element comes whenever the list or a value in it changes. A slow consumer skips
 /// intermediate states and receives the newest one. Queries run concurrently with the context and never wait for it.
-/// The sequence ends when the stack is closed, the context is dropped, or the task is cancelled. For a pinned context,
-/// the sequence shows the newest state.
+/// An iteration ends when the stack is closed, the context is dropped, or the task is cancelled. On a stack that is
+/// closed already, it throws `closed`: see ``ContextStack/close()``. For a pinned context, the sequence shows the
+/// newest state.
 ///
 /// Isolation: any; each iterator advances independently.
 public struct LiveQuery<Object: Model>: AsyncSequence, Sendable {
@@ -13,7 +14,7 @@ public struct LiveQuery<Object: Model>: AsyncSequence, Sendable {
     let query: Query<Object>
     /// Keeps the context alive; nil for the committed state.
     let context: ContextHandle?
-    let store: Store
+    let core: StackCore
 
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
@@ -21,19 +22,25 @@ public struct LiveQuery<Object: Model>: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         private let live: LiveQuery
         private let observer: LayerObserver
+        private var hasBegun = false
         private var last: [Object.Row]?
 
         init(_ live: LiveQuery) {
             self.live = live
-            observer = LayerObserver(live.store.layers, of: live.context?.id)
+            observer = LayerObserver(live.core.engine.layers, of: live.context?.id)
         }
 
         /// Waits until the list differs from the previous element, and returns the new list.
         ///
         /// - Throws: ``StrataError`` with `invalidQuery`, with `schemaMismatch` once another stack has migrated the
-        ///   store, or if the store cannot be read.
+        ///   store, or if the store cannot be read. The first call also throws `closed` if the stack is closed, and
+        ///   `contextInvalidated` if the context has been dropped.
         public mutating func next() async throws -> LiveRows<Object>? {
-            if last == nil { live.store.watchFile() }
+            if !hasBegun {
+                try live.core.checkIteration(of: live.context)
+                hasBegun = true
+                live.core.engine.watchFile()
+            }
             while try await observer.wait() {
                 let rows: [Object.Row]
                 do {
@@ -51,8 +58,8 @@ public struct LiveQuery<Object: Model>: AsyncSequence, Sendable {
 
         private func rows() async throws -> [Object.Row] {
             let (live, observer, count) = (live, observer, last?.count ?? 0)
-            return try await live.store.onThread {
-                let store = live.store
+            let store = live.core.engine
+            return try await store.onThread {
                 do {
                     let snapshot = try store.snapshot(of: live.context?.id, as: observer)
                     let stream = try RowStream(live.query, snapshot, store: store)
@@ -83,7 +90,7 @@ extension ContextStack {
         _ query: Query<Object>,
         in context: ContextChoice = .current
     ) throws -> LiveQuery<Object> {
-        LiveQuery(query: query, context: try core.handle(of: context), store: core.engine)
+        LiveQuery(query: query, context: try core.handle(of: context), core: core)
     }
 }
 
@@ -92,6 +99,6 @@ extension ContextHandle {
     ///
     /// Isolation: callable from anywhere.
     public func live<Object: Model>(_ query: Query<Object>) -> LiveQuery<Object> {
-        LiveQuery(query: query, context: self, store: core.engine)
+        LiveQuery(query: query, context: self, core: core)
     }
 }

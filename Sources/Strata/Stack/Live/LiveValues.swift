@@ -3,14 +3,15 @@
 ///
 /// The first value comes immediately. The block runs again when a commit of any process has changed a table that its
 /// last run has read: the table of a model, or of a to-many relationship. Each run is in a new context, and all of its
-/// queries read the same state. Equal values are left out if the value is `Equatable`.
+/// queries read the same state, so the block is synchronous. Equal values are left out if the value is `Equatable`.
 ///
 /// Further changes during a run, or before the next value is requested, cause one further run together. So a slow
 /// consumer skips intermediate states and receives the newest one. The block runs concurrently with other contexts and
 /// never waits for their blocks. Outside of blocks, it waits for a place in the reader pool, see
 /// ``StoreConfiguration/maximumReaderCount``.
 ///
-/// The sequence ends when the stack is closed, the observed context is dropped, or the task is cancelled.
+/// An iteration ends when the stack is closed, the observed context is dropped, or the task is cancelled. On a stack
+/// that is closed already, it throws `closed`: see ``ContextStack/close()``.
 ///
 /// Isolation: any; each iterator runs the block independently.
 public struct LiveValues<Value: Sendable>: AsyncSequence, Sendable {
@@ -29,6 +30,7 @@ public struct LiveValues<Value: Sendable>: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         private let live: LiveValues
         private let observer: LayerObserver
+        private var hasBegun = false
         private var last: Value?
 
         init(_ live: LiveValues) {
@@ -40,10 +42,15 @@ public struct LiveValues<Value: Sendable>: AsyncSequence, Sendable {
         /// next call runs the block again.
         ///
         /// - Throws: errors of the block; ``StrataError`` with `schemaMismatch` once another stack has migrated the
-        ///   store, or if the store cannot be read.
+        ///   store, or if the store cannot be read. The first call also throws `closed` if the stack is closed, and
+        ///   `contextInvalidated` if the observed context has been dropped.
         /// - Complexity: that of the block, for each run.
         public mutating func next() async throws -> Value? {
-            if last == nil { live.core.engine.watchFile() }
+            if !hasBegun {
+                try live.core.checkIteration(of: live.context)
+                hasBegun = true
+                live.core.engine.watchFile()
+            }
             var merging = ContextMerging.atNextBlock
             while try await observer.wait() {
                 let value: Value?

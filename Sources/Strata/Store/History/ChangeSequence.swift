@@ -2,8 +2,8 @@
 /// of other processes.
 ///
 /// Every iterator proceeds at its own pace. Commits that it has not reached yet wait in the store's history and not in
-/// memory. The sequence ends when the stack is closed or the task is cancelled. To continue later, keep the `token` of
-/// the last element.
+/// memory. An iteration ends when the stack is closed or the task is cancelled. On a stack that is closed already, it
+/// throws `closed`. To continue later, keep the `token` of the last element.
 ///
 /// Isolation: any.
 public struct ChangeSequence<Element: Sendable>: AsyncSequence, Sendable {
@@ -19,6 +19,7 @@ public struct ChangeSequence<Element: Sendable>: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         private let sequence: ChangeSequence
         private var position: Int64
+        private var hasBegun = false
         private var next: ArraySlice<ChangeSet> = []
         /// The number of commits that are read from the history at once.
         private static var chunkSize: Int { 256 }
@@ -31,16 +32,26 @@ public struct ChangeSequence<Element: Sendable>: AsyncSequence, Sendable {
         /// Waits for the next commit that concerns this sequence.
         ///
         /// - Throws: ``StrataError`` with `expiredToken` if the history does not reach back to the next commit,
-        ///   `schemaMismatch` after another stack has migrated the store, and the errors of reading the store.
+        ///   `schemaMismatch` after another stack has migrated the store, and the errors of reading the store. The
+        ///   first call also throws `closed` if the stack is closed.
         public mutating func next() async throws -> Element? {
-            if let failure = sequence.failure { throw failure }
             let store = sequence.store
+            if !hasBegun {
+                try store.checkOpen()
+                hasBegun = true
+            }
+            if let failure = sequence.failure { throw failure }
             if position > store.layers.newestSequence {
                 // The position is ahead of the layers. Its commit may be another process's and not applied here yet. Or
                 // the commit is this process's, was found in the history, and is about to be reported.
-                let newest = try await store.onThread {
-                    try store.absorbForeignCommits()
-                    return try store.reading { $1 }
+                let newest: Int64
+                do {
+                    newest = try await store.onThread {
+                        try store.absorbForeignCommits()
+                        return try store.reading { $1 }
+                    }
+                } catch let error as StrataError where error.code == .closed {
+                    return nil
                 }
                 guard position <= newest else { throw Store.aheadError }
             }

@@ -19,9 +19,18 @@ public struct HistoryRetention: Sendable, Hashable {
     /// A history with limits. Entries that are too old or exceed the size are pruned.
     ///
     /// - Parameters:
-    ///   - age: the age in seconds from which entries are pruned.
-    ///   - size: the maximum size of all entries together, in bytes.
+    ///   - age: the age in seconds from which entries are pruned: 0 or more.
+    ///   - size: the maximum size of all entries together, in bytes: 0 or more.
     public static func limited(age: TimeInterval = .infinity, size: Int = .max) -> HistoryRetention {
         HistoryRetention(isOn: true, maximumAge: age, maximumSize: size)
+    }
+
+    /// - Throws: ``StrataError`` with `invalidArgument` for a limit that is negative or not a number.
+    func check() throws {
+        try StrataError.require(
+            maximumAge >= 0 && maximumSize >= 0,
+            "A history of at most \(maximumAge) seconds and \(maximumSize) bytes is not possible. Both limits must be "
+                + "0 or more. To keep no history, use `.off`."
+        )
     }
 }

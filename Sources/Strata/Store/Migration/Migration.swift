@@ -94,7 +94,7 @@ public struct Migration: Sendable {
     /// By default, the two newest backups are kept in the store's folder.
     public func backup(_ backup: Backup) -> Migration { changed { $0.backup = backup } }
 
-    /// Sets how long to wait, in seconds, while another process writes to or migrates the same store.
+    /// Sets how long to wait, in seconds, while another process writes to or migrates the same store: 0 or more.
     ///
     /// After this time, opening throws `busy`. The default is ten minutes, because a migration can take long and the
     /// store cannot be used before the migration ends.
@@ -106,8 +106,14 @@ public struct Migration: Sendable {
         return result
     }
 
-    /// - Throws: ``StrataError`` with `invalidSchema` if two steps have the same name.
+    /// - Throws: ``StrataError`` with `invalidSchema` if two steps have the same name; `invalidArgument` for a value
+    ///   that is out of its bounds.
     func check() throws {
+        try StrataError.require(
+            waitLimit >= 0,
+            "A migration cannot wait for \(waitLimit) seconds. Pass 0 or more to `waiting(for:)`."
+        )
+        try backup.check()
         var names: Set<String> = []
         guard let name = steps.map(\.name).first(where: { !names.insert($0).inserted }) else { return }
         throw StrataError(

@@ -7,6 +7,8 @@ struct PendingMigration {
     let changes: SchemaChanges
     /// The steps that the store has not seen, in their order.
     let steps: [Migration.Step]
+    /// The version that the store records, and the version of the models.
+    let versions: (stored: Int64, new: Int64)
     /// Whether the store's recorded description and version are those of the models.
     let isRecorded: Bool
 
