@@ -69,7 +69,7 @@ public struct Outcome: Sendable {
     /// Tries the operation again when a constraint is satisfied, or when a person calls ``QueuedOperation/retry()``.
     /// The attempt does not count.
     ///
-    /// A constraint whose name has more than 4,096 bytes fails the attempt.
+    /// A constraint whose name is empty, or has more than 4,096 bytes, fails the attempt.
     public static func wait(_ constraint: Constraint) -> Outcome { Outcome(kind: .wait(constraint)) }
 
     /// The operation has failed permanently.
