@@ -57,7 +57,7 @@ actor Compiler {
         let api = URL(filePath: swiftc).deletingLastPathComponent().appending(path: "../lib/swift/pm/ManifestAPI")
         return try await run(
             "swiftc",
-            ["-swift-version", "6", "-package-description-version", "6.2.0", "-I", api.path, "-typecheck", file.path]
+            ["-swift-version", "6", "-package-description-version", "6.3.0", "-I", api.path, "-typecheck", file.path]
         )
     }
 

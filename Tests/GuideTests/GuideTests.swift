@@ -108,6 +108,37 @@ struct GuideTests {
         }
     }
 
+    /// The rows of README's table of traits: the traits, and the products that they add to those of the rows above.
+    private static func traitRows() throws -> [(traits: String, products: [String])] {
+        let readme = try String(contentsOf: Repository.root.appending(path: "README.md"), encoding: .utf8)
+        return readme.split(separator: "\n").filter { $0.hasPrefix("| `[") }.map { line in
+            let columns = line.split(separator: "|")
+            let traits = columns[0].trimmingCharacters(in: CharacterSet(charactersIn: " `"))
+            return (traits, columns[1].matches(of: /`(\w+)`/).map { String($0.1) })
+        }
+    }
+
+    @Test("Manifests in guides have the package's tools version, and the traits that README lists for their products")
+    func manifestValues() throws {
+        let package = try String(contentsOf: Repository.root.appending(path: "Package.swift"), encoding: .utf8)
+        let version = String(try #require(package.split(separator: "\n").first))
+        let rows = try Self.traitRows()
+        #expect(rows.count == 4)
+        for guide in Guide.all {
+            for block in guide.blocks where block.kind == .manifest {
+                let place = "\(guide.name):\(block.line)"
+                #expect(block.code.first == version, "\(place)")
+                let code = block.code.joined(separator: "\n")
+                let needed = try code.matches(of: /\.product\(name: "(\w+)"/).map { match in
+                    try #require(rows.firstIndex { $0.products.contains(String(match.1)) }, "\(place): \(match.1)")
+                }
+                let row = try #require(needed.max(), "\(place) uses no product")
+                let traits = code.firstMatch(of: /traits: (\[[^\]]*\])\)/).map { String($0.1) }
+                #expect(traits == rows[row].traits, "\(place)")
+            }
+        }
+    }
+
     @Test("Links in guides lead to files", arguments: Guide.all)
     func links(_ guide: Guide) {
         let folder = Repository.root.appending(path: guide.name).deletingLastPathComponent()

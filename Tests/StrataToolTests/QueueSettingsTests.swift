@@ -34,7 +34,8 @@ private struct Chore: OperationPayload {
         #expect(shown.output.contains("'ada' paused"), "\(shown.output)")
         let resume = await ToolRun("resume", url.path, "photos", "--json", answer: "yes")
         let object = try #require(try resume.objects().first)
-        #expect(Set(object.keys) == ["pipeline", "isDeclared", "isPaused", "maxConcurrent", "rateLimit"])
+        #expect(Set(object.keys) == ["pipeline", "declared", "isPaused", "maxConcurrent", "rateLimit"])
+        #expect((object["declared"] as? [String: Any])?["maxConcurrent"] as? Int == 8)
         let resumed = try await settings(url)
         #expect(!resumed.isPaused.value)
         #expect(resumed.isPaused.change?.by == NSUserName())
@@ -60,7 +61,7 @@ private struct Chore: OperationPayload {
         let reset = await ToolRun("limits", "reset", url.path, "photos", "--yes")
         #expect(reset.status == 0, "\(reset.messages)")
         let declared = try await settings(url)
-        #expect(declared.maxConcurrent.value == declared.maxConcurrent.declared)
+        #expect(declared.maxConcurrent.value == 8 && declared.declared?.maxConcurrent == 8)
         #expect(declared.rateLimit.value == nil && declared.isPaused.value)
     }
 
@@ -80,6 +81,9 @@ private struct Chore: OperationPayload {
         }
         let nothing = await ToolRun("limits", "set", url.path, "photos", "--yes")
         #expect(nothing.status == 64)
+        // No program has declared limits of a queue that does not exist.
+        let typo = await ToolRun("limits", "show", url.path, "fotos", "--json")
+        #expect(try typo.objects().first?["declared"] is NSNull, "\(typo.output)")
         let schedule = await ToolRun("schedules", "run", url.path, "weekly", "--yes")
         #expect(schedule.status == 1)
         #expect(schedule.messages.contains("no such schedule"), "\(schedule.messages)")

@@ -118,6 +118,21 @@ extension ContextStack {
         return core.engine.layers.listen(listener)
     }
 
+    /// Rejects a call that waits for the work of others, if the running task belongs to a block of this stack.
+    ///
+    /// The block would keep its context, its snapshot and its place among the readers during the wait, and the others
+    /// may need them.
+    ///
+    /// - Parameter wait: what the call waits for, as the beginning of the message.
+    /// - Throws: `insideBlock`.
+    package func requireOutsideBlocks(_ wait: String) throws {
+        guard BlockScope.isInside(core) else { return }
+        throw StrataError(
+            .insideBlock,
+            "\(wait) may need what this block holds. Return from the block first, and wait after it."
+        )
+    }
+
     /// The number of listeners to commits.
     package var listenerCount: Int { core.engine.layers.listenerCount }
 

@@ -36,7 +36,7 @@ public final class TaskBroker: OperationRunner {
     /// - Parameters:
     ///   - stack: a stack that was opened with ``Pipeline/models``.
     ///   - name: the name of the broker in errors and logs, and the key of its rate limit in the store; by default the
-    ///     name of the handler's type. A stack can have one open broker of a name.
+    ///     name of the handler's type. Not the empty text. A stack can have one open broker of a name.
     ///   - handles: decides from a queue's name alone whether this broker takes the queue. It must always give the same
     ///     answer, return at once, and not use the stack.
     ///   - options: the order, the limits, and the treatment of failures. Without an ordering, each queue runs `fifo`.
@@ -77,8 +77,8 @@ public final class TaskBroker: OperationRunner {
     ///
     /// - Parameters:
     ///   - stack: a stack that was opened with ``Pipeline/models``.
-    ///   - name: the name of the broker in errors and logs, and the key of its rate limit in the store. A stack can
-    ///     have one open broker of a name.
+    ///   - name: the name of the broker in errors and logs, and the key of its rate limit in the store. Not the empty
+    ///     text. A stack can have one open broker of a name.
     ///   - handles: decides from a queue's name alone whether this broker takes the queue. It must always give the same
     ///     answer, return at once, and not use the stack.
     ///   - options: the order, the limits, and the treatment of failures. Without an ordering, each queue runs `fifo`.
@@ -110,6 +110,9 @@ public final class TaskBroker: OperationRunner {
         _ handlers: PayloadHandlers,
         claimsAllTypes: Bool
     ) async throws -> TaskBroker {
+        guard !name.utf8.isEmpty else {
+            throw PipelineError(.invalidArgument, "The name of the broker is empty. Give it a name.")
+        }
         let handle = try await QueueEngine.open(
             Consumer(
                 name: "broker '\(name)'",

@@ -1,4 +1,5 @@
 import Strata
+import Synchronization
 import Tracing
 
 /// The spans of attempts.
@@ -37,6 +38,19 @@ extension QueueEngine {
     }
 }
 
+/// The error of an attempt whose deadline has passed, for the span of its handler. The handler may return when the
+/// engine has already forgotten the attempt.
+///
+/// Isolation: any.
+final class MissedDeadline: Sendable {
+    private let stored = Mutex<PipelineError?>(nil)
+
+    /// The error; nil if the deadline has not passed.
+    var error: PipelineError? { stored.withLock { $0 } }
+
+    func set(_ error: PipelineError) { stored.withLock { $0 = error } }
+}
+
 extension Outcome {
     /// Records the outcome that a handler has returned.
     func record(in span: any Tracing.Span) {
@@ -51,6 +65,8 @@ extension Outcome {
             case .skip: ("skip", nil)
             }
         span.updateAttributes { $0[.outcome] = result.name }
-        if let failure = result.failure { span.setStatus(SpanStatus(code: .error, message: failure)) }
+        // An outcome of fail has a text and no error, so its type is the code that callers who wait for a result get.
+        let type = errorType ?? PipelineError.Code.operationFailed.description
+        if let failure = result.failure { span.record(failure: failure, ofType: type) }
     }
 }

@@ -77,6 +77,8 @@ extension QueueEngine {
         var replacement: HandlerReplacement?
         /// The alarm for the timeout of the attempt.
         var deadline: (any PipelineAlarm)?
+        /// The error of the timeout, for the span of the handler; nil without a timeout or a tracer.
+        var missedDeadline: MissedDeadline?
         /// Which came first: the deadline or the handler's return.
         var timing = Timing.open
         /// Whether the end of the attempt is about to be written.

@@ -38,13 +38,14 @@ public final class PeriodicOperation {
     @Attribute(.bookkeeping) var planned: String?
     /// When the operation is due next; nil before the engine has computed it, and while the schedule is paused.
     @Attribute(.bookkeeping) public internal(set) var nextAt: Date?
-    /// When the operation was last due.
+    /// When the operation was last due, also if none was queued for this time; nil before the first time.
     @Attribute(.bookkeeping) public internal(set) var lastAt: Date?
 }
 
 /// What happens when a periodic operation is due and the previous one is still queued.
 public enum OverlapPolicy: String, AttributeValue, CaseIterable {
-    /// The operation is not queued this time. A previous operation that has failed permanently does not count.
+    /// The operation is not queued this time. A previous operation that has failed permanently does not count, and
+    /// neither do the other operations of the same ``CatchUp``.
     case skip
     /// The operation is queued as well.
     case queue

@@ -9,6 +9,6 @@ package final class PipelineDeclaration {
     package internal(set) var maxConcurrent: Int?
     /// The attempts of the rate limit; nil without a limit.
     package internal(set) var rateCount: Int?
-    /// The interval of the rate limit, in seconds; nil without a limit.
-    package internal(set) var rateInterval: Double?
+    /// The interval of the rate limit; nil without a limit.
+    package internal(set) var rateInterval: StoredDuration?
 }

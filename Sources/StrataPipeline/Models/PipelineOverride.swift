@@ -13,8 +13,8 @@ package final class PipelineOverride {
     /// 1 if the pipeline is paused and 0 otherwise, the number of handlers, or the attempts of a rate limit; nil for no
     /// limit.
     package internal(set) var number: Int?
-    /// The interval of a rate limit, in seconds.
-    package internal(set) var interval: Double?
+    /// The interval of a rate limit.
+    package internal(set) var interval: StoredDuration?
     /// The operator who made the change.
     package internal(set) var by: String
     /// When the operator made the change.

@@ -81,14 +81,16 @@ public final class QueuedOperation {
     /// The progress that the handler has reported, from 0 to 1.
     @Attribute(.bookkeeping) public internal(set) var progress: Double?
 
-    /// Checks that the payload could be encoded, that the pipeline's name is not empty, and that the options and tags
-    /// of `enqueue` are valid.
+    /// Checks that the payload could be encoded, that the pipeline's name and the key of `enqueue` are not empty, and
+    /// that its options and tags are valid.
     public static func validate(_ row: Row, _ failures: inout Validation<QueuedOperation>) {
         guard let problem = row.problem else { return }
         if row.pipeline.isEmpty {
             failures.fail(emptyPipeline, column: \.pipeline)
         } else if isOfPayload(problem) {
             failures.fail(problem, column: \.payload)
+        } else if problem.hasSameBytes(as: emptyKey) {
+            failures.fail(problem, column: \.key)
         } else {
             failures.fail(problem)
         }

@@ -66,8 +66,8 @@ extension ObjectContext {
     ///   - name: the name of the hold, such as its reason. A hold of the same name is moved to the new date.
     ///   - date: the end of the hold.
     /// - Returns: the number of held operations.
-    /// - Throws: ``PipelineError`` with `invalidArgument` for the names `start` and `retry`; otherwise as
-    ///   ``retryOperations(_:)``.
+    /// - Throws: ``PipelineError`` with `invalidArgument` for the empty name and the names `start` and `retry`;
+    ///   otherwise as ``retryOperations(_:)``.
     /// - Complexity: as ``retryOperations(_:)``.
     @discardableResult
     public func holdOperations(_ query: Query<QueuedOperation>, _ name: String, until date: Date) throws -> Int {
@@ -120,10 +120,17 @@ extension ObjectContext {
 }
 
 extension HoldName {
-    /// Refuses the names of holds that pipelines create themselves.
+    /// Refuses the empty name, and the names of holds that pipelines create themselves.
     ///
     /// - Throws: ``PipelineError`` with `invalidArgument`.
     static func requireFree(_ name: String, operations: [Int64]) throws {
+        guard !name.utf8.isEmpty else {
+            throw PipelineError(
+                .invalidArgument,
+                "The name of the hold is empty. Name the reason of the hold.",
+                operations: operations
+            )
+        }
         guard all.containsBytes(of: name) else { return }
         throw PipelineError(
             .invalidArgument,

@@ -29,7 +29,8 @@ extension ObjectContext {
     ///   - lane: the lane of a new operation.
     ///   - priority: the priority of the operation.
     ///   - key: the key, which must not be empty. Keys of different pipelines are different.
-    ///   - delay: how long after the last call the operation is due; more than zero.
+    ///   - delay: how long after the last call the operation is due; more than zero. It is due at `Date.distantFuture`
+    ///     at the latest.
     ///   - maxWait: how long after the first call the operation is due at the latest; at least `delay`. The first call
     ///     is the first one since the operation was last queued. The last call determines the value.
     /// - Returns: the row. A later call may replace it by another one.

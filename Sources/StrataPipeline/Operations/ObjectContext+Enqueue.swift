@@ -20,8 +20,9 @@ extension ObjectContext {
     ///   - lane: operations of one lane follow the pipeline's ordering among each other.
     ///   - priority: of the ready operations, those with the greatest priority start first.
     ///   - key: unique among the queued operations of a pipeline. A commit that would add a second operation with the
-    ///     key throws `notUnique`. See ``enqueue(_:in:lane:priority:key:onDuplicate:notBefore:)-(Payload,_,_,_,_,_,_)``
-    ///     for other ways to treat duplicates.
+    ///     key throws `notUnique`. If the key is the empty text, the next save throws.
+    ///     ``enqueue(_:in:lane:priority:key:onDuplicate:notBefore:)-(Payload,_,_,_,_,_,_)`` has other ways to treat
+    ///     duplicates.
     ///   - notBefore: the earliest start.
     ///   - options: options that replace those of the pipeline, for this operation only. If one is out of the bounds
     ///     that apply to those of a pipeline, the next save throws. See ``QueuedOperation/setOptions(_:)`` for an
@@ -60,8 +61,8 @@ extension ObjectContext {
     /// dependency on this id before.
     ///
     /// - Returns: nil if an operation of this id is queued or finished; nothing has changed then.
-    /// - Throws: `StrataError` with `idOfOtherStore` for an id, or an item, of another store; the store's
-    ///   errors.
+    /// - Throws: ``PipelineError`` with `invalidArgument` for an empty key; `StrataError` with `idOfOtherStore` for an
+    ///   id, or an item, of another store; the store's errors.
     public func enqueue<Payload: OperationPayload>(
         _ payload: Payload,
         as id: ObjectID<QueuedOperation>,
@@ -71,6 +72,7 @@ extension ObjectContext {
         key: String? = nil
     ) throws -> QueuedOperation? {
         try payload.refuseForeignItem(in: self)
+        if let key { try PipelineError.require(key: key) }
         guard try finishedOperation(id) == nil else { return nil }
         let operation = try insert(QueuedOperation.make(payload, in: pipeline, lane, priority, key), as: id)
         if operation != nil, let key { release(key, in: pipeline) }
@@ -89,6 +91,9 @@ extension QueuedOperation {
 
     /// The problem that is reported for an operation without the name of a pipeline.
     static let emptyPipeline = "is empty, so brokers could not find the operation. Name a pipeline"
+
+    /// The problem that is recorded for an empty key.
+    static let emptyKey = "is empty. Name what the operation is about, or leave out the key"
 
     /// The problem that is recorded if other rows must refer to the operation, and it has no id.
     static let withoutID =
@@ -132,6 +137,7 @@ extension QueuedOperation {
         } catch {
             problem = "\(notEncoded): \(error)"
         }
+        if let key, key.utf8.isEmpty { problem = emptyKey }
         if pipeline.isEmpty { problem = emptyPipeline }
         return QueuedOperation(
             pipeline: pipeline,

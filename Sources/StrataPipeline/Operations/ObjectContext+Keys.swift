@@ -32,8 +32,8 @@ extension ObjectContext {
     ///   - policy: what happens if the key is taken.
     ///   - notBefore: the earliest start.
     /// - Returns: the operation that is queued under the key.
-    /// - Throws: `StrataError` with `idOfOtherStore` for an item of another store; encoding errors; the
-    ///   store's errors. In these cases nothing is queued or replaced.
+    /// - Throws: ``PipelineError`` with `invalidArgument` for an empty key; `StrataError` with `idOfOtherStore` for an
+    ///   item of another store; encoding errors; the store's errors. In these cases nothing is queued or replaced.
     @discardableResult
     public func enqueue<Payload: OperationPayload>(
         _ payload: Payload,
@@ -45,6 +45,7 @@ extension ObjectContext {
         notBefore: Date? = nil
     ) throws -> QueuedOperation {
         try payload.refuseForeignItem(in: self)
+        try PipelineError.require(key: key)
         if let queued = try queuedOperation(key: key, in: pipeline) {
             switch policy {
             // The edit makes the commit conflict if the operation is finished by then.

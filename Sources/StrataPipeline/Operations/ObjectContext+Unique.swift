@@ -22,7 +22,8 @@ extension ObjectContext {
     ///   - lane: operations of one lane follow the pipeline's ordering among each other.
     ///   - priority: of the ready operations, those with the greatest priority start first.
     ///   - key: the key, which must not be empty. Keys of different pipelines are different.
-    ///   - duration: how long the key is taken; more than zero. A further call does not prolong the time.
+    ///   - duration: how long the key is taken; more than zero. A further call does not prolong the time. The time ends
+    ///     at `Date.distantFuture` at the latest.
     ///   - policy: what happens if an operation is queued under the key. An operation that has ended is never changed.
     ///   - notBefore: the earliest start.
     /// - Returns: the operation under the key, and whether it was there before.

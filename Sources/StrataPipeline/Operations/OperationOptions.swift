@@ -11,7 +11,7 @@ public struct OperationOptions: Sendable, Hashable {
         /// At a date.
         case at(Date)
         /// Some time after the call that sets the options, by the clock of the stack's pipelines. Without an open
-        /// pipeline or broker, the clock of the machine counts.
+        /// pipeline or broker, the clock of the machine counts. The date is `Date.distantFuture` at the latest.
         case after(Duration)
     }
 

@@ -158,8 +158,8 @@ extension QueuedOperation {
     /// the new date.
     ///
     /// - Parameters:
-    ///   - name: any text except `start` and `retry`. `enqueue` uses `start` for `notBefore`, and the engine uses
-    ///     `retry` for the pause before the next attempt. Both can be released.
+    ///   - name: any text except the empty one, `start` and `retry`. `enqueue` uses `start` for `notBefore`, and the
+    ///     engine uses `retry` for the pause before the next attempt. Both can be released.
     ///   - date: the end of the hold.
     /// - Throws: ``PipelineError`` with `invalidArgument`; the store's errors.
     public func hold(_ name: String, until date: Date) throws {
@@ -168,20 +168,29 @@ extension QueuedOperation {
     }
 
     /// Removes a hold, if it exists.
-    public func release(_ name: String) throws {
+    ///
+    /// - Returns: whether the operation had a hold of this name.
+    /// - Throws: ``PipelineError`` with `invalidArgument` if the operation does not belong to a context; the store's
+    ///   errors.
+    @discardableResult
+    public func release(_ name: String) throws -> Bool {
         try setHold(name, until: nil, in: requireContext())
     }
 
     /// Sets the date of a hold; nil removes the hold.
-    func setHold(_ name: String, until date: Date?, in context: ObjectContext) throws {
+    ///
+    /// - Returns: whether there was a hold of this name.
+    @discardableResult
+    func setHold(_ name: String, until date: Date?, in context: ObjectContext) throws -> Bool {
         let hold = try context.first(.of(operation: id.rawValue, name: name))
         switch (hold, date) {
-        case (nil, nil): return
+        case (nil, nil): return false
         case (let hold?, let date?): hold.until = date
         case (let hold?, nil): context.delete(hold)
         case (nil, let date?): context.insert(OperationHold(operation: id.rawValue, name: name, until: date))
         }
         edits += 1
+        return hold != nil
     }
 
     // MARK: Decisions

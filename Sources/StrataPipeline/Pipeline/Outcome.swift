@@ -15,6 +15,8 @@ public struct Outcome: Sendable {
     let kind: Kind
     /// The value that the completed operation keeps; nil for none.
     var result: ResultValue?
+    /// The type of the error that the handler has passed on, for traces; nil for none.
+    var errorType: String?
 
     /// The operation is done. Its dependants may start.
     public static let done = Outcome(kind: .done)
@@ -54,7 +56,10 @@ public struct Outcome: Sendable {
     ///   - pause: the pause before the next attempt.
     ///   - error: why this attempt has failed; nil if it has not failed. At most 4,096 bytes of its text are kept.
     public static func retry(after pause: Duration, because error: (any Error)? = nil) -> Outcome {
-        Outcome(kind: .retry(after: pause, reason: error.map { HandlerText.kept("\($0)") }))
+        Outcome(
+            kind: .retry(after: pause, reason: error.map { HandlerText.kept("\($0)") }),
+            errorType: error.map { SpanKey.errorTypeName(of: $0) }
+        )
     }
 
     /// Tries the operation again after a pause that another party has asked for, such as a busy server. The attempt
@@ -69,7 +74,7 @@ public struct Outcome: Sendable {
     /// Tries the operation again when a constraint is satisfied, or when a person calls ``QueuedOperation/retry()``.
     /// The attempt does not count.
     ///
-    /// A constraint whose name has more than 4,096 bytes fails the attempt.
+    /// A constraint whose name is empty, or has more than 4,096 bytes, fails the attempt.
     public static func wait(_ constraint: Constraint) -> Outcome { Outcome(kind: .wait(constraint)) }
 
     /// The operation has failed permanently.

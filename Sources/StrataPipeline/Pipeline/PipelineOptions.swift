@@ -164,7 +164,9 @@ extension PipelineOptions {
         if let maxConcurrentGlobally { try Self.checkLimit(maxConcurrentGlobally) }
         if let rateLimit { try Self.check(rateLimit) }
         if let rateLimitPerLane { try Self.check(rateLimitPerLane) }
-        for (lane, limit) in laneRateLimits { try Self.check(limit, "the rate limit of lane '\(lane)'") }
+        for (lane, limit) in laneRateLimits {
+            try Self.check(limit, "the rate limit of lane '\(lane)'", toRunNone: "hold the operations of the lane")
+        }
         try Self.require(
             timeout.map { $0 > .zero } ?? true,
             "A timeout must be longer than zero, not \(timeout ?? .zero)."
@@ -194,17 +196,24 @@ extension PipelineOptions {
     }
 
     /// Rejects a rate limit with which no operation could start.
-    static func check(_ limit: RateLimit, _ name: String = "a rate limit") throws {
+    ///
+    /// - Parameters:
+    ///   - name: the limit, in the words of the message.
+    ///   - advice: how the caller keeps operations from starting, as the end of the message.
+    static func check(
+        _ limit: RateLimit,
+        _ name: String = "a rate limit",
+        toRunNone advice: String = PipelineOptions.isSuspendedAdvice
+    ) throws {
         try require(
             limit.count > 0,
-            "The number of attempts of \(name) must be 1 or more, not \(limit.count). To start none, suspend the "
-                + "pipeline."
+            "The number of attempts of \(name) must be 1 or more, not \(limit.count). To start none, \(advice)."
         )
         // The clock does not resolve much shorter times, and the engine would wake up again and again at one moment.
         try require(
             limit.interval >= .milliseconds(1),
             "The interval of \(name) must be a millisecond or longer, not \(limit.interval). To start any number "
-                + "of attempts, leave out the limit."
+                + "of attempts, set no limit."
         )
     }
 
@@ -212,11 +221,16 @@ extension PipelineOptions {
         if !condition { throw PipelineError(.invalidArgument, message) }
     }
 
-    static func checkLimit(_ limit: Int) throws {
+    /// Rejects a limit with which no operation could run.
+    ///
+    /// - Parameter advice: how the caller keeps operations from running, as the end of the message.
+    static func checkLimit(_ limit: Int, toRunNone advice: String = PipelineOptions.isSuspendedAdvice) throws {
         try require(
             limit > 0,
-            "The limit of operations that run at once must be 1 or more, not \(limit). To run none, suspend the "
-                + "pipeline."
+            "The limit of operations that run at once must be 1 or more, not \(limit). To run none, \(advice)."
         )
     }
+
+    /// The advice for limits that are options.
+    static let isSuspendedAdvice = "pass `isSuspended: true`"
 }

@@ -20,12 +20,14 @@ extension ContextStack {
     ///   - type: the type of the value. It may differ from the handler's type if it reads the same JSON.
     ///   - deadline: when the call stops waiting; nil for never. The operation stays queued.
     ///   - clock: the clock for the deadline.
-    /// - Isolation: any. Not inside a block of a context, which would hold its snapshot during the wait.
+    /// - Isolation: any. Not inside a block of this stack, and not in a task that such a block has started, before the
+    ///   end of the block. The block would keep its snapshot and its place among the readers, and the handler may need
+    ///   them.
     /// - Throws: ``PipelineError`` with `operationFailed`, `operationSkipped`, `operationDiscarded` or
     ///   `operationExpired` for an operation that has ended without completion; `noResult` for one that has no result,
     ///   or whose record the store does not have (any more); `undecodableResult`; `deadlineExceeded`; `modelsMissing`;
-    ///   `closed` if the stack is closed before the end. `StrataError` with `idOfOtherStore`; `CancellationError`; the
-    ///   store's errors.
+    ///   `closed` if the stack is closed, or is closed during the wait. `StrataError` with `insideBlock` or
+    ///   `idOfOtherStore`; `CancellationError`; the store's errors.
     /// - Complexity: one look-up at first, and one for each commit that changes the operation. Each other commit costs
     ///   O(log changed rows).
     public func result<Value: Decodable & Sendable>(

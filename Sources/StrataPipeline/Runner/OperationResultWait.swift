@@ -31,8 +31,10 @@ struct OperationResultWait {
     /// Waits until the operation has ended.
     ///
     /// - Returns: the result as JSON.
-    /// - Throws: ``PipelineError`` with the reason why there is no result; `CancellationError`; the store's errors.
+    /// - Throws: ``PipelineError`` with the reason why there is no result; `StrataError` with `insideBlock`;
+    ///   `CancellationError`; the store's errors.
     func value() async throws -> Data {
+        try stack.requireOutsideBlocks("The handler of the awaited operation")
         guard stack.knows(QueuedOperation.self), stack.knows(FinishedOperation.self) else {
             throw PipelineError(
                 .modelsMissing,
@@ -80,8 +82,11 @@ struct OperationResultWait {
         }
     }
 
-    /// The same error, whether the stack is closed during a look or between two looks.
-    private var closedError: PipelineError { error(.closed, "The stack was closed before the operation ended.") }
+    /// The same error, whether the stack is closed before the wait, during a look or between two looks. The operation
+    /// may have ended or not.
+    private var closedError: PipelineError {
+        error(.closed, "The stack is closed, so the result cannot be read. Open the store again, and repeat the wait.")
+    }
 
     /// The result of an operation that has ended; nil if it is still queued.
     private func end(_ sight: Sight) throws -> Data? {

@@ -53,7 +53,7 @@ extension OperationRunner {
     ///
     /// - Throws: ``PipelineError`` with `invalidArgument` for less than one.
     public func setMaxConcurrent(_ limit: Int?) throws {
-        if let limit { try PipelineOptions.checkLimit(limit) }
+        if let limit { try PipelineOptions.checkLimit(limit, toRunNone: "call `suspend()`") }
         handle.engine.setLimit(limit, of: handle.id)
     }
 

@@ -62,7 +62,7 @@ public final class StackPipelines: StackEngine {
     ///
     /// - Throws: ``PipelineError`` with `invalidArgument` for less than one.
     public func setMaxConcurrent(_ limit: Int?) throws {
-        if let limit { try PipelineOptions.checkLimit(limit) }
+        if let limit { try PipelineOptions.checkLimit(limit, toRunNone: "call `suspend()`") }
         let engine = state.withLock { state in
             state.maxConcurrent = limit
             return state.engine

@@ -8,11 +8,12 @@ public import Strata
 public enum CatchUp: Codable, Hashable, AttributeValue {
     /// Missed due times are left out. If the newest due time is within ``grace``, one operation is queued for it.
     case none
-    /// One operation is queued, however many due times have passed.
+    /// One operation is queued, however many due times have passed. Its due time is the oldest of them.
     case one
     /// One operation is queued for each of the newest due times, at most `limit` of them, oldest first. The limit must
     /// be between 1 and 100. ``Strata/ObjectContext/scheduledRun(of:)`` has the due time of an operation. With
-    /// ``OverlapPolicy/skip``, none is queued while an operation from before is still queued.
+    /// ``OverlapPolicy/skip``, none is queued while an operation from before is still queued. The operations of one
+    /// commit do not count for each other.
     case all(limit: Int)
 
     /// How late an operation may be without counting as missed: one minute.

@@ -15,7 +15,7 @@ extension ObjectContext {
     /// process had the store open, `catchUp` decides how often it is queued.
     ///
     /// - Parameters:
-    ///   - name: the name of the schedule.
+    ///   - name: the name of the schedule. Not the empty text.
     ///   - payload: the payload of each operation.
     ///   - pipeline: the pipeline of the operations. It need not be open.
     ///   - lane: the lane of the operations.
@@ -27,8 +27,8 @@ extension ObjectContext {
     /// If two contexts create a schedule of the same name at the same time, one schedule results. The later commit
     /// determines its values.
     ///
-    /// - Throws: ``PipelineError`` with `invalidArgument` if the pipeline's name is empty, or for a limit of
-    ///   `catchUp` that is not between 1 and 100; encoding errors; the store's errors.
+    /// - Throws: ``PipelineError`` with `invalidArgument` if the name of the schedule or of the pipeline is empty, or
+    ///   for a limit of `catchUp` that is not between 1 and 100; encoding errors; the store's errors.
     @discardableResult
     public func schedule<Payload: OperationPayload>(
         _ name: String,
@@ -40,6 +40,9 @@ extension ObjectContext {
         catchUp: CatchUp = .one,
         _ schedule: Schedule
     ) throws -> PeriodicOperation {
+        if name.utf8.isEmpty {
+            throw PipelineError(.invalidArgument, "The name of the schedule is empty. Name what the schedule does.")
+        }
         try pipeline.requireText()
         try catchUp.check()
         let encoder = JSONEncoder()
@@ -77,10 +80,14 @@ extension ObjectContext {
     /// Removes a schedule by its name, if it exists, with the record of its runs. Operations that are already queued
     /// stay.
     ///
+    /// - Returns: whether there was such a schedule. A program may remove a schedule at each start, and an operator
+    ///   notices a misspelt name.
     /// - Throws: the store's errors.
-    public func unschedule(_ name: String) throws {
-        guard let known = try first(PeriodicOperation.where({ $0.name == name })) else { return }
+    @discardableResult
+    public func unschedule(_ name: String) throws -> Bool {
+        guard let known = try first(PeriodicOperation.where({ $0.name == name })) else { return false }
         delete(known)
         for run in try fetch(ScheduleRun.where { $0.schedule == name }) { delete(run) }
+        return true
     }
 }

@@ -55,7 +55,7 @@ public struct Schedule: RawRepresentable, Hashable, AttributeValue, CustomString
     /// Whether this machine can follow the schedule. It cannot if it does not know the schedule's time zone.
     var isKnown: Bool { if case .unknown = kind { false } else { true } }
 
-    /// The next due moment after a date; nil if the schedule does not come again.
+    /// The next due moment after a date; nil if the schedule does not come again, or not until `Date.distantFuture`.
     ///
     /// - Parameters:
     ///   - date: the date after which the moment is.
@@ -64,11 +64,15 @@ public struct Schedule: RawRepresentable, Hashable, AttributeValue, CustomString
         switch kind {
         case .cron(let expression, let zone): return expression.next(after: date, in: zone)
         case .interval(let seconds):
-            guard let previous, previous <= date else { return date.addingTimeInterval(seconds) }
-            let count = (date.timeIntervalSince(previous) / seconds).rounded(.down) + 1
-            let next = previous.addingTimeInterval(count * seconds)
-            // Rounding may give the same moment again.
-            return next > date ? next : date.addingTimeInterval(seconds)
+            var next = date.addingTimeInterval(seconds)
+            if let previous, previous <= date {
+                let count = (date.timeIntervalSince(previous) / seconds).rounded(.down) + 1
+                let exact = previous.addingTimeInterval(count * seconds)
+                // Rounding may give the same moment again.
+                if exact > date { next = exact }
+            }
+            // Later dates have no text form.
+            return next <= .distantFuture ? next : nil
         case .unknown: return nil
         }
     }

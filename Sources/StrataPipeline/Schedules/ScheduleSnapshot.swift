@@ -15,7 +15,7 @@ public struct ScheduleSnapshot: Sendable, Hashable {
     public let catchUp: CatchUp
     /// When the operation is due next; nil while the schedule is paused, and before an engine has computed it.
     public let nextAt: Date?
-    /// When the operation was last due.
+    /// When the operation was last due, also if none was queued for this time; nil before the first time.
     public let lastAt: Date?
     /// Whether the schedule is paused.
     public let isPaused: Bool

@@ -58,7 +58,8 @@ extension ContextStack {
     /// ``Strata/ObjectContext/resetPipelineSettings(of:by:at:)``.
     ///
     /// - Isolation: any.
-    /// - Throws: ``PipelineError`` with `invalidArgument` for an empty name; the errors of `write`.
+    /// - Throws: ``PipelineError`` with `unknownPipeline` if no process has used the name and no operator has changed
+    ///   its settings, and with `invalidArgument` for an empty name; the errors of `write`.
     public nonisolated(nonsending) func resetPipelineSettings(
         of pipeline: PipelineName,
         by name: String,

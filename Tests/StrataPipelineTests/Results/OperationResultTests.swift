@@ -130,6 +130,76 @@ func pipelineCode<Value>(of body: () async throws -> Value) async -> PipelineErr
         #expect(after == .closed)
     }
 
+    @Test("The error of a closed stack does not say that an operation has not ended, because it may have")
+    func closed() async throws {
+        let harness = try await PipelineHarness.open()
+        harness.pipeline.resume()
+        try await harness.commit(["A"])
+        let outcome = try Outcome.done(result: 1)
+        try await harness.end("A", .success(outcome))
+        let (stack, id) = (harness.stack, harness.id("A"))
+        try await harness.close()
+        let error = await #expect(throws: PipelineError.self) { try await stack.result(of: id, as: Int.self) }
+        #expect(error?.code == .closed && error?.operations == [id.rawValue])
+        #expect(error?.message.hasPrefix("The stack is closed, so the result cannot be read.") == true)
+    }
+
+    /// The code of the store's error that a wait throws; nil if it throws none, or another kind of error.
+    private static func code(of wait: () async throws -> Int) async -> StrataError.Code? {
+        do {
+            _ = try await wait()
+            return nil
+        } catch {
+            return (error as? StrataError)?.code
+        }
+    }
+
+    @Test("A wait inside a block of the same stack is refused at once, also in a child task")
+    func insideBlock() async throws {
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["A"])
+        let (stack, pipeline, id) = (harness.stack, harness.pipeline, harness.id("A"))
+        // The operation does not end, so a wait that is not refused would last until the time limit of the test.
+        try await stack.background { context in
+            _ = try context.count(QueuedOperation.all)
+            let ofStack = await Self.code { try await stack.result(of: id, as: Int.self) }
+            let ofRunner = await Self.code { try await pipeline.result(of: id, as: Int.self) }
+            async let child = Self.code { try await stack.result(of: id, as: Int.self) }
+            let ofChild = await child
+            #expect([ofStack, ofRunner, ofChild] == [.insideBlock, .insideBlock, .insideBlock])
+        }
+        try await harness.close()
+    }
+
+    @Test("A wait in a task that has outlived its block, and in a block of another stack, gets the value")
+    func outsideBlock() async throws {
+        let harness = try await PipelineHarness.open()
+        harness.pipeline.resume()
+        try await harness.commit(["A"])
+        let outcome = try Outcome.done(result: 1)
+        try await harness.end("A", .success(outcome))
+        let (stack, id) = (harness.stack, harness.id("A"))
+        let (blockEnd, continuation) = AsyncStream.makeStream(of: Never.self)
+        let later = try await stack.background { context in
+            _ = try context.count(QueuedOperation.all)
+            return Task {
+                for await _ in blockEnd {}
+                return try await stack.result(of: id, as: Int.self)
+            }
+        }
+        continuation.finish()
+        let value = try await later.value
+        #expect(value == 1)
+        let other = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        try await other.background { context in
+            _ = try context.count(QueuedOperation.all)
+            let beside = try await stack.result(of: id, as: Int.self)
+            #expect(beside == 1)
+        }
+        try await other.close()
+        try await harness.close()
+    }
+
     @Test("A result that is too large fails the operation at its first attempt, and the largest one is kept")
     func size() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)

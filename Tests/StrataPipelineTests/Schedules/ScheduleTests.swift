@@ -108,8 +108,8 @@ import Testing
         try await Self.set(harness, isPaused: false)
         #expect(try await Self.row(harness).nextAt == start.addingTimeInterval(1130))
         try await harness.stack.background { context in
-            try context.unschedule("tick")
-            try context.unschedule("tick")
+            let removed = [try context.unschedule("tick"), try context.unschedule("tick")]
+            #expect(removed == [true, false])
             try context.commit()
         }
         await Self.pass(harness, 1000)

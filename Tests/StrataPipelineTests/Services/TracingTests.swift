@@ -62,16 +62,63 @@ import Tracing
         harness.pipeline.resume()
         let pause = Duration.seconds(1)
         let outcomes: [Outcome] = [
-            .retry(after: pause), .snooze(for: pause), .retry(after: pause, because: Refusal()), .done,
+            .retry(after: pause), .snooze(for: pause), .retry(after: pause, because: Refusal()), .fail("no such thing"),
         ]
         for outcome in outcomes {
             try await harness.end("A", .success(outcome))
             harness.clock.advance(by: .seconds(60))
         }
         let attempts = attempts()
-        #expect(attempts.map { $0.attributes.get("strata.outcome") } == ["retry", "snooze", "retry", "done"])
-        #expect(attempts.map { $0.status?.code == .error } == [false, false, true, false])
+        #expect(attempts.map { $0.attributes.get("strata.outcome") } == ["retry", "snooze", "retry", "fail"])
+        #expect(attempts.map { $0.status?.code == .error } == [false, false, true, true])
+        let types: [SpanAttribute?] = [nil, nil, "Refusal", "operationFailed"]
+        #expect(attempts.map { $0.attributes.get("error.type") } == types)
+        #expect(attempts[3].status?.message == "no such thing")
         try await harness.close()
+    }
+
+    @Test(
+        "The span of an attempt that has exceeded its timeout has the error of the timeout, whatever its handler does",
+        arguments: [false, true]
+    )
+    func timeout(_ obeys: Bool) async throws {
+        let stack = try await ContextStack.open(
+            .inMemory,
+            models: Pipeline.models,
+            stack: .rootOnly,
+            diagnostics: Diagnostics(tracer: tracer)
+        )
+        let clock = VirtualClock()
+        let (cancelled, continuation) = AsyncStream.makeStream(of: Never.self)
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            options: PipelineOptions(retry: .never, timeout: .seconds(60), clock: clock)
+        ) { (_: Attempt<Named>) in
+            // The stream ends when the task is cancelled.
+            for await _ in cancelled {}
+            if obeys { try Task.checkCancellation() }
+            return .done
+        }
+        let log = EventRecorder(pipeline)
+        let id = try await stack.background { context in
+            let operation = context.enqueue(Named(name: "A"), in: .work)
+            try context.commit()
+            return operation.id
+        }
+        try await log.wait { events in events.count { if case .started = $0 { true } else { false } } == 1 }
+        clock.advance(by: .seconds(60))
+        try await log.waitForEnd(of: id)
+        continuation.finish()
+        // The engine does not wait for the handler, whose end ends the span.
+        while attempts().isEmpty { await Task.yield() }
+        await pipeline.close()
+        let attempt = try #require(attempts().first)
+        #expect(attempt.attributes.get("error.type") == "timedOut" && attempt.status?.code == .error)
+        #expect(attempt.status?.message?.contains("60.0 seconds") == true, "\(attempt.status?.message ?? "")")
+        let outcome: SpanAttribute? = obeys ? nil : "done"
+        #expect(attempt.attributes.get("strata.outcome") == outcome)
+        try await stack.close()
     }
 
     @Test("The trace of enqueue is still known after a restart")

@@ -27,7 +27,7 @@ import Testing
         #expect(harness.takeStarts() == ["A"])
         let at = harness.clock.now
         let settings = try await other.updatePipelineSettings(of: .work, by: "ada", at: at) { $0.isPaused = true }
-        #expect(settings.isPaused.value && settings.isPaused.isOverridden && !settings.isPaused.declared)
+        #expect(settings.isPaused.value && settings.isPaused.isOverridden)
         #expect(settings.isPaused.change == PipelineSettings.Change(by: "ada", at: at))
         try await harness.commit(["B"])
         // The running operation continues, and its end starts nothing.
@@ -109,7 +109,7 @@ import Testing
         #expect(second.takeStarts() == [])
         #expect(second.pipeline.maxConcurrent == 1)
         let settings = try await second.stack.pipelineSettings(of: .work)
-        #expect(settings.isDeclared && settings.maxConcurrent.declared == 7 && settings.maxConcurrent.value == 1)
+        #expect(settings.declared?.maxConcurrent == 7 && settings.maxConcurrent.value == 1)
         try await second.stack.resetPipelineSettings(of: .work, by: "bob")
         await second.pipeline.waitUntilProcessed()
         #expect(second.takeStarts() == ["A", "B"])
@@ -147,6 +147,40 @@ import Testing
         try await stack.updatePipelineSettings(of: "later", by: "ada", acceptsUnknownName: true) { $0.isPaused = true }
         #expect(try await stack.pipelineSettings(of: "later").isPaused.value)
         try await harness.close()
+    }
+
+    @Test("The settings of a name that no process has used declare nothing, and cannot be reset")
+    func unknownName() async throws {
+        let stack = try await open(.inMemory)
+        let unknown = try await stack.pipelineSettings(of: "wrok")
+        #expect(unknown.declared == nil && unknown.isPaused.change == nil && !unknown.maxConcurrent.isOverridden)
+        let error = await #expect(throws: PipelineError.self) {
+            try await stack.resetPipelineSettings(of: "wrok", by: "ada")
+        }
+        #expect(error?.code == .unknownPipeline && error?.message.contains("'wrok'") == true)
+        #expect(error?.message.contains("acceptsUnknownName") == false)
+        // An operator has prepared a queue that does not exist yet. The name is known from then on.
+        try await stack.updatePipelineSettings(of: "later", by: "ada", acceptsUnknownName: true) { $0.isPaused = true }
+        #expect(try await stack.pipelineSettings(of: "later").declared == nil)
+        try await stack.resetPipelineSettings(of: "later", by: "bob")
+        #expect(try await !stack.pipelineSettings(of: "later").isPaused.value)
+        #expect(try await stack.background { try $0.allPipelineSettings() }.map(\.pipeline) == ["later"])
+        try await stack.close()
+    }
+
+    @Test("A reset of an undeclared pipeline makes the update show the defaults")
+    func undeclaredReset() async throws {
+        let stack = try await open(.inMemory)
+        try await stack.updatePipelineSettings(of: "later", by: "ada", acceptsUnknownName: true) { update in
+            update.maxConcurrent = 2
+            update.rateLimit = RateLimit(1, per: .seconds(1))
+            update.isPaused = true
+            update.reset()
+            let (limit, rate, isPaused) = (update.maxConcurrent, update.rateLimit, update.isPaused)
+            #expect(limit == 8 && rate == nil && !isPaused)
+        }
+        #expect(try await stack.background { try $0.count(PipelineOverride.all) } == 0)
+        try await stack.close()
     }
 
     @Test("Changes of several operators at once are applied one after the other")
@@ -201,6 +235,7 @@ import Testing
         }
         await broker.waitUntilProcessed()
         #expect(try await stack.background { try $0.find(later)?.status } == .held)
+        #expect(try await stack.pipelineSettings(of: "to.bob").declared == nil)
         let error = await #expect(throws: PipelineError.self) {
             try await stack.updatePipelineSettings(of: "to.bob", by: "ops") { $0.maxConcurrent = 1 }
         }
@@ -223,7 +258,7 @@ import Testing
         }
         try await earlier.close()
         let stack = try await open(location)
-        #expect(try await !stack.pipelineSettings(of: .work).isDeclared)
+        #expect(try await stack.pipelineSettings(of: .work).declared == nil)
         // The queued operation makes the name known.
         try await stack.updatePipelineSettings(of: .work, by: "ada") { $0.isPaused = true }
         let pipeline = try await Pipeline.open(stack, named: .work) { (_: Attempt<Named>) in .done }

@@ -149,7 +149,7 @@ extension StrataError.Code {
     public static let closed = Self("closed")
     /// A task that has outlived a block used the stack of the ended block.
     public static let blockFinished = Self("blockFinished")
-    /// `close()` or `reset()` was called inside a block of the same stack.
+    /// `close()` or `reset()`, or a wait for the result of an operation, was called inside a block of the same stack.
     public static let insideBlock = Self("insideBlock")
     /// The wait would deadlock: contexts wait for each other, or a child task waits for the block that awaits it.
     public static let deadlock = Self("deadlock")

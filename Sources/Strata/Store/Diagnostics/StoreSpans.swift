@@ -111,10 +111,23 @@ extension SpanAttributes {
 extension Tracing.Span {
     /// Records that the work of the span has failed.
     package func record(_ error: any Error) {
-        let name = if let error = error as? any ProductError { error.codeName } else { "\(type(of: error))" }
-        updateAttributes { $0[.errorType] = name }
+        record(failure: "\(error)", ofType: SpanKey.errorTypeName(of: error))
         recordError(error)
-        setStatus(SpanStatus(code: .error, message: "\(error)"))
+    }
+
+    /// Records that the work of the span has failed, without an error value.
+    ///
+    /// - Parameter type: the name for the kind of failure.
+    package func record(failure message: String, ofType type: String) {
+        updateAttributes { $0[.errorType] = type }
+        setStatus(SpanStatus(code: .error, message: message))
+    }
+}
+
+extension SpanKey {
+    /// The value of ``errorType`` for an error: its code, or else its type.
+    package static func errorTypeName(of error: any Error) -> String {
+        if let error = error as? any ProductError { error.codeName } else { "\(type(of: error))" }
     }
 }
 

@@ -34,7 +34,7 @@ extension QueueEngine {
         let task = Task(executorPreference: executor) {
             await self.asHandler(of: consumer.id) {
                 let attemptEnd = await self.inSpan(of: operation, consumer) { span in
-                    await self.run(operation, consumer, running.replacement, span)
+                    await self.run(operation, consumer, running, span)
                 }
                 if let attemptEnd { self.end(attemptEnd, isLast: true) }
             }
@@ -49,6 +49,7 @@ extension QueueEngine {
 
     private func setDeadline(_ timeout: Duration, of operation: ClaimedOperation, _ consumer: Consumer.Definition) {
         let number = operation.claim.operation
+        let missed = consumer.events.telemetry?.tracer.map { _ in MissedDeadline() }
         let deadline = clock.alarm(at: clock.now.later(by: timeout.seconds)) { [weak self] in
             guard let self else { return }
             let error = PipelineError(
@@ -58,12 +59,14 @@ extension QueueEngine {
             )
             let attemptEnd = AttemptEnd.failure(of: operation, consumer, error)
             guard recordMissedDeadline(attemptEnd) else { return }
+            missed?.set(error)
             consumer.events.send(.stuck(stack.id(number, of: QueuedOperation.self), after: timeout))
             end(attemptEnd)
         }
         let isOver = state.withLock { state in
             guard state.running[number]?.claim == operation.claim else { return true }
             state.running[number]?.deadline = deadline
+            state.running[number]?.missedDeadline = missed
             return state.running[number]!.isEnding
         }
         if isOver { deadline.cancel() }
@@ -97,18 +100,21 @@ extension QueueEngine {
     /// Runs a handler, and commits its changes.
     ///
     /// - Parameters:
-    ///   - replacement: the function to call instead of the handler. It receives the handler.
+    ///   - running: the attempt as it has begun.
     ///   - span: the span of the attempt.
     /// - Returns: the end of the attempt; nil if the engine has already recorded it in its own pass.
     private func run(
         _ operation: ClaimedOperation,
         _ consumer: Consumer.Definition,
-        _ replacement: HandlerReplacement?,
+        _ running: Running,
         _ span: (any Tracing.Span)?
     ) async -> AttemptEnd? {
+        // After the deadline, its error is the end of the attempt, whatever the handler returns or throws.
+        defer { if let span, let error = running.missedDeadline?.error { span.record(error) } }
         var attemptEnd: AttemptEnd
         do {
             let handler = { try await consumer.run(operation, self) }
+            let replacement = running.replacement
             let outcome = if let replacement { try await replacement(handler) } else { try await handler() }
             if let span { outcome.record(in: span) }
             attemptEnd = AttemptEnd(operation: operation, consumer: consumer, outcome: .success(outcome))
@@ -120,7 +126,7 @@ extension QueueEngine {
             }
         } catch {
             let reason = Self.reason(error)
-            span?.record(reason)
+            if running.missedDeadline?.error == nil { span?.record(reason) }
             attemptEnd = .failure(of: operation, consumer, reason)
         }
         return attemptEnd

@@ -124,6 +124,12 @@ extension OperationRepository {
                     + "may have at most \(HandlerText.limit) bytes."
             )
             return try fail(operation, error, attempts, options)
+        case .wait(let constraint) where constraint.rawValue.utf8.isEmpty:
+            let error = PipelineError(
+                .invalidArgument,
+                "The handler waits for a constraint without a name. Name what the operation waits for."
+            )
+            return try fail(operation, error, attempts, options)
         case .wait(let constraint) where isSatisfied:
             // The constraint has been satisfied meanwhile, or the handler has other information. The pause keeps the
             // handler from being started again at once.

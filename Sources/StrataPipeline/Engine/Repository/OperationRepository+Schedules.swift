@@ -94,10 +94,12 @@ extension OperationRepository {
                 let times = schedule.dueTimes(from: due.at, now: now, due.catchUp)
                 try queue(due, for: times)
                 let next = schedule.next(after: now, previous: due.at)
+                // Operations may have been queued for earlier due times only, or for none.
+                let last = schedule.dueTimes(from: due.at, now: now, .all(limit: 1)).last ?? due.at
                 try transaction.run(
                     QueueSQL.advance,
                     [
-                        Self.value(times.last ?? due.at), Self.value(next), .integer(transaction.number),
+                        Self.value(last), Self.value(next), .integer(transaction.number),
                         .integer(due.operation.id),
                     ]
                 )

@@ -9,7 +9,7 @@ extension OperationRepository {
             // A later version may know more settings.
             guard let name = PipelineSettings.Name(rawValue: try row.read(String.self, at: 1)) else { return }
             let pipeline = PipelineName(try row.read(String.self, at: 0))
-            let (number, interval) = (try row.read(Int?.self, at: 2), try row.read(Double?.self, at: 3))
+            let (number, interval) = (try row.read(Int?.self, at: 2), try row.read(StoredDuration?.self, at: 3))
             all[pipeline, default: OverriddenOptions()].set(name, number: number, interval: interval)
         }
         return all
@@ -39,7 +39,7 @@ extension OperationRepository {
     func declareLimits(of name: PipelineName, _ options: PipelineOptions) throws {
         let limit: StoredValue = options.maxConcurrent.map { .integer(Int64($0)) } ?? .null
         let count: StoredValue = options.rateLimit.map { .integer(Int64($0.count)) } ?? .null
-        let interval: StoredValue = options.rateLimit.map { .real($0.interval.seconds) } ?? .null
+        let interval: StoredValue = try options.rateLimit.map { try StoredDuration($0.interval).storedValue } ?? .null
         let values = [limit, count, interval, version]
         guard let known = try transaction.integer(QueueSQL.selectDeclaration, [.text(name.rawValue)]) else {
             let id = try transaction.newID()
