@@ -9,7 +9,8 @@ struct ImportLine: DecodableWithConfiguration {
         case reference(String)
     }
 
-    struct Configuration {
+    /// What the import knows about a line before it is decoded.
+    struct Hints {
         let models: LineModels
         /// The number of members in the text of the line. Members with the same key are counted separately.
         let memberCount: Int
@@ -30,7 +31,7 @@ struct ImportLine: DecodableWithConfiguration {
 
     /// Reads the known keys, and compares their number with the number of members in the text. If both are the same,
     /// the line has no former names, unknown keys or repeated keys. Otherwise, the list of the line's keys is read.
-    init(from decoder: any Decoder, configuration: Configuration) throws {
+    init(from decoder: any Decoder, configuration: Hints) throws {
         let line = try decoder.container(keyedBy: PropertyKey.self)
         let name = try line.decode(String.self, forKey: .model)
         guard let model = configuration.models.model(named: name) else {

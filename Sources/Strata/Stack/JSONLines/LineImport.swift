@@ -80,7 +80,7 @@ final class LineImport {
         // A line that consists of whitespace is skipped.
         if data.allSatisfy(" \t\r\n".utf8.contains) { return }
         do {
-            let configuration = ImportLine.Configuration(
+            let configuration = ImportLine.Hints(
                 models: models,
                 memberCount: JSONText.memberCount(of: data),
                 isUTF8: JSONText.isUTF8(data)
