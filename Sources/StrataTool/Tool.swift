@@ -6,6 +6,8 @@ import Strata
 package enum Tool {
     /// The exit status of a command that was interrupted with Ctrl-C.
     package static let interrupted: Int32 = 130
+    /// The exit status of a command whose reader has ended, as if SIGPIPE had ended the command.
+    package static let closedPipe: Int32 = 128 + SIGPIPE
 
     /// Parses arguments, runs the command, and reports its failure.
     ///
@@ -34,6 +36,7 @@ package enum Tool {
         switch error {
         case let code as ExitCode: return code.rawValue
         case is CancellationError: return interrupted
+        case let error as OutputError: return report(error, on: console)
         case let error as any ProductError: console.note(error.fullText)
         case let error as ToolError: console.note(error.message)
         case let error as IncompatibleStore: console.note(error.message)
@@ -41,10 +44,24 @@ package enum Tool {
             // The argument parser reports help, scripts and wrong arguments as errors.
             let text = StrataCommand.fullMessage(for: error, columns: nil)
             let code = StrataCommand.exitCode(for: error)
-            if code.isSuccess { try? console.print(text: text) } else { console.noteUsage(text) }
-            return code.rawValue
+            guard code.isSuccess else {
+                console.noteUsage(text)
+                return code.rawValue
+            }
+            do {
+                try console.print(text: text)
+                return code.rawValue
+            } catch {
+                return report(error, on: console)
+            }
         }
         return EXIT_FAILURE
+    }
+
+    /// A reader that ends early, such as `head`, is not a failure that needs a message.
+    private static func report(_ error: OutputError, on console: Console) -> Int32 {
+        if !error.isClosedPipe || error.isAfterChange { console.note(error.message) }
+        return error.isClosedPipe ? closedPipe : EXIT_FAILURE
     }
 }
 

@@ -37,10 +37,12 @@ struct BackupCommand: ToolCommand {
         try await file.reading(models: record.queueModels) { stack in
             try await stack.backup(to: URL(fileURLWithPath: destination), replacing: exists)
         }
-        if output.json {
-            try console.print(.object([("file", .text(destination))]))
-        } else {
-            try console.print("\(destination) is a copy of \(file.store).")
+        try console.reportChange {
+            if output.json {
+                try console.print(.object([("file", .text(destination))]))
+            } else {
+                try console.print("\(destination) is a copy of \(file.store).")
+            }
         }
     }
 }

@@ -37,9 +37,9 @@ package struct Console: Sendable {
         let hasScreen = isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
         let terminalSize: @Sendable () -> TerminalSize = { reportedSize() }
         return Console(
-            output: { try FileHandle.standardOutput.write(contentsOf: $0) },
+            output: { try put($0, on: STDOUT_FILENO) },
             // A closed standard error is not a reason to stop.
-            messages: { try? FileHandle.standardError.write(contentsOf: $0) },
+            messages: { try? put($0, on: STDERR_FILENO) },
             answer: hasTerminal ? answer : nil,
             terminalSize: hasScreen ? terminalSize : nil
         )
@@ -70,7 +70,7 @@ package struct Console: Sendable {
 
     /// Prints lines. Control characters in them are escaped.
     ///
-    /// - Throws: an error if the output accepts no more data, for example because a disk is full.
+    /// - Throws: ``OutputError`` if the output accepts no more data, for example because a disk is full.
     func print(_ lines: String...) throws { try print(lines) }
 
     /// Prints lines. Control characters in them are escaped.

@@ -46,7 +46,7 @@ struct JobChange: ParsableArguments {
                 return try body(context, query)
             }
         }
-        try report(count, participle, on: console)
+        try console.reportChange { try report(count, participle, on: console) }
         let rest = Set(ids.map(\.number)).count - count
         if rest > 0 { console.note("\(Self.words(rest)) stayed as before. \(condition)") }
     }

@@ -161,6 +161,8 @@ struct SettingsChange: ParsableArguments {
         let settings = try await file.writingQueues { stack in
             try await stack.updatePipelineSettings(of: name, by: person, change)
         }
-        if output.json { try console.print(settings.json) } else { try console.print("'\(pipeline)' \(past).") }
+        try console.reportChange {
+            if output.json { try console.print(settings.json) } else { try console.print("'\(pipeline)' \(past).") }
+        }
     }
 }
