@@ -16,6 +16,7 @@ package enum Tool {
     /// - Returns: the exit status.
     package static func run(_ arguments: [String], on console: Console) async -> Int32 {
         do {
+            try checkHelp(arguments)
             var command = try StrataCommand.parseAsRoot(arguments)
             if let command = command as? any ToolCommand {
                 try await command.run(on: console)
@@ -42,9 +43,10 @@ package enum Tool {
         case let error as IncompatibleStore: console.note(error.message)
         default:
             // The argument parser reports help, scripts and wrong arguments as errors.
-            let text = StrataCommand.fullMessage(for: error, columns: nil)
+            var text = StrataCommand.fullMessage(for: error, columns: nil)
             let code = StrataCommand.exitCode(for: error)
             guard code.isSuccess else {
+                if text.hasBytePrefix("Error: ") { text = "strata: " + text.droppingFirstBytes("Error: ".utf8.count) }
                 console.noteUsage(text)
                 return code.rawValue
             }
@@ -56,6 +58,20 @@ package enum Tool {
             }
         }
         return EXIT_FAILURE
+    }
+
+    /// Refuses `help` of a command that does not exist, for which the argument parser prints the help of the tool.
+    private static func checkHelp(_ arguments: [String]) throws {
+        guard let first = arguments.first, first.hasSameBytes(as: "help") else { return }
+        var command: any ParsableCommand.Type = StrataCommand.self
+        for name in arguments.dropFirst() where !name.hasBytePrefix("-") {
+            let commands = command.configuration.subcommands
+            let known = commands.first { ($0.configuration.commandName ?? "").hasSameBytes(as: name) }
+            guard let known else {
+                throw ValidationError("There is no command '\(name)'. 'strata help' lists the commands.")
+            }
+            command = known
+        }
     }
 
     /// A reader that ends early, such as `head`, is not a failure that needs a message.
