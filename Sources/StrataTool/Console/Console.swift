@@ -89,8 +89,20 @@ package struct Console: Sendable {
 
     // MARK: Messages
 
-    /// Writes a message for a person to the standard error. Control characters except line feeds are escaped.
-    func note(_ message: String) { noteUsage("strata: \(message)") }
+    /// Writes a message for a person to the standard error. Control characters are escaped.
+    ///
+    /// The details of an error are indented by two spaces. Other line feeds are those of names, and are escaped too.
+    func note(_ message: String) {
+        var lines: [String] = []
+        for line in "strata: \(message)".split(atBytes: "\n", omitsEmpty: false) {
+            if lines.isEmpty || line.hasBytePrefix("  ") {
+                lines.append(line)
+            } else {
+                lines[lines.count - 1] += "\n" + line
+            }
+        }
+        messages(Data((lines.map { TerminalText.escaped($0) }.joined(separator: "\n") + "\n").utf8))
+    }
 
     /// Writes the argument parser's message about wrong arguments, which names the command itself.
     func noteUsage(_ text: String) {

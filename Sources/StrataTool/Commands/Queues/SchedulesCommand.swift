@@ -128,7 +128,7 @@ struct ScheduleChange: ParsableArguments {
         try await file.readingQueues { _ in }
         try await confirmation.confirm(action, on: console)
         let person = person.name
-        return try await file.writingQueues { stack in
+        return try await file.writingQueues(on: console) { stack in
             try await stack.write { context in
                 context.author = person
                 return try body(context, person)
