@@ -28,7 +28,7 @@ import Testing
         let folder = try ScratchFolder()
         let url = try await QueueStore.make(in: folder)
         let filters: [(arguments: [String], count: Int)] = [
-            ([], 4), (["--pipeline", "photos"], 4), (["--pipeline", "other"], 0), (["--status", "failed"], 2),
+            ([], 4), (["--pipeline", "photos"], 4), (["--status", "failed"], 2),
             (["--status", "pending", "--pipeline", "photos"], 2), (["--tag", "import"], 4), (["--tag", "none"], 0),
             (["--pipeline", "photos", "--lane", ""], 4), (["--pipeline", "photos", "--lane", "x"], 0),
             (["--pipeline", "photos", "--older-than", "1d"], 0), (["--finished"], 0), (["--limit", "3"], 3),
@@ -173,6 +173,16 @@ import Testing
         #expect(holds.compactMap { $0["name"] as? String } == ["operator"])
         let reasons = try #require(job["waitReasons"] as? [[String: Any]])
         #expect(reasons.first?["kind"] as? String == "hold" && reasons.first?["until"] is String)
+        // No worker has seen the hold.
+        #expect(hold.messages.contains("Workers set the status 'held' when"), "\(hold.messages)")
+        let text = await ToolRun("jobs", "show", url.path, ids[2])
+        #expect(text.lines.contains { $0.hasSuffix("pending, with a hold") }, "\(text.output)")
+        #expect(text.lines.contains { $0.hasPrefix("  'operator' until 2") }, "\(text.output)")
+        let endless = await ToolRun("jobs", "hold", url.path, ids[3], "--name", "audit", "--yes")
+        #expect(endless.status == 0, "\(endless.messages)")
+        let both = await ToolRun("jobs", "show", url.path, ids[3])
+        #expect(both.lines.contains { $0.hasSuffix("pending, with 2 holds") }, "\(both.output)")
+        #expect(both.lines.contains("  'audit' until released"), "\(both.output)")
         let other = await ToolRun("jobs", "release", url.path, ids[2], "--name", "audit", "--yes")
         #expect(other.status == 1)
         #expect(other.messages.contains("'audit'"), "\(other.messages)")
@@ -203,10 +213,53 @@ import Testing
         let sql = "SELECT count(*) AS n FROM CloudAccess"
         let before = await ToolRun("sql", url.path, sql, "--json")
         #expect(before.status == 0 && before.lines != [#"{"n":0}"#], "\(before.messages)")
+        let unasked = await ToolRun("jobs", "delete", url.path, "--status", "pending")
+        #expect(unasked.messages.contains("never reach the remote"), "\(unasked.messages)")
+        let hold = await ToolRun("jobs", "hold", url.path, "--pipeline", "cloud.alice")
+        #expect(!hold.messages.contains("never reach the remote"), "\(hold.messages)")
         let skip = await ToolRun("jobs", "skip", url.path, "--pipeline", "cloud.alice", "--yes")
         #expect(skip.status == 0, "\(skip.messages)")
+        #expect(skip.messages.contains("never reach the remote"), "\(skip.messages)")
         let after = await ToolRun("sql", url.path, sql, "--json")
         #expect(after.lines == [#"{"n":0}"#], "\(after.messages)")
+    }
+
+    @Test("A pipeline that does not exist is refused with the names of those that do")
+    func unknownPipeline() async throws {
+        let folder = try ScratchFolder()
+        let url = try await QueueStore.make(in: folder)
+        let before = try folder.image()
+        let commands: [[String]] = [
+            ["jobs", url.path, "--pipeline", "fotos"], ["jobs", url.path, "--pipeline", "fotos", "--finished"],
+            ["jobs", "skip", url.path, "--pipeline", "fotos", "--yes"], ["limits", url.path, "fotos"],
+            ["limits", "set", url.path, "fotos", "--max-concurrent", "1", "--yes"],
+            ["resume", url.path, "fotos", "--yes"],
+        ]
+        for arguments in commands {
+            let run = await ToolRun(arguments)
+            #expect(run.status == 1, "\(arguments): \(run.messages)")
+            #expect(run.output.isEmpty)
+            #expect(run.messages.contains("no such queue: 'fotos'. Its queues are: 'photos'."), "\(run.messages)")
+            #expect(try folder.image() == before)
+        }
+        // An empty result of a known pipeline is not an error.
+        for arguments in [["jobs", url.path, "--finished"], ["jobs", url.path, "--tag", "none"]] {
+            let run = await ToolRun(arguments + ["--pipeline", "photos"])
+            #expect(run.status == 0, "\(run.messages)")
+        }
+    }
+
+    @Test("Control characters of a failure are escaped, and not left out")
+    func failureText() async throws {
+        let folder = try ScratchFolder()
+        let url = try await QueueStore.make(in: folder)
+        let ids = try await QueueStore.ids(url)
+        // The escape sequence is one of JSON.
+        let message = #"replace(failures, '"message":"', '"message":"one\u001b[2J')"#
+        try Press.change(url, "UPDATE QueuedOperation SET failures = \(message) WHERE id = \(ids[0])")
+        let run = await ToolRun("jobs", "show", url.path, ids[0])
+        #expect(run.status == 0, "\(run.messages)")
+        #expect(run.lines.contains { $0.hasPrefix(#"  has failed: one\u{1b}[2J"#) }, "\(run.output)")
     }
 
     @Test("Selections that are wrong or too wide are refused, and nothing is changed")

@@ -49,6 +49,23 @@ enum Press {
     }
 }
 
+/// A transaction of another program, which keeps all others from writing.
+final class Blockade {
+    private let queue: DatabaseQueue
+
+    init(_ url: URL) throws {
+        var configuration = Configuration.waiting
+        configuration.allowsUnsafeTransactions = true
+        queue = try DatabaseQueue(path: url.path, configuration: configuration)
+        try queue.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+    }
+
+    func end() throws {
+        try queue.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
+        try queue.close()
+    }
+}
+
 extension Configuration {
     /// A connection that waits while another one has locked the file.
     static var waiting: Configuration {

@@ -2,6 +2,7 @@ import Foundation
 import StoreModels
 import Strata
 import StrataPipeline
+import StrataTool
 import Testing
 
 private struct Chore: OperationPayload {
@@ -65,6 +66,33 @@ private struct Chore: OperationPayload {
         #expect(declared.rateLimit.value == nil && declared.isPaused.value)
     }
 
+    @Test("A command that waits for another process says so, and continues afterwards")
+    func waiting() async throws {
+        let folder = try ScratchFolder()
+        let url = try await QueueStore.make(in: folder)
+        let blockade = try Blockade(url)
+        let (notes, note) = AsyncStream.makeStream(of: String.self)
+        let console = Console(output: { _ in }, messages: { note.yield(String(decoding: $0, as: UTF8.self)) })
+        let path = url.path
+        let command = Task { await Tool.run(["pause", path, "photos", "--yes"], on: console) }
+        for await text in notes {
+            #expect(text.contains("is not changed yet."), "\(text)")
+            break
+        }
+        try blockade.end()
+        let status = await command.value
+        #expect(status == 0)
+    }
+
+    @Test("A schedule shows its interval in the largest unit")
+    func interval() async throws {
+        let folder = try ScratchFolder()
+        let url = try await QueueStore.make(in: folder)
+        try Press.change(url, "UPDATE PeriodicOperation SET schedule = 'every 3600.0'")
+        let run = await ToolRun("schedules", url.path)
+        #expect(run.lines.last?.contains("  every 1h  ") == true, "\(run.output)\(run.messages)")
+    }
+
     @Test("Wrong names and values are refused")
     func refusals() async throws {
         let folder = try ScratchFolder()
@@ -72,10 +100,11 @@ private struct Chore: OperationPayload {
         let unknown = await ToolRun("pause", url.path, "fotos", "--yes")
         #expect(unknown.status == 1)
         #expect(unknown.messages.contains("no such queue"), "\(unknown.messages)")
-        let zero = await ToolRun("limits", "set", url.path, "photos", "--max-concurrent", "0", "--yes")
-        #expect(zero.status == 1)
-        #expect(zero.messages.contains("invalidArgument"), "\(zero.messages)")
-        for value in ["10", "10/", "/1m", "10/1y", "10/0s"] {
+        for value in ["0", "-1", "x", ""] {
+            let wrong = await ToolRun("limits", "set", url.path, "photos", "--max-concurrent=\(value)", "--yes")
+            #expect(wrong.status == 64, "\(value)")
+        }
+        for value in ["10", "10/", "/1m", "10/1y", "10/0s", "0/1m"] {
             let wrong = await ToolRun("limits", "set", url.path, "photos", "--rate-limit", value, "--yes")
             #expect(wrong.status == 64, "\(value)")
         }

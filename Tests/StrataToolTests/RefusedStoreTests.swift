@@ -31,6 +31,15 @@ import Testing
         try await expectRefusal(folder.url, in: folder, "is a folder")
     }
 
+    @Test("A name with a line feed stays on the line of the message")
+    func lineFeed() async throws {
+        let folder = try ScratchFolder()
+        let run = await ToolRun("inspect", folder.file("a\nstrata: b\u{1B}[2J").path)
+        #expect(run.status == 1)
+        #expect(run.messages.split(separator: "\n").count == 1, "\(run.messages)")
+        #expect(run.messages.contains(#"a\nstrata: b\u{1b}[2J"#), "\(run.messages)")
+    }
+
     @Test("Files that are not stores")
     func notAStore() async throws {
         let folder = try ScratchFolder()
@@ -38,6 +47,7 @@ import Testing
         try await expectRefusal(folder.file("diary"), in: folder, "notAStore")
         try Press.change(folder.file("other.sqlite"), "CREATE TABLE wallet (coins)")
         try await expectRefusal(folder.file("other.sqlite"), in: folder, "notAStore")
+        try await expectRefusal(folder.file("other.sqlite"), in: folder, "Name a store.")
     }
 
     @Test("A store of a newer version")

@@ -4,6 +4,15 @@ import Strata
 import Testing
 
 @Suite("strata sql", .timeLimit(.minutes(2))) struct SQLCommandTests {
+    @Test("A query with parameters is refused with advice for a user of the tool", arguments: ["sql", "plan"])
+    func parameters(_ command: String) async throws {
+        let folder = try ScratchFolder()
+        let url = try await Press.make(in: folder)
+        let run = await ToolRun(command, url.path, "SELECT title FROM Article WHERE views = ?")
+        #expect(run.status == 1)
+        #expect(run.messages.contains("Write the values into it."), "\(run.messages)")
+    }
+
     @Test("Rows are a table for people")
     func table() async throws {
         let folder = try ScratchFolder()

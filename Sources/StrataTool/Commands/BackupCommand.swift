@@ -21,6 +21,10 @@ struct BackupCommand: ToolCommand {
     @OptionGroup var confirmation: ConfirmationOptions
     @OptionGroup var output: OutputOptions
 
+    func validate() throws {
+        if destination.utf8.isEmpty { throw ValidationError("The name of the copy is empty. Name a file.") }
+    }
+
     func run(on console: Console) async throws {
         let record = try await file.reading { try await $0.storeRecord() }
         var info = stat()
@@ -34,13 +38,21 @@ struct BackupCommand: ToolCommand {
         }
         // The rules of queues free the copy from the processes that work on the original. A file that was created since
         // the question is not replaced.
-        try await file.reading(models: record.queueModels) { stack in
-            try await stack.backup(to: URL(fileURLWithPath: destination), replacing: exists)
+        do {
+            try await file.reading(models: record.queueModels) { stack in
+                try await stack.backup(to: URL(fileURLWithPath: destination), replacing: exists)
+            }
+        } catch let error as StrataError where error.message.contains("replacing: true") {
+            throw ToolError(
+                "cannotOpen: '\(destination)' was created meanwhile. Name another file, or pass --replace."
+            )
         }
-        if output.json {
-            try console.print(.object([("file", .text(destination))]))
-        } else {
-            try console.print("\(destination) is a copy of \(file.store).")
+        try console.reportChange {
+            if output.json {
+                try console.print(.object([("file", .text(destination))]))
+            } else {
+                try console.print("\(destination) is a copy of \(file.store).")
+            }
         }
     }
 }

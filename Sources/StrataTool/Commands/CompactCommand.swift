@@ -22,10 +22,12 @@ struct CompactCommand: ToolCommand {
             on: console
         )
         let bytes = try await file.writing { try await $0.compact() }
-        if output.json {
-            try console.print(.object([("bytes", .count(bytes))]))
-        } else {
-            try console.print("\(bytes) bytes were returned to the file system.")
+        try console.reportChange {
+            if output.json {
+                try console.print(.object([("bytes", .count(bytes))]))
+            } else {
+                try console.print("\(bytes) bytes were returned to the file system.")
+            }
         }
     }
 }

@@ -53,7 +53,7 @@ struct PlanCommand: ToolCommand {
     }
 
     private func steps(of query: String) async throws -> [Step] {
-        try await file.reading { stack in
+        try await file.querying { stack in
             let steps = Mutex<[Step]>([])
             try await stack.query("EXPLAIN QUERY PLAN \(query)") { _ in
             } row: { row in

@@ -22,7 +22,7 @@ struct SQLCommand: ToolCommand {
 
     func run(on console: Console) async throws {
         let (query, isJSON) = (query, output.json)
-        try await file.reading { stack in
+        try await file.querying { stack in
             if isJSON {
                 try await Self.printJSON(query, stack, console)
             } else {

@@ -37,9 +37,9 @@ package struct Console: Sendable {
         let hasScreen = isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
         let terminalSize: @Sendable () -> TerminalSize = { reportedSize() }
         return Console(
-            output: { try FileHandle.standardOutput.write(contentsOf: $0) },
+            output: { try put($0, on: STDOUT_FILENO) },
             // A closed standard error is not a reason to stop.
-            messages: { try? FileHandle.standardError.write(contentsOf: $0) },
+            messages: { try? put($0, on: STDERR_FILENO) },
             answer: hasTerminal ? answer : nil,
             terminalSize: hasScreen ? terminalSize : nil
         )
@@ -70,7 +70,7 @@ package struct Console: Sendable {
 
     /// Prints lines. Control characters in them are escaped.
     ///
-    /// - Throws: an error if the output accepts no more data, for example because a disk is full.
+    /// - Throws: ``OutputError`` if the output accepts no more data, for example because a disk is full.
     func print(_ lines: String...) throws { try print(lines) }
 
     /// Prints lines. Control characters in them are escaped.
@@ -89,8 +89,20 @@ package struct Console: Sendable {
 
     // MARK: Messages
 
-    /// Writes a message for a person to the standard error. Control characters except line feeds are escaped.
-    func note(_ message: String) { noteUsage("strata: \(message)") }
+    /// Writes a message for a person to the standard error. Control characters are escaped.
+    ///
+    /// The details of an error are indented by two spaces. Other line feeds are those of names, and are escaped too.
+    func note(_ message: String) {
+        var lines: [String] = []
+        for line in "strata: \(message)".split(atBytes: "\n", omitsEmpty: false) {
+            if lines.isEmpty || line.hasBytePrefix("  ") {
+                lines.append(line)
+            } else {
+                lines[lines.count - 1] += "\n" + line
+            }
+        }
+        messages(Data((lines.map { TerminalText.escaped($0) }.joined(separator: "\n") + "\n").utf8))
+    }
 
     /// Writes the argument parser's message about wrong arguments, which names the command itself.
     func noteUsage(_ text: String) {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Strata
 import StrataPipeline
 
-/// A limit of operations that run at once: a number, or `none`.
+/// A limit of operations that run at once: a number from 1, or `none`.
 struct ConcurrencyLimit: ExpressibleByArgument {
     /// Nil for any number.
     let count: Int?
@@ -11,7 +11,7 @@ struct ConcurrencyLimit: ExpressibleByArgument {
         if argument.hasSameBytes(as: "none") {
             count = nil
         } else {
-            guard let number = Int(argument) else { return nil }
+            guard let number = Int(argument), number > 0 else { return nil }
             count = number
         }
     }
@@ -29,7 +29,7 @@ struct RateLimitValue: ExpressibleByArgument {
         if argument.hasSameBytes(as: "none") {
             limit = nil
         } else {
-            guard let (count, interval) = argument.splitAtFirst("/"), let number = Int(count),
+            guard let (count, interval) = argument.splitAtFirst("/"), let number = Int(count), number > 0,
                 let span = TimeSpan(argument: interval)
             else { return nil }
             limit = RateLimit(number, per: .milliseconds(Int64((span.seconds * 1000).rounded())))

@@ -16,40 +16,57 @@ struct JobChange: ParsableArguments {
     ///   - participle: what is done with the operations, such as `retried`.
     ///   - query: the operations among the selected ones that the action changes.
     ///   - condition: why an operation may be left as it is, as a sentence.
+    ///   - warnsOfAccounts: whether the action loses changes of accounts, so that a note must say so.
     ///   - body: changes the operations in a separate commit, and returns their number.
-    /// - Throws: ``ToolError`` for an id that is not queued, and if ids were given and no operation would change.
+    /// - Returns: the number of changed operations.
+    /// - Throws: ``ToolError`` for an id that is not queued, for an unknown pipeline, and if ids were given and no
+    ///   operation would change.
+    @discardableResult
     func run(
         _ participle: String,
         _ query: Query<QueuedOperation>,
         condition: String,
+        warnsOfAccounts: Bool = false,
         on console: Console,
         _ body: @escaping @Sendable (ObjectContext, Query<QueuedOperation>) throws -> Int
-    ) async throws {
-        let (ids, person) = (selection.ids, person.name)
-        let found = try await file.readingQueues { stack in
-            try await stack.background { context in
+    ) async throws -> Int {
+        let (ids, person, store, pipeline) = (selection.ids, person.name, file.store, selection.filters.pipeline)
+        let (found, hasAccounts) = try await file.readingQueues { stack in
+            let record = try await stack.storeRecord()
+            let mayConcern = warnsOfAccounts && !record.accountModels.isEmpty
+            return try await stack.background { context in
                 try Self.check(ids, in: context)
-                return try context.count(query)
+                let count = try context.count(query)
+                if count == 0, let pipeline { try StoreArgument.requireQueue(pipeline, of: store, in: context) }
+                return (count, try mayConcern && context.exists(query.ofAccounts))
             }
         }
         guard found > 0 else {
             if !ids.isEmpty { throw ToolError("Nothing was changed. \(condition)") }
-            return try report(0, participle, on: console)
+            try report(0, participle, on: console)
+            return 0
         }
+        if hasAccounts { console.note(Self.accountWarning) }
         try await confirmation.confirm(
             "\(Self.words(found)) of '\(file.store)' will be \(participle).",
             on: console
         )
-        let count = try await file.writingQueues { stack in
+        let count = try await file.writingQueues(on: console) { stack in
             try await stack.background { context in
                 context.author = person
                 return try body(context, query)
             }
         }
-        try report(count, participle, on: console)
+        try console.reportChange { try report(count, participle, on: console) }
         let rest = Set(ids.map(\.number)).count - count
         if rest > 0 { console.note("\(Self.words(rest)) stayed as before. \(condition)") }
+        return count
     }
+
+    private static let accountWarning = """
+        Some of these operations upload, move or delete files of an account. Without them, these changes never reach \
+        the remote, and nothing reports this. 'strata pause' or 'strata jobs hold' stops them for a while.
+        """
 
     /// Refuses ids that are not queued, so that a spelling mistake is noticed.
     private static func check(_ ids: [JobID], in context: ObjectContext) throws {
@@ -73,4 +90,14 @@ struct JobChange: ParsableArguments {
     }
 
     private static func words(_ count: Int) -> String { count == 1 ? "1 operation" : "\(count) operations" }
+}
+
+extension Query where Object == QueuedOperation {
+    /// The operations of this query in the pipelines of accounts, whose names are `cloud.` and the id of the account.
+    fileprivate var ofAccounts: Query {
+        let (first, end) = ("cloud.", "cloud/")
+        return self.where {
+            Condition<QueuedOperation>.sql("+\($0.pipeline) >= \(first) AND +\($0.pipeline) < \(end)")
+        }
+    }
 }

@@ -10,7 +10,8 @@ extension JobDetails {
         func add(_ title: String, _ part: [String]) {
             if !part.isEmpty { lines += ["", title] + part.map { "  " + $0 } }
         }
-        add("waits", waitReasons.map(\.description))
+        add("holds", holds.map { "'\($0.name)' until \($0.until.endOfHold)" })
+        add("waits", waitReasons.filter { !$0.isHold }.map(\.text))
         add("payload", payload.lines)
         add("result", result?.lines ?? [])
         add(
@@ -37,7 +38,7 @@ extension JobDetails {
             ("id", "\(row.id)"),
             ("pipeline", row.pipeline),
             ("lane", row.lane.utf8.isEmpty ? nil : row.lane),
-            ("status", row.status),
+            ("status", row.status + holdsText),
             ("type", row.type + version),
             ("key", row.key),
             ("priority", row.priority.map { "\($0)" }),
@@ -60,6 +61,12 @@ extension JobDetails {
         return facts.compactMap { name, value in
             value.map { (name: name, value: TerminalText.shortened($0, to: 1000)) }
         }
+    }
+
+    /// The number of holds, unless the status contains them.
+    private var holdsText: String {
+        if holds.isEmpty || row.status.hasSameBytes(as: OperationStatus.held.description) { return "" }
+        return holds.count == 1 ? ", with a hold" : ", with \(holds.count) holds"
     }
 
     // MARK: For scripts
@@ -139,8 +146,30 @@ extension WaitReason {
             case .laneRateLimited(let until): ("laneRateLimited", nil, until)
             }
         return .object([
-            ("kind", .text(kind)), ("text", .text(description)),
+            ("kind", .text(kind)), ("text", .text(text)),
             ("operation", .orNull(operation?.rawValue)), ("until", .time(until)),
         ])
     }
+}
+
+extension WaitReason {
+    fileprivate var isHold: Bool { if case .hold = self { true } else { false } }
+
+    /// The reason in words. Unlike the description, it keeps the control characters of stored texts, which the console
+    /// escapes.
+    fileprivate var text: String {
+        switch self {
+        case .hold(let name, let date): "is held by '\(name)' until \(date.endOfHold)"
+        case .constraint(let constraint): "waits for '\(constraint.rawValue)'"
+        case .failed(let message): "has failed: \(TerminalText.shortened(message, to: 1000))"
+        case .paused(let name, let date):
+            "waits until its pipeline, which '\(name)' paused at \(Timestamp.text(date) ?? "-"), is resumed"
+        default: description
+        }
+    }
+}
+
+extension Date {
+    /// The end of a hold in words.
+    fileprivate var endOfHold: String { self >= .distantFuture ? "released" : Timestamp.text(self) ?? "-" }
 }

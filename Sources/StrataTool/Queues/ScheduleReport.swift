@@ -9,13 +9,22 @@ extension ScheduleSnapshot {
         for schedule in schedules {
             let run = schedule.runs.first
             table.add([
-                .text(schedule.name), .text(schedule.pipeline.rawValue), .text(schedule.schedule.rawValue),
+                .text(schedule.name), .text(schedule.pipeline.rawValue), .text(schedule.scheduleText),
                 .text(Timestamp.text(schedule.nextAt) ?? "-"),
                 .text(run.map { "\($0.outcome.rawValue) \(Timestamp.text($0.queuedAt) ?? "-")" } ?? "-"),
                 .text(schedule.pauseText ?? "-"),
             ])
         }
         return table
+    }
+
+    /// The schedule, with the time span of an interval in its largest unit.
+    private var scheduleText: String {
+        let (text, beginning) = (schedule.rawValue, "every ")
+        guard text.hasBytePrefix(beginning), let seconds = Double(text.droppingFirstBytes(beginning.utf8.count)) else {
+            return text
+        }
+        return beginning + TimeSpan.text(seconds)
     }
 
     private var pauseText: String? {

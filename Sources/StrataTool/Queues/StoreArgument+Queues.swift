@@ -2,6 +2,27 @@ import Strata
 import StrataPipeline
 
 extension StoreArgument {
+    /// Refuses a queue without operations, schedules, settings and declaration, so that a spelling mistake is noticed.
+    ///
+    /// - Complexity: a few lookups for a known name. Otherwise that of `queueSummaries(limit:)`.
+    static func requireQueue(_ name: String, of store: String, in context: ObjectContext) throws {
+        let pipeline = PipelineName(name)
+        let declaration: SQL = "SELECT 1 FROM \"PipelineRecord\" WHERE \"name\" = \(pipeline)"
+        let isKnown =
+            try context.exists(QueuedOperation.where { $0.pipeline == pipeline })
+            || !context.values(Int64.self, declaration).isEmpty
+            || context.exists(PeriodicOperation.where { $0.pipeline == pipeline })
+            || context.allPipelineSettings().contains { $0.pipeline == pipeline }
+        if isKnown { return }
+        let names = try context.queueSummaries(limit: namedQueues + 1).map { "'\($0.name.rawValue)'" }
+        let list = names.isEmpty ? "none" : names.prefix(namedQueues).joined(separator: ", ")
+        let rest = names.count > namedQueues ? ", and more" : ""
+        throw ToolError("'\(store)' has no such queue: '\(name)'. Its queues are: \(list)\(rest).")
+    }
+
+    /// The greatest number of queues that a message lists.
+    private static let namedQueues = 20
+
     /// Opens the store with the models of queues to read it only, runs a body, and closes the store.
     ///
     /// - Throws: ``ToolError`` if the store has no queues; otherwise as ``reading(models:_:)``.
@@ -16,8 +37,19 @@ extension StoreArgument {
     /// Opens the store with the models of its engines to write to its queues, runs a body, and closes the store. Call
     /// ``readingQueues(_:)`` before, which refuses a store without queues.
     ///
+    /// If this takes a second, a note says that the command may wait for another process.
+    ///
     /// - Throws: as ``reading(models:_:)``, with the advice of the tool instead of the advice for programs.
-    func writingQueues<Value>(_ body: (ContextStack) async throws -> Value) async throws -> Value {
+    func writingQueues<Value>(
+        on console: Console,
+        _ body: (ContextStack) async throws -> Value
+    ) async throws -> Value {
+        let store = store
+        let note = Task {
+            try await Task.sleep(for: .seconds(1))
+            console.note("'\(store)' is not changed yet. Another process may be writing to it; the command waits.")
+        }
+        defer { note.cancel() }
         let record = try await reading { try await $0.storeRecord() }
         do {
             return try await writing(models: record.engineModels, body)

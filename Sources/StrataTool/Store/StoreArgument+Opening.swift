@@ -30,6 +30,23 @@ extension StoreArgument {
         try await opening(StoreConfiguration(allowsUnopenedModels: true), models, body)
     }
 
+    /// Opens the store to read it only, runs a body with a query of the user, and closes the store.
+    ///
+    /// - Throws: as ``reading(models:_:)``, with the advice of the tool instead of the advice for programs.
+    func querying<Value>(_ body: (ContextStack) async throws -> Value) async throws -> Value {
+        do {
+            return try await reading(body)
+        } catch let error as StrataError where error.code == .invalidQuery {
+            if error.message.contains("The SQL would write.") {
+                throw ToolError("invalidQuery: The SQL would write. The tool only runs queries that read.")
+            }
+            guard error.message.contains("Interpolate values") else { throw error }
+            throw ToolError(
+                "invalidQuery: The SQL contains parameters (?), which have no values here. Write the values into it."
+            )
+        }
+    }
+
     private func opening<Value>(
         _ configuration: StoreConfiguration,
         _ models: [any Model.Type],
@@ -87,6 +104,10 @@ extension StoreArgument {
                 "'\(store)' cannot be read: no process has it open, and you may not create the two files that SQLite "
                     + "needs beside it. Run the command as the owner of the store. If it is a backup that does not "
                     + "change any more, remove all write permissions from the file (chmod a-w)."
+            )
+        case .notAStore where error.message.contains("DatabasePool"):
+            return ToolError(
+                "notAStore: '\(store)' is a database of another program, and was left as it is. Name a store."
             )
         case .schemaMismatch:
             return IncompatibleStore(

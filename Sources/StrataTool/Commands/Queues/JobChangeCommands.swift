@@ -51,6 +51,7 @@ struct JobSkipCommand: ToolCommand {
             "skipped",
             cancelRunning ? query : query.notRunning,
             condition: "Operations that run are only skipped with --cancel-running.",
+            warnsOfAccounts: true,
             on: console
         ) { try $0.skipOperations($1, running: policy) }
     }
@@ -61,7 +62,10 @@ struct JobHoldCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "hold",
         abstract: "Holds operations until they are released, or for some time. Asks first.",
-        discussion: "A running operation is held after its attempt, unless the attempt ends it."
+        discussion: """
+            A running operation is held after its attempt, unless the attempt ends it. A worker gives an operation \
+            with a hold the status held when it next looks at it. 'strata jobs show' lists the hold at once.
+            """
     )
 
     @OptionGroup var change: JobChange
@@ -72,7 +76,7 @@ struct JobHoldCommand: ToolCommand {
 
     func run(on console: Console) async throws {
         let (name, span) = (hold.name, span)
-        try await change.run(
+        let count = try await change.run(
             "held",
             change.selection.filter().query,
             condition: "They have ended meanwhile.",
@@ -80,6 +84,12 @@ struct JobHoldCommand: ToolCommand {
         ) { context, query in
             let date = span.map { Date(timeIntervalSinceNow: $0.seconds) } ?? .distantFuture
             return try context.holdOperations(query, name, until: date)
+        }
+        if count > 0 {
+            console.note(
+                "Workers set the status 'held' when they next look at the operations. Until then, 'strata queues' and "
+                    + "--status held do not count them, and 'strata jobs show' lists the hold."
+            )
         }
     }
 }
@@ -113,6 +123,10 @@ struct JobReleaseCommand: ToolCommand {
 struct HoldOptions: ParsableArguments {
     @Option(help: "The name of the hold.")
     var name = "operator"
+
+    func validate() throws {
+        if name.utf8.isEmpty { throw ValidationError("The name of the hold is empty. Name it with --name.") }
+    }
 }
 
 /// `strata jobs set-priority`.
@@ -158,6 +172,7 @@ struct JobDeleteCommand: ToolCommand {
             "deleted",
             change.selection.filter().query.notRunning,
             condition: "Operations that run are not deleted. 'strata jobs skip --cancel-running' cancels them.",
+            warnsOfAccounts: true,
             on: console
         ) { try $0.batchDelete($1).deleted.count }
     }

@@ -40,17 +40,29 @@ struct JobListCommand: ToolCommand {
     }
 
     func run(on console: Console) async throws {
-        let limit = list.limit
+        let (limit, store, pipeline) = (list.limit, file.store, filters.pipeline)
         let found: [JobRow]
         if finished {
             let filter = try filters.finished()
             found = try await file.readingQueues { stack in
-                try await stack.background { try JobRow.list(filter, limit: limit + 1, in: $0) }
+                try await stack.background { context in
+                    let rows = try JobRow.list(filter, limit: limit + 1, in: context)
+                    if rows.isEmpty, let pipeline {
+                        try StoreArgument.requireQueue(pipeline, of: store, in: context)
+                    }
+                    return rows
+                }
             }
         } else {
             let filter = try filters.queued()
             found = try await file.readingQueues { stack in
-                try await stack.background { try JobRow.list(filter, limit: limit + 1, in: $0) }
+                try await stack.background { context in
+                    let rows = try JobRow.list(filter, limit: limit + 1, in: context)
+                    if rows.isEmpty, let pipeline {
+                        try StoreArgument.requireQueue(pipeline, of: store, in: context)
+                    }
+                    return rows
+                }
             }
         }
         let rows = Array(found.prefix(limit))

@@ -56,10 +56,12 @@ struct ScheduleRunCommand: ToolCommand {
             _ in
             try context.runScheduleNow(name).id.rawValue
         }
-        if change.output.json {
-            try console.print(.object([("schedule", .text(name)), ("operation", .integer(number))]))
-        } else {
-            try console.print("Operation \(number) of the schedule '\(name)' was queued.")
+        try console.reportChange {
+            if change.output.json {
+                try console.print(.object([("schedule", .text(name)), ("operation", .integer(number))]))
+            } else {
+                try console.print("Operation \(number) of the schedule '\(name)' was queued.")
+            }
         }
     }
 }
@@ -126,7 +128,7 @@ struct ScheduleChange: ParsableArguments {
         try await file.readingQueues { _ in }
         try await confirmation.confirm(action, on: console)
         let person = person.name
-        return try await file.writingQueues { stack in
+        return try await file.writingQueues(on: console) { stack in
             try await stack.write { context in
                 context.author = person
                 return try body(context, person)
@@ -135,10 +137,12 @@ struct ScheduleChange: ParsableArguments {
     }
 
     func report(isPaused: Bool, on console: Console) throws {
-        if output.json {
-            try console.print(.object([("schedule", .text(schedule)), ("isPaused", .bool(isPaused))]))
-        } else {
-            try console.print("The schedule '\(schedule)' was \(isPaused ? "paused" : "resumed").")
+        try console.reportChange {
+            if output.json {
+                try console.print(.object([("schedule", .text(schedule)), ("isPaused", .bool(isPaused))]))
+            } else {
+                try console.print("The schedule '\(schedule)' was \(isPaused ? "paused" : "resumed").")
+            }
         }
     }
 }

@@ -57,10 +57,13 @@ struct LimitShowCommand: ToolCommand {
     @OptionGroup var output: OutputOptions
 
     func run(on console: Console) async throws {
-        let (limit, pipeline) = (list.limit, pipeline)
+        let (limit, pipeline, store) = (list.limit, pipeline, file.store)
         let found: [PipelineSettings] = try await file.readingQueues { stack in
             try await stack.background { context in
-                if let pipeline { return [try context.pipelineSettings(of: PipelineName(pipeline))] }
+                if let pipeline {
+                    try StoreArgument.requireQueue(pipeline, of: store, in: context)
+                    return [try context.pipelineSettings(of: PipelineName(pipeline))]
+                }
                 return try context.allPipelineSettings()
             }
         }
@@ -154,13 +157,18 @@ struct SettingsChange: ParsableArguments {
         on console: Console,
         _ change: @escaping @Sendable (inout PipelineSettingsUpdate) throws -> Void
     ) async throws {
+        let (queue, store) = (pipeline, file.store)
         // Also refuses a store without queues, before the question.
-        try await file.readingQueues { _ in }
+        try await file.readingQueues { stack in
+            try await stack.background { try StoreArgument.requireQueue(queue, of: store, in: $0) }
+        }
         try await confirmation.confirm("'\(pipeline)' of '\(file.store)' \(future).", on: console)
         let (name, person) = (PipelineName(pipeline), person.name)
-        let settings = try await file.writingQueues { stack in
+        let settings = try await file.writingQueues(on: console) { stack in
             try await stack.updatePipelineSettings(of: name, by: person, change)
         }
-        if output.json { try console.print(settings.json) } else { try console.print("'\(pipeline)' \(past).") }
+        try console.reportChange {
+            if output.json { try console.print(settings.json) } else { try console.print("'\(pipeline)' \(past).") }
+        }
     }
 }
