@@ -300,7 +300,8 @@ struct PipelineNormalFormTests {
         try await stack.background { context in
             for text in texts {
                 let name: PipelineName = isBroker ? "q\(text)" : .work
-                try context.enqueue(Named(name: text), in: name, lane: text, key: text, onDuplicate: .keep)
+                // A key must not be empty, and a text may be.
+                try context.enqueue(Named(name: text), in: name, lane: text, key: "k\(text)", onDuplicate: .keep)
                 context.enqueue(Named(name: text), in: name, lane: text)
             }
             try context.commit()
