@@ -110,9 +110,9 @@ private struct Chore: OperationPayload {
         }
         let nothing = await ToolRun("limits", "set", url.path, "photos", "--yes")
         #expect(nothing.status == 64)
-        // No program has declared limits of a queue that does not exist.
         let typo = await ToolRun("limits", "show", url.path, "fotos", "--json")
-        #expect(try typo.objects().first?["declared"] is NSNull, "\(typo.output)")
+        #expect(typo.status == 1 && typo.output.isEmpty)
+        #expect(typo.messages.contains("no such queue"), "\(typo.messages)")
         let schedule = await ToolRun("schedules", "run", url.path, "weekly", "--yes")
         #expect(schedule.status == 1)
         #expect(schedule.messages.contains("no such schedule"), "\(schedule.messages)")
