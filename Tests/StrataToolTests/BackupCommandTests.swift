@@ -9,7 +9,7 @@ private struct Chore: OperationPayload {
 }
 
 @Suite("strata backup", .timeLimit(.minutes(2))) struct BackupCommandTests {
-    @Test("The copy is a store of its own, and the original stays as it was")
+    @Test("The copy is a separate store, and the original stays as it was")
     func copy() async throws {
         let folder = try ScratchFolder()
         let url = try await Press.make(in: folder)
