@@ -86,7 +86,7 @@ import Testing
         return examples
     }
 
-    /// Whether a line is an expected one, in which `…` stands for any text.
+    /// Whether a line is an expected one, in which `…` replaces any text.
     private func isLine(_ line: String, _ expected: String) -> Bool {
         var rest = line[...]
         let parts = expected.split(separator: "…", omittingEmptySubsequences: false)

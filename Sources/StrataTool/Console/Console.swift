@@ -15,9 +15,9 @@ package struct Console: Sendable {
     /// - Parameters:
     ///   - output: writes to the standard output.
     ///   - messages: writes to the standard error.
-    ///   - answer: waits for a line that a person types, and returns nil at the end of the input. Nil if there is no
+    ///   - answer: waits for a line that a person types, and returns nil at the end of the input. Nil without a
     ///     terminal.
-    ///   - terminalSize: the current size of the terminal that shows the standard output; nil if there is no terminal.
+    ///   - terminalSize: the current size of the terminal that shows the standard output; nil without a terminal.
     package init(
         output: @escaping @Sendable (Data) throws -> Void,
         messages: @escaping @Sendable (Data) -> Void,

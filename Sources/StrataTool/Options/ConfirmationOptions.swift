@@ -8,7 +8,7 @@ struct ConfirmationOptions: ParsableArguments {
     /// Says what the command will do, and asks whether it may.
     ///
     /// - Parameter action: what the command will do, to which object, as a sentence.
-    /// - Throws: ``ToolError`` if the answer is not yes, or if there is no terminal to ask.
+    /// - Throws: ``ToolError`` if the answer is not yes, or without a terminal to ask on.
     func confirm(_ action: String, on console: Console) async throws {
         if yes { return }
         console.note(action)

@@ -14,8 +14,20 @@ struct ListOptions: ParsableArguments {
         guard (1...1_000_000).contains(limit) else { throw ValidationError("--limit must be from 1 to 1000000.") }
     }
 
-    /// Says that a list is incomplete.
-    static func noteMore(on console: Console) {
-        console.note("There are more. Pass a greater --limit to see them.")
+    /// Prints the entries up to the limit, as lines of JSON or as a table. If there are more, a note says so.
+    func print<Entry>(
+        _ found: [Entry],
+        as output: OutputOptions,
+        on console: Console,
+        table: ([Entry]) -> TextTable,
+        json: (Entry) -> JSON
+    ) throws {
+        let entries = Array(found.prefix(limit))
+        if output.json {
+            for entry in entries { try console.print(json(entry)) }
+        } else {
+            try console.print(table(entries).lines)
+        }
+        if found.count > limit { console.note("There are more. Pass a greater --limit to see them.") }
     }
 }

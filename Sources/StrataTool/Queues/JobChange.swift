@@ -13,7 +13,7 @@ struct JobChange: ParsableArguments {
     /// Counts the operations, asks, and changes them.
     ///
     /// - Parameters:
-    ///   - participle: what is done with the operations, such as `retried`.
+    ///   - participle: the action as a participle, such as `retried`.
     ///   - query: the operations among the selected ones that the action changes.
     ///   - condition: why an operation may be left as it is, as a sentence.
     ///   - warnsOfAccounts: whether the action loses changes of accounts, so that a note must say so.

@@ -22,7 +22,7 @@ struct JobDetails: Sendable {
     let row: JobRow
     let payload: StoredDocument
     let payloadVersion: Int64?
-    /// The value that the handler has returned; nil if there is none.
+    /// The value that the handler has returned; nil without one.
     let result: StoredDocument?
     let failures: [AttemptFailure]
     let schedule: String?

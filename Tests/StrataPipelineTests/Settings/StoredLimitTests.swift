@@ -24,7 +24,7 @@ import Testing
         let harness = try await PipelineHarness.open(location)
         let set = try await harness.stack.updatePipelineSettings(of: .work, by: "ada") { $0.rateLimit = limit }
         #expect(set.rateLimit.value == limit && set.rateLimit.isOverridden)
-        // Setting the same limit again is no change of the operator.
+        // Setting the same limit again is not a change of the operator.
         let again = try await harness.stack.updatePipelineSettings(of: .work, by: "bob") { $0.rateLimit = limit }
         #expect(again.rateLimit.change?.by == "ada")
         try await harness.close()

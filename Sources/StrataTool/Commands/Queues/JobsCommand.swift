@@ -40,38 +40,23 @@ struct JobListCommand: ToolCommand {
     }
 
     func run(on console: Console) async throws {
-        let (limit, store, pipeline) = (list.limit, file.store, filters.pipeline)
-        let found: [JobRow]
+        let (limit, store, pipeline) = (list.limit + 1, file.store, filters.pipeline)
+        let read: @Sendable (ObjectContext) throws -> [JobRow]
         if finished {
             let filter = try filters.finished()
-            found = try await file.readingQueues { stack in
-                try await stack.background { context in
-                    let rows = try JobRow.list(filter, limit: limit + 1, in: context)
-                    if rows.isEmpty, let pipeline {
-                        try StoreArgument.requireQueue(pipeline, of: store, in: context)
-                    }
-                    return rows
-                }
-            }
+            read = { try JobRow.list(filter, limit: limit, in: $0) }
         } else {
             let filter = try filters.queued()
-            found = try await file.readingQueues { stack in
-                try await stack.background { context in
-                    let rows = try JobRow.list(filter, limit: limit + 1, in: context)
-                    if rows.isEmpty, let pipeline {
-                        try StoreArgument.requireQueue(pipeline, of: store, in: context)
-                    }
-                    return rows
-                }
+            read = { try JobRow.list(filter, limit: limit, in: $0) }
+        }
+        let found = try await file.readingQueues { stack in
+            try await stack.background { context in
+                let rows = try read(context)
+                if rows.isEmpty, let pipeline { try StoreArgument.requireQueue(pipeline, of: store, in: context) }
+                return rows
             }
         }
-        let rows = Array(found.prefix(limit))
-        if output.json {
-            for row in rows { try console.print(.object(row.fields)) }
-        } else {
-            try console.print(JobRow.table(rows).lines)
-        }
-        if found.count > limit { ListOptions.noteMore(on: console) }
+        try list.print(found, as: output, on: console, table: JobRow.table) { .object($0.fields) }
     }
 }
 

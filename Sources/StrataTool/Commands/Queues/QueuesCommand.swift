@@ -19,12 +19,6 @@ struct QueuesCommand: ToolCommand {
         let found = try await file.readingQueues { stack in
             try await stack.background { try $0.queueSummaries(limit: limit + 1) }
         }
-        let queues = Array(found.prefix(limit))
-        if output.json {
-            for queue in queues { try console.print(queue.json) }
-        } else {
-            try console.print(QueueSummary.table(queues).lines)
-        }
-        if found.count > limit { ListOptions.noteMore(on: console) }
+        try list.print(found, as: output, on: console, table: QueueSummary.table) { $0.json }
     }
 }

@@ -26,17 +26,10 @@ struct ScheduleListCommand: ToolCommand {
     @OptionGroup var output: OutputOptions
 
     func run(on console: Console) async throws {
-        let limit = list.limit
         let found = try await file.readingQueues { stack in
             try await stack.background { try $0.scheduleSnapshots(runs: 1) }
         }
-        let schedules = Array(found.prefix(limit))
-        if output.json {
-            for schedule in schedules { try console.print(schedule.json) }
-        } else {
-            try console.print(ScheduleSnapshot.table(schedules).lines)
-        }
-        if found.count > limit { ListOptions.noteMore(on: console) }
+        try list.print(found, as: output, on: console, table: ScheduleSnapshot.table) { $0.json }
     }
 }
 
@@ -76,13 +69,7 @@ struct SchedulePauseCommand: ToolCommand {
 
     @OptionGroup var change: ScheduleChange
 
-    func run(on console: Console) async throws {
-        let name = change.schedule
-        try await change.run("The schedule '\(name)' will be paused in all processes.", on: console) {
-            try $0.pauseSchedule(name, by: $1)
-        }
-        try change.report(isPaused: true, on: console)
-    }
+    func run(on console: Console) async throws { try await change.run(isPaused: true, on: console) }
 }
 
 /// `strata schedules resume`.
@@ -94,13 +81,7 @@ struct ScheduleResumeCommand: ToolCommand {
 
     @OptionGroup var change: ScheduleChange
 
-    func run(on console: Console) async throws {
-        let name = change.schedule
-        try await change.run("The schedule '\(name)' will be resumed in all processes.", on: console) {
-            try $0.resumeSchedule(name, by: $1)
-        }
-        try change.report(isPaused: false, on: console)
-    }
+    func run(on console: Console) async throws { try await change.run(isPaused: false, on: console) }
 }
 
 /// The arguments of a command that changes a schedule.
@@ -136,12 +117,25 @@ struct ScheduleChange: ParsableArguments {
         }
     }
 
-    func report(isPaused: Bool, on console: Console) throws {
+    /// Asks, pauses or resumes the schedule, and says so.
+    ///
+    /// - Throws: as ``run(_:on:_:)``.
+    func run(isPaused: Bool, on console: Console) async throws {
+        let (schedule, participle) = (schedule, isPaused ? "paused" : "resumed")
+        try await run("The schedule '\(schedule)' will be \(participle) in all processes.", on: console) {
+            context,
+            person in
+            if isPaused {
+                try context.pauseSchedule(schedule, by: person)
+            } else {
+                try context.resumeSchedule(schedule, by: person)
+            }
+        }
         try console.reportChange {
             if output.json {
                 try console.print(.object([("schedule", .text(schedule)), ("isPaused", .bool(isPaused))]))
             } else {
-                try console.print("The schedule '\(schedule)' was \(isPaused ? "paused" : "resumed").")
+                try console.print("The schedule '\(schedule)' was \(participle).")
             }
         }
     }

@@ -57,7 +57,7 @@ struct LimitShowCommand: ToolCommand {
     @OptionGroup var output: OutputOptions
 
     func run(on console: Console) async throws {
-        let (limit, pipeline, store) = (list.limit, pipeline, file.store)
+        let (pipeline, store) = (pipeline, file.store)
         let found: [PipelineSettings] = try await file.readingQueues { stack in
             try await stack.background { context in
                 if let pipeline {
@@ -67,13 +67,7 @@ struct LimitShowCommand: ToolCommand {
                 return try context.allPipelineSettings()
             }
         }
-        let settings = Array(found.prefix(limit))
-        if output.json {
-            for pipeline in settings { try console.print(pipeline.json) }
-        } else {
-            try console.print(PipelineSettings.table(settings).lines)
-        }
-        if found.count > limit { ListOptions.noteMore(on: console) }
+        try list.print(found, as: output, on: console, table: PipelineSettings.table) { $0.json }
     }
 }
 
@@ -149,7 +143,7 @@ struct SettingsChange: ParsableArguments {
     ///
     /// - Parameters:
     ///   - future: what will happen, after the name of the pipeline.
-    ///   - past: what has happened, after the name of the pipeline.
+    ///   - past: the result, after the name of the pipeline.
     /// - Throws: ``ToolError`` for a name that no process has used; `PipelineError` for a limit out of its bounds.
     func run(
         _ future: String,
