@@ -120,13 +120,16 @@ extension ObjectContext {
         return PipelineSettings.Change(by: row.by, at: row.at)
     }
 
-    /// Rejects a name that no process has used, and whose settings no operator has changed.
-    private func requireKnown(_ pipeline: PipelineName, advice: String) throws {
-        let isKnown =
-            try record(of: pipeline) != nil || exists(QueuedOperation.where { $0.pipeline == pipeline })
+    /// Whether a process has used the name of a pipeline, or an operator has changed its settings.
+    package func isKnown(_ pipeline: PipelineName) throws -> Bool {
+        try record(of: pipeline) != nil || exists(QueuedOperation.where { $0.pipeline == pipeline })
             || exists(PeriodicOperation.where { $0.pipeline == pipeline })
             || exists(PipelineOverride.where { $0.pipeline == pipeline })
-        if isKnown { return }
+    }
+
+    /// Rejects a name that is not known.
+    private func requireKnown(_ pipeline: PipelineName, advice: String) throws {
+        if try isKnown(pipeline) { return }
         throw PipelineError(
             .unknownPipeline,
             "No process has opened a pipeline '\(pipeline)' on this store or queued an operation under this name. "

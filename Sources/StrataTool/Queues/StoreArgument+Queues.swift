@@ -4,16 +4,10 @@ import StrataPipeline
 extension StoreArgument {
     /// Refuses a queue without operations, schedules, settings and declaration, so that a spelling mistake is noticed.
     ///
-    /// - Complexity: a few lookups for a known name. Otherwise that of `queueSummaries(limit:)`.
+    /// - Complexity: a few lookups for a known name; otherwise that of `queueSummaries(limit:)`.
     static func requireQueue(_ name: String, of store: String, in context: ObjectContext) throws {
         let pipeline = PipelineName(name)
-        let declaration: SQL = "SELECT 1 FROM \"PipelineRecord\" WHERE \"name\" = \(pipeline)"
-        let isKnown =
-            try context.exists(QueuedOperation.where { $0.pipeline == pipeline })
-            || !context.values(Int64.self, declaration).isEmpty
-            || context.exists(PeriodicOperation.where { $0.pipeline == pipeline })
-            || context.allPipelineSettings().contains { $0.pipeline == pipeline }
-        if isKnown { return }
+        if try context.isKnown(pipeline) || context.pipelineSettings(of: pipeline).declared != nil { return }
         let names = try context.queueSummaries(limit: namedQueues + 1).map { "'\($0.name.rawValue)'" }
         let list = names.isEmpty ? "none" : names.prefix(namedQueues).joined(separator: ", ")
         let rest = names.count > namedQueues ? ", and more" : ""
