@@ -3,8 +3,8 @@ import Hummingbird
 extension StoreConsole {
     /// Adds the routes of the console below a router or a group of routes.
     ///
-    /// All links of the console are relative, so that it works below any path and behind a proxy that removes a part of
-    /// the path. The console answers every path below the group. If the routes are added to the router itself, this is
+    /// All links of the console are relative, so that it works below any path, also if a proxy removes a part of the
+    /// path. The console answers every path below the group. If the routes are added to the router itself, this is
     /// every path without a route of the application.
     ///
     /// - Parameters:
@@ -61,9 +61,11 @@ struct ConsoleRoute: Sendable {
     /// Actions are below `actions/`.
     static let actionPrefix = "actions/"
 
-    static let all: [ConsoleRoute] =
-        ConsolePages.all.map { ConsoleRoute($0.path, .page($0)) }
-        + ConsoleActions.all.map { ConsoleRoute(actionPrefix + $0.path, .action($0)) }
-        + ConsoleAsset.all.map { ConsoleRoute($0.path, .asset($0)) }
-        + [ConsoleRoute("events", .events), ConsoleRoute("login", .login), ConsoleRoute(.unknown)]
+    static let all: [ConsoleRoute] = {
+        let pages = ConsolePages.all.map { page in ConsoleRoute(page.path, .page(page)) }
+        let actions = ConsoleActions.all.map { action in ConsoleRoute(actionPrefix + action.path, .action(action)) }
+        let assets = ConsoleAsset.all.map { asset in ConsoleRoute(asset.path, .asset(asset)) }
+        let others = [ConsoleRoute("events", .events), ConsoleRoute("login", .login), ConsoleRoute(.unknown)]
+        return pages + actions + assets + others
+    }()
 }

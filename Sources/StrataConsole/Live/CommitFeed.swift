@@ -19,7 +19,7 @@ final class CommitFeed: Sendable {
 
     /// A position in the commits.
     struct Position: Sendable {
-        /// The number of announcements so far. An announcement may stand for several commits.
+        /// The number of announcements so far. One announcement may be for several commits.
         var announcements = 0
         /// The number of the newest commit that is known.
         var commit: Int64

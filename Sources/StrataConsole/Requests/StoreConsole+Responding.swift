@@ -15,7 +15,7 @@ extension StoreConsole {
         person: String?
     ) async -> Response {
         let base = ConsoleLink.base(of: request.uri.path, depth: depth)
-        var response: Response
+        let response: Response
         do {
             try check(request)
             guard let base else { return Self.finished(redirectToRoot(request), request) }

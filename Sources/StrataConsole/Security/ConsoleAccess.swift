@@ -46,7 +46,7 @@ struct ConsoleAccess: Sendable {
 
     /// The cookie for a person who has entered the token.
     func cookie(for request: Request) -> Cookie {
-        // Behind a proxy with TLS, only the browser knows the scheme.
+        // If a proxy adds TLS, only the browser knows the scheme.
         let isEncrypted = request.headers[.origin]?.hasBytePrefix("https://") ?? false
         return Cookie(
             name: cookieName,

@@ -1,6 +1,6 @@
 import Strata
 
-/// Random texts that nobody can guess, and their comparison.
+/// Random texts that other persons cannot guess, and their comparison.
 package enum SecretText {
     /// Random bytes of the system as hexadecimal digits.
     package static func random(byteCount: Int = 32) -> String {

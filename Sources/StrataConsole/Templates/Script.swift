@@ -95,7 +95,7 @@ enum Script {
             if (state) state.hidden = true;
           }
 
-          // A browser has few connections for each server, so pages that nobody sees give theirs back.
+          // A browser has few connections for each server, so hidden pages give theirs back.
           document.addEventListener("visibilitychange", () => { if (document.hidden) close(); else open(); });
           addEventListener("pagehide", close);
           addEventListener("pageshow", open);
