@@ -11,9 +11,9 @@ enum AccountPipelines {
 
     /// The operations of a query in these pipelines.
     static func operations(of query: Query<QueuedOperation>) -> Query<QueuedOperation> {
-        let (first, end) = (prefix, end)
+        let (first, last) = (prefix, end)
         return query.where {
-            Condition<QueuedOperation>.sql("+\($0.pipeline) >= \(first) AND +\($0.pipeline) < \(end)")
+            Condition<QueuedOperation>.sql("+\($0.pipeline) >= \(first) AND +\($0.pipeline) < \(last)")
         }
     }
 }
