@@ -90,6 +90,7 @@ enum StoreFile {
             "'\(path)' cannot be read without creating '\(hasJournal ? "-shm" : "-wal")' beside it, and was left as it "
                 + "is. \(advice)."
         )
+        .because(hasJournal ? .missingJournalIndex : .missingJournal)
     }
 
     private static func path(of url: URL) throws -> String {
@@ -185,6 +186,7 @@ enum StoreFile {
                 "'\(path)' is a database of another program, and was left as it is. Name another file, or pass a "
                     + "DatabasePool to keep Strata's tables beside your own."
             )
+            .because(.otherProgram)
         }
         guard version <= formatVersion else {
             throw StrataError(

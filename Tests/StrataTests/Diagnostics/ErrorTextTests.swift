@@ -55,6 +55,35 @@ struct ErrorTextTests {
         #expect(!opening.message.contains("save") && opening.isAccessFailure)
     }
 
+    @Test("The reason of an error stays when its message gets the name of a file")
+    func reason() {
+        let error = StrataError(.notAStore, "This is another database.").because(.otherProgram)
+        #expect(error.reason == .otherProgram)
+        #expect(error.naming("/x.sqlite").reason == .otherProgram)
+        #expect(error.whileOpening("/x.sqlite").reason == .otherProgram)
+        #expect(error.whileBackingUp(to: "/y.sqlite").reason == .otherProgram)
+        #expect(StrataError(.notAStore, "This is not a database.").naming("/x.sqlite").reason == nil)
+    }
+
+    @Test("A query of a person is refused with a reason, if it would write or has parameters")
+    func reasonOfQueries() async throws {
+        let folder = try ScratchFolder()
+        let stack = try await openBank(try await folder.makeBank())
+        let queries: [(sql: String, reason: StrataError.Reason?)] = [
+            ("DELETE FROM Account", .writingSQL), ("SELECT * FROM Account WHERE id = ?", .missingParameters),
+            ("PRAGMA cache_size", nil),
+        ]
+        for (sql, reason) in queries {
+            let error = await #expect(throws: StrataError.self) {
+                try await stack.query(sql) { _ in
+                } row: { _ in
+                }
+            }
+            #expect(error?.code == .invalidQuery && error?.reason == reason, "\(sql): \(error as Any)")
+        }
+        try await stack.close()
+    }
+
     @Test("A file or folder without permission is named once")
     func missingPermission() async throws {
         // Root may write everywhere.

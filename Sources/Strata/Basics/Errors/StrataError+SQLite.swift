@@ -100,7 +100,7 @@ extension StrataError {
 
     private func saying(_ message: String) -> StrataError {
         var error = StrataError(code, message, details: details, underlying: underlying, file: file, line: line)
-        error.resultCode = resultCode
+        (error.resultCode, error.reason) = (resultCode, reason)
         return error
     }
 

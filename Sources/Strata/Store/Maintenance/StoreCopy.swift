@@ -110,7 +110,7 @@ struct StoreCopy: Sendable {
             throw Self.refused("This is the store itself. Name another place.")
         }
         guard isReplacing else {
-            throw Self.refused("The file exists. Name another place, or pass `replacing: true`.")
+            throw Self.refused("The file exists. Name another place, or pass `replacing: true`.").because(.fileExists)
         }
         guard info.st_mode & S_IFMT == S_IFREG else { throw Self.refused("This is not a file. Name another place.") }
     }
