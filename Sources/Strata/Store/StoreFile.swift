@@ -37,7 +37,7 @@ enum StoreFile {
 
     /// The way to open a file that is only read.
     enum ReadingMode {
-        /// Together with the files beside it that exist.
+        /// Together with the files beside it. If the index of the journal is missing, SQLite builds it.
         case shared
         /// Without a journal, because no process can change the file.
         case unchangeable
@@ -50,7 +50,7 @@ enum StoreFile {
     /// SQLite cannot read a file in WAL mode without the journal and its index, and would create them. They exist while
     /// a process has the store open for writing.
     ///
-    /// - Parameter mayCreateJournal: whether the files may be created if neither exists.
+    /// - Parameter mayCreateJournal: whether missing files may be created.
     /// - Throws: ``StrataError`` if the file is not a store, or cannot be read without creating other files.
     static func inspectForReading(_ url: URL, mayCreateJournal: Bool = false) throws -> ReadingMode {
         let path = try path(of: url)
@@ -77,9 +77,13 @@ enum StoreFile {
         let (hasJournal, hasIndex) = (access(real + "-wal", F_OK) == 0, access(real + "-shm", F_OK) == 0)
         if hasJournal, hasIndex { return .shared }
         if !hasJournal, info.st_mode & 0o222 == 0 { return .unchangeable }
-        // An index without a journal was left by a process that has ended. SQLite builds it again.
-        let isWritable = access(real, W_OK) == 0 && access(folder(ofReal: real), W_OK) == 0
-        if !hasJournal, mayCreateJournal, isWritable { return .temporaryJournal }
+        if mayCreateJournal, access(folder(ofReal: real), W_OK) == 0 {
+            // The files were copied without the index, or their process has ended. Only a connection that cannot write
+            // keeps the journal: the last one that can write moves the commits into the file when it closes.
+            if hasJournal { return .shared }
+            // An index without a journal was left by a process that has ended. SQLite builds it again.
+            if access(real, W_OK) == 0 { return .temporaryJournal }
+        }
         let advice =
             hasJournal
             ? "Open it without `isReadOnly` once, which moves the commits of '-wal' into it"
