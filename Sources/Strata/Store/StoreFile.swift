@@ -199,6 +199,28 @@ enum StoreFile {
                     + "\(formatVersion)), and was left as it is. Use that version."
             )
         }
+        if let fault = fault(of: header, schemaFormat: number(at: 44)) {
+            throw StrataError(
+                .damagedStore,
+                "The header of '\(path)' is damaged (\(fault)), and the file was left as it is. Restore a backup of it."
+            )
+        }
+    }
+
+    /// A field of a store's header that SQLite does not accept; nil if there is none.
+    ///
+    /// SQLite reports such files as no database, or with an error that does not say that the file is damaged.
+    private static func fault(of header: Data, schemaFormat: Int64) -> String? {
+        let field = Int(header[16]) << 8 | Int(header[17])
+        let pageSize = field == 1 ? 65_536 : field
+        guard pageSize >= 512, pageSize & (pageSize - 1) == 0 else { return "its page size is \(field)" }
+        guard header[18...19].allSatisfy({ (1...2).contains($0) }) else {
+            return "its file format is \(header[18]) and \(header[19])"
+        }
+        guard pageSize - Int(header[20]) >= 480, header[21...23].elementsEqual([64, 32, 32]) else {
+            return "its page layout is unknown"
+        }
+        return schemaFormat > 4 ? "its schema format is \(schemaFormat)" : nil
     }
 
     /// The place of ``StoreLocation/userData``.
