@@ -207,7 +207,7 @@ enum StoreFile {
         }
     }
 
-    /// A field of a store's header that SQLite does not accept; nil if there is none.
+    /// A field of a store's header that SQLite does not accept; nil if SQLite accepts all fields.
     ///
     /// SQLite reports such files as no database, or with an error that does not say that the file is damaged.
     private static func fault(of header: Data, schemaFormat: Int64) -> String? {

@@ -118,7 +118,7 @@ struct StoreCopy: Sendable {
     /// Whether a path is that of a file beside the store that SQLite or Strata uses, or may create later.
     ///
     /// - Parameter store: the path of the store, without symbolic links.
-    private static func isBeside(_ store: String, _ path: String) -> Bool {
+    static func isBeside(_ store: String, _ path: String) -> Bool {
         let url = URL(fileURLWithPath: path)
         let folder = url.deletingLastPathComponent().resolvingSymlinksInPath()
         let real = folder.appendingPathComponent(url.lastPathComponent).path
