@@ -90,6 +90,13 @@ struct ErrorTextTests {
             }
         }
         #expect(error?.code == .diskFull && error?.message.contains("temporary files") == true, "\(error as Any)")
+        let growing = await #expect(throws: StrataError.self) {
+            try await stack.on(.root) { context in
+                let connection = try context.currentSnapshot().reader.connection
+                throw StrataError(sqlite: 4874, connection: connection.pointer)
+            }
+        }
+        #expect(growing?.code == .diskFull && growing?.message.contains("temporary files") == false)
         try await stack.close()
     }
 

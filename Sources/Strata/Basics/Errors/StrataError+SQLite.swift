@@ -36,7 +36,8 @@ extension StrataError {
                 .busy,
                 "Another process has locked the store. Try again, or end that process's long transaction. \(reason)"
             )
-        case SQLITE_FULL where isReadOnly:
+        case SQLITE_FULL where isReadOnly && code & 0xFF == SQLITE_FULL:
+            // A connection that reads writes nothing else. The index of the journal has another code.
             self.init(
                 .diskFull,
                 "The disk of temporary files is full, so that SQLite cannot sort the results of a query. Free some space "
