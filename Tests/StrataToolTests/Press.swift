@@ -54,6 +54,7 @@ enum Press {
             try FileManager.default.copyItem(at: original.file(name), to: folder.file(name))
         }
         try await stack.close()
+        withExtendedLifetime(original) {}
         return folder.file("press.sqlite")
     }
 
