@@ -158,7 +158,7 @@ extension ColumnDescription {
     /// The form of the values in lines, as ``LineForm`` of the type of the attribute.
     ///
     /// The record has the name of the type without its module. A type of the program with one of these names is
-    /// written in the form of the type that everybody knows. An import by the program then refuses the value, unless
+    /// written in the form of the type of the standard libraries. An import by the program refuses the value, unless
     /// both types have the same form.
     fileprivate var lineForm: LineForm {
         switch type {
