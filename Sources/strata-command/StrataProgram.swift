@@ -15,10 +15,13 @@ import StrataTool
         let command = Task { await Tool.run(Array(CommandLine.arguments.dropFirst()), on: .standard) }
         // The command ends in order, so that SQLite removes the files that it has created. A second signal ends the
         // process at once.
-        let signals = [SIGINT, SIGTERM, SIGHUP].compactMap { number -> (any DispatchSourceSignal)? in
+        let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].compactMap { number -> (any DispatchSourceSignal)? in
             let former = signal(number, SIG_IGN)
-            // `nohup` ignores the signal, and the command must survive its terminal then.
-            if number == SIGHUP, unsafeBitCast(former, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) {
+            // `nohup` ignores SIGHUP, and the command must survive its terminal then. A shell without job control
+            // ignores SIGQUIT for commands in the background.
+            if number == SIGHUP || number == SIGQUIT,
+                unsafeBitCast(former, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+            {
                 return nil
             }
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())

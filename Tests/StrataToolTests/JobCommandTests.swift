@@ -174,14 +174,13 @@ import Testing
         let reasons = try #require(job["waitReasons"] as? [[String: Any]])
         #expect(reasons.first?["kind"] as? String == "hold" && reasons.first?["until"] is String)
         // No worker has seen the hold.
-        #expect(hold.messages.contains("Workers set the status 'held' when"), "\(hold.messages)")
         let text = await ToolRun("jobs", "show", url.path, ids[2])
-        #expect(text.lines.contains { $0.hasSuffix("pending, with a hold") }, "\(text.output)")
+        #expect(text.lines.contains { $0.hasPrefix("status ") && $0.hasSuffix(" held") }, "\(text.output)")
         #expect(text.lines.contains { $0.hasPrefix("  'operator' until 2") }, "\(text.output)")
         let endless = await ToolRun("jobs", "hold", url.path, ids[3], "--name", "audit", "--yes")
         #expect(endless.status == 0, "\(endless.messages)")
         let both = await ToolRun("jobs", "show", url.path, ids[3])
-        #expect(both.lines.contains { $0.hasSuffix("pending, with 2 holds") }, "\(both.output)")
+        #expect(both.lines.contains { $0.hasPrefix("status ") && $0.hasSuffix(" held") }, "\(both.output)")
         #expect(both.lines.contains("  'audit' until released"), "\(both.output)")
         let other = await ToolRun("jobs", "release", url.path, ids[2], "--name", "audit", "--yes")
         #expect(other.status == 1)
@@ -204,6 +203,39 @@ import Testing
         #expect(rest == Array(ids.dropFirst()))
         let check = await ToolRun("check", url.path)
         #expect(check.status == 0, "\(check.output)")
+    }
+
+    @Test("Held operations are counted and listed before a worker has seen their holds")
+    func unseenHolds() async throws {
+        let folder = try ScratchFolder()
+        let url = try await QueueStore.make(in: folder)
+        let ids = try await QueueStore.ids(url)
+        let stored = "SELECT count(*) AS n FROM QueuedOperation WHERE status = \(OperationStatus.held.rawValue)"
+        for (name, time) in [("operator", "2h"), ("audit", "3h")] {
+            let hold = await ToolRun("jobs", "hold", url.path, ids[2], "--name", name, "--for", time, "--yes")
+            #expect(hold.status == 0 && hold.messages.isEmpty, "\(hold.messages)")
+        }
+        // A failed operation with a hold has failed.
+        let failed = await ToolRun("jobs", "hold", url.path, ids[0], "--yes")
+        #expect(failed.status == 0, "\(failed.messages)")
+        let rows = await ToolRun("sql", url.path, stored, "--json")
+        #expect(rows.lines == [#"{"n":0}"#], "\(rows.messages)")
+        let queues = await ToolRun("queues", url.path, "--json")
+        let counts = try queues.objects().first?["counts"] as? [String: Int]
+        #expect(counts == ["pending": 1, "waiting": 0, "held": 1, "active": 0, "failed": 2], "\(queues.messages)")
+        for (status, expected) in [("held", [ids[2]]), ("pending", [ids[3]]), ("failed", [ids[0], ids[1]])] {
+            let list = await ToolRun("jobs", url.path, "--status", status, "--json")
+            let found = try list.objects().compactMap { ($0["id"] as? Int).map { "\($0)" } }
+            #expect(Set(found) == Set(expected), "\(status): \(list.output)")
+            #expect(try list.objects().allSatisfy { $0["status"] as? String == status }, "\(list.output)")
+        }
+        let released = await ToolRun("jobs", "release", url.path, "--status", "held", "--yes")
+        #expect(released.lines == ["1 operation was released."], "\(released.messages)")
+        // The second hold is left.
+        let second = await ToolRun("jobs", "release", url.path, "--status", "held", "--name", "audit", "--yes")
+        #expect(second.lines == ["1 operation was released."], "\(second.messages)")
+        let none = await ToolRun("jobs", url.path, "--status", "held", "--json")
+        #expect(none.status == 0 && none.output.isEmpty, "\(none.messages)")
     }
 
     @Test("An operation of an account that is skipped leaves none of the account's rows about it")

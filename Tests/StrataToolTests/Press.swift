@@ -41,6 +41,23 @@ enum Press {
         return url
     }
 
+    /// Creates the store with a third author, whose commit is only in the journal, and without the index of the
+    /// journal. Such files result from a copy of a running program's store.
+    static func makeCopyWithoutIndex(in folder: ScratchFolder) async throws -> URL {
+        let original = try ScratchFolder()
+        let stack = try await open(try await make(in: original))
+        try await stack.background { context in
+            context.insert(Author(name: "Barbara"))
+            try context.commit()
+        }
+        for name in ["press.sqlite", "press.sqlite-wal"] {
+            try FileManager.default.copyItem(at: original.file(name), to: folder.file(name))
+        }
+        try await stack.close()
+        withExtendedLifetime(original) {}
+        return folder.file("press.sqlite")
+    }
+
     /// Runs statements of another program.
     static func change(_ url: URL, _ statements: String...) throws {
         let queue = try DatabaseQueue(path: url.path, configuration: .waiting)

@@ -89,22 +89,13 @@ import Testing
         }
     }
 
-    @Test("A journal without its index")
+    @Test("A journal without its index, in a folder in which the user may not create it", .enabled(if: getuid() != 0))
     func journalAlone() async throws {
         let folder = try ScratchFolder()
-        let url = try await Press.make(in: folder)
-        let stack = try await Press.open(url)
-        try await stack.background { context in
-            context.insert(Press.Author(name: "Barbara"))
-            try context.commit()
-        }
-        let copies = try ScratchFolder()
-        for end in ["", "-wal"] {
-            let name = "press.sqlite" + end
-            try FileManager.default.copyItem(at: folder.file(name), to: copies.file(name))
-        }
-        try await stack.close()
-        try await expectRefusal(copies.file("press.sqlite"), in: copies, "Open the store with its program once")
+        let url = try await Press.makeCopyWithoutIndex(in: folder)
+        #expect(chmod(folder.url.path, 0o555) == 0)
+        defer { chmod(folder.url.path, 0o755) }
+        try await expectRefusal(url, in: folder, "Copy both files into a folder in which you may write")
     }
 
     @Test("A folder in which the user may not create the journal", .enabled(if: getuid() != 0))

@@ -16,8 +16,10 @@ final class TerminalProgram {
         }
         let terminal = FileHandle(fileDescriptor: follower, closeOnDealloc: true)
         let process = Process()
-        process.executableURL = HelperProcess.folder.appendingPathComponent("strata")
-        process.arguments = arguments
+        // The tests may run with ignored signals, which a program inherits. `env` becomes the program.
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        let path = HelperProcess.folder.appendingPathComponent("strata").path
+        process.arguments = ["--default-signal=HUP,QUIT", path] + arguments
         process.environment = ProcessInfo.processInfo.environment.merging(["TERM": "xterm"]) { _, new in new }
         process.standardInput = terminal
         process.standardOutput = terminal
@@ -48,8 +50,8 @@ final class TerminalProgram {
         if process.isRunning { _ = kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// Sends the signal of Ctrl-C.
-    func interrupt() { process.interrupt() }
+    /// Sends a signal to the program.
+    func send(_ signal: Int32) { _ = kill(process.processIdentifier, signal) }
 
     /// Waits for the end of the program. Nil if a signal has ended it.
     func exitStatus() async -> Int32? {

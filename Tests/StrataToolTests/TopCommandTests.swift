@@ -171,8 +171,11 @@ private struct Errand: OperationPayload {
         #expect(run.output.contains(#"\u{1b}[2J"#) && !run.output.contains("\u{1B}"))
     }
 
-    @Test("The program leaves a real terminal as it was when it is interrupted")
-    func program() async throws {
+    @Test(
+        "The program leaves a real terminal as it was when a signal ends it",
+        arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
+    )
+    func program(_ signal: Int32) async throws {
         let folder = try ScratchFolder()
         let url = try await Press.make(in: folder)
         let program = try TerminalProgram(["top", url.path, "--interval", "86400"])
@@ -181,10 +184,10 @@ private struct Errand: OperationPayload {
             output += bytes
             if output.contains("commit 2") { break }
         }
-        program.interrupt()
+        program.send(signal)
         for await bytes in program.output { output += bytes }
         let status = await program.exitStatus()
-        #expect(status == 128 + SIGINT)
+        #expect(status == 128 + signal)
         #expect(output.hasPrefix(Self.beginning) && output.hasSuffix(Self.end), "\(output.debugDescription)")
     }
 }

@@ -34,6 +34,7 @@ extension Connection {
                 .invalidQuery,
                 "The SQL contains parameters (?). Interpolate values instead: \"… = \\(value)\" binds them."
             )
+            .because(.missingParameters)
         }
     }
 
@@ -43,6 +44,7 @@ extension Connection {
                 .invalidQuery,
                 "The SQL would write. Change objects in a context and commit it, so that all observers are notified."
             )
+            .because(.writingSQL)
         }
         // A statement that changes a setting of this connection would also affect the connection's next user.
         guard sqlite3_column_count(statement.pointer) > 0,

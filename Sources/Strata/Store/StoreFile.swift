@@ -37,7 +37,7 @@ enum StoreFile {
 
     /// The way to open a file that is only read.
     enum ReadingMode {
-        /// Together with the files beside it that exist.
+        /// Together with the files beside it. If the index of the journal is missing, SQLite builds it.
         case shared
         /// Without a journal, because no process can change the file.
         case unchangeable
@@ -50,7 +50,7 @@ enum StoreFile {
     /// SQLite cannot read a file in WAL mode without the journal and its index, and would create them. They exist while
     /// a process has the store open for writing.
     ///
-    /// - Parameter mayCreateJournal: whether the files may be created if neither exists.
+    /// - Parameter mayCreateJournal: whether missing files may be created.
     /// - Throws: ``StrataError`` if the file is not a store, or cannot be read without creating other files.
     static func inspectForReading(_ url: URL, mayCreateJournal: Bool = false) throws -> ReadingMode {
         let path = try path(of: url)
@@ -77,9 +77,13 @@ enum StoreFile {
         let (hasJournal, hasIndex) = (access(real + "-wal", F_OK) == 0, access(real + "-shm", F_OK) == 0)
         if hasJournal, hasIndex { return .shared }
         if !hasJournal, info.st_mode & 0o222 == 0 { return .unchangeable }
-        // An index without a journal was left by a process that has ended. SQLite builds it again.
-        let isWritable = access(real, W_OK) == 0 && access(folder(ofReal: real), W_OK) == 0
-        if !hasJournal, mayCreateJournal, isWritable { return .temporaryJournal }
+        if mayCreateJournal, access(folder(ofReal: real), W_OK) == 0 {
+            // The files were copied without the index, or their process has ended. Only a connection that cannot write
+            // keeps the journal: the last one that can write moves the commits into the file when it closes.
+            if hasJournal { return .shared }
+            // An index without a journal was left by a process that has ended. SQLite builds it again.
+            if access(real, W_OK) == 0 { return .temporaryJournal }
+        }
         let advice =
             hasJournal
             ? "Open it without `isReadOnly` once, which moves the commits of '-wal' into it"
@@ -90,6 +94,7 @@ enum StoreFile {
             "'\(path)' cannot be read without creating '\(hasJournal ? "-shm" : "-wal")' beside it, and was left as it "
                 + "is. \(advice)."
         )
+        .because(hasJournal ? .missingJournalIndex : .missingJournal)
     }
 
     private static func path(of url: URL) throws -> String {
@@ -185,6 +190,7 @@ enum StoreFile {
                 "'\(path)' is a database of another program, and was left as it is. Name another file, or pass a "
                     + "DatabasePool to keep Strata's tables beside your own."
             )
+            .because(.otherProgram)
         }
         guard version <= formatVersion else {
             throw StrataError(
@@ -193,6 +199,28 @@ enum StoreFile {
                     + "\(formatVersion)), and was left as it is. Use that version."
             )
         }
+        if let fault = fault(of: header, schemaFormat: number(at: 44)) {
+            throw StrataError(
+                .damagedStore,
+                "The header of '\(path)' is damaged (\(fault)), and the file was left as it is. Restore a backup of it."
+            )
+        }
+    }
+
+    /// A field of a store's header that SQLite does not accept; nil if SQLite accepts all fields.
+    ///
+    /// SQLite reports such files as no database, or with an error that does not say that the file is damaged.
+    private static func fault(of header: Data, schemaFormat: Int64) -> String? {
+        let field = Int(header[16]) << 8 | Int(header[17])
+        let pageSize = field == 1 ? 65_536 : field
+        guard pageSize >= 512, pageSize & (pageSize - 1) == 0 else { return "its page size is \(field)" }
+        guard header[18...19].allSatisfy({ (1...2).contains($0) }) else {
+            return "its file format is \(header[18]) and \(header[19])"
+        }
+        guard pageSize - Int(header[20]) >= 480, header[21...23].elementsEqual([64, 32, 32]) else {
+            return "its page layout is unknown"
+        }
+        return schemaFormat > 4 ? "its schema format is \(schemaFormat)" : nil
     }
 
     /// The place of ``StoreLocation/userData``.

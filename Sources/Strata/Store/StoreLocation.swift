@@ -100,6 +100,9 @@ public struct StoreConfiguration: Sendable {
     /// store open. SQLite removes them when the last connection is closed. The stack itself writes nothing to the file.
     /// If another process opens the store meanwhile, and ends before this stack, SQLite copies the commits of that
     /// process from the journal into the file at the end, as every last connection does.
+    ///
+    /// If only the index is missing, as in a copy of the file and its journal, SQLite builds the index from the journal.
+    /// The index then stays, and so do the commits in the journal.
     package var mayCreateJournal = false
 
     /// Creates a configuration. Omitted settings have their default values. If a value is out of its bounds, opening a

@@ -58,7 +58,7 @@ struct AccountInfo: Sendable {
         account = record.account
         rule = NameRule(isCaseSensitive: record.isCaseSensitive)
         isEncrypted = record.isSealed
-        pipeline = PipelineName("cloud." + record.account)
+        pipeline = AccountPipelines.name(of: record.account)
         let id = record.id.counterpart(CloudNode.self)
         trunks = [
             .home: id.sibling(record.home), .prefs: id.sibling(record.prefs), .inbox: id.sibling(record.inbox),

@@ -53,8 +53,17 @@ package struct JobRow: Sendable {
 
     package static func selectQueued(_ ids: [Int64]) -> SQL {
         """
-        SELECT "id", "pipeline", "lane", "status", "type", "key", "priority", "attempts", "enqueuedAt", "startedAt", \
-        "progress", length("payload") AS "payloadSize" FROM "QueuedOperation" WHERE "id" IN \(list: ids)
+        SELECT "id", "pipeline", "lane", \(heldStatus) AS "status", "type", "key", "priority", "attempts", \
+        "enqueuedAt", "startedAt", "progress", length("payload") AS "payloadSize" FROM "QueuedOperation" WHERE "id" IN \(list: ids)
+        """
+    }
+
+    /// The status of a row of operations. Pending operations with a hold are held, as in the filters and counts.
+    private static var heldStatus: SQL {
+        """
+        CASE WHEN "status" = \(OperationStatus.pending) AND EXISTS (SELECT 1 FROM "OperationHold" AS h \
+        WHERE h."operation" = "QueuedOperation"."id" AND h."until" > \(Date())) \
+        THEN \(OperationStatus.held) ELSE "status" END
         """
     }
 

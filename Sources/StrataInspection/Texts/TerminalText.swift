@@ -1,3 +1,5 @@
+import Foundation
+
 /// Texts from stores for a terminal.
 package enum TerminalText {
     /// The text with its control characters as `\u{1b}`, line feeds as `\n` and tabs as `\t`.
@@ -17,6 +19,27 @@ package enum TerminalText {
             }
         }
         return result
+    }
+
+    /// A value of JSON with its control characters and invisible characters as `\u202e`.
+    ///
+    /// - Parameter json: a value in UTF-8 without line feeds. Other characters than those of ASCII are in its texts.
+    /// - Complexity: O(bytes), which is much faster if all of them are ASCII.
+    static func escaped(json: Data) -> Data {
+        if json.allSatisfy({ (0x20..<0x7F).contains($0) }) { return json }
+        var result = ""
+        for scalar in String(decoding: json, as: UTF8.self).unicodeScalars {
+            if isEscaped(scalar) { result += jsonEscape(scalar) } else { result.unicodeScalars.append(scalar) }
+        }
+        return Data(result.utf8)
+    }
+
+    /// The escape sequence of a character in a text of JSON.
+    static func jsonEscape(_ scalar: Unicode.Scalar) -> String {
+        scalar.utf16.map { unit in
+            let digits = String(unit, radix: 16)
+            return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        }.joined()
     }
 
     /// Whether a terminal must not receive the character.

@@ -6,6 +6,10 @@ package import Strata
 /// An operation must meet all filters that are not nil. A query searches by one index: that of the ids, the tag, the
 /// lane, the status or the pipeline, in this order of preference. Its order is that of the index, so a query with a
 /// limit stops early.
+///
+/// A pending operation with a hold counts as held, although the engine sets its status only when it next looks at the
+/// operation. So the status `held` is found by two indexes, those of the statuses and of the ends of holds, and the
+/// query sorts all held operations.
 package struct OperationFilter: Sendable {
     /// The id numbers of the operations.
     package var ids: [Int64]?
@@ -17,6 +21,8 @@ package struct OperationFilter: Sendable {
     package var tag: String?
     /// A date at or before which the operations were queued. No index contains this date.
     package var queuedBefore: Date?
+    /// The time at which a hold must not have ended, to count as one.
+    package var time = Date()
 
     package init() {}
 
@@ -45,7 +51,7 @@ package struct OperationFilter: Sendable {
             query = query.where { Self.equal($0.pipeline, pipeline, isSearched: isSearched) }
         }
         if let lane { query = query.where { Self.equal($0.lane, lane, isSearched: index == .lane) } }
-        if let status { query = query.where { Self.equal($0.status, status, isSearched: index == .status) } }
+        if let status { query = narrow(query, to: status, isSearched: index == .status) }
         if let queuedBefore { query = query.where { $0.enqueuedAt <= queuedBefore } }
         switch index {
         case .lane: return query.sorted { [$0.sortKey.ascending, $0.commit.ascending] }
@@ -53,6 +59,48 @@ package struct OperationFilter: Sendable {
         case .status: return query.sorted { [$0.pipeline.ascending, $0.rank.ascending, $0.commit.ascending] }
         case .pipeline: return query.sorted { [$0.lane.ascending, $0.sortKey.ascending, $0.commit.ascending] }
         case .ids, .tag, nil: return query
+        }
+    }
+
+    /// The operations of a query with a status. Pending operations with a hold are held.
+    ///
+    /// - Parameter isSearched: as in ``equal(_:_:isSearched:)``.
+    private func narrow(
+        _ query: Query<QueuedOperation>,
+        to status: OperationStatus,
+        isSearched: Bool
+    ) -> Query<QueuedOperation> {
+        let (pending, time) = (OperationStatus.pending, time)
+        switch status {
+        case .held where isSearched:
+            // The plus sign makes SQLite find the pending operations by their holds. There may be very many others.
+            return query.where {
+                Condition<QueuedOperation>.sql(
+                    """
+                    (\($0.status) = \(status) OR (+\($0.status) = \(pending) AND \($0.id) IN \
+                    (SELECT h.operation FROM \(OperationHold.self) AS h WHERE h.until > \(time))))
+                    """
+                )
+            }
+        case .held:
+            return query.where {
+                Condition<QueuedOperation>.sql(
+                    """
+                    (+\($0.status) = \(status) OR (+\($0.status) = \(pending) AND EXISTS \
+                    (SELECT 1 FROM \(OperationHold.self) AS h WHERE h.operation = \($0.id) AND h.until > \(time))))
+                    """
+                )
+            }
+        case .pending:
+            return query.where { Self.equal($0.status, status, isSearched: isSearched) }.where {
+                Condition<QueuedOperation>.sql(
+                    """
+                    NOT EXISTS (SELECT 1 FROM \(OperationHold.self) AS h WHERE h.operation = \($0.id) \
+                    AND h.until > \(time))
+                    """
+                )
+            }
+        default: return query.where { Self.equal($0.status, status, isSearched: isSearched) }
         }
     }
 

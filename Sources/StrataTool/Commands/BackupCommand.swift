@@ -43,7 +43,7 @@ struct BackupCommand: ToolCommand {
             try await file.reading(models: record.queueModels) { stack in
                 try await stack.backup(to: URL(fileURLWithPath: destination), replacing: exists)
             }
-        } catch let error as StrataError where error.message.contains("replacing: true") {
+        } catch let error as StrataError where error.reason == .fileExists {
             throw ToolError(
                 "cannotOpen: '\(destination)' was created meanwhile. Name another file, or pass --replace."
             )

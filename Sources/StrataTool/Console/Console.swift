@@ -82,6 +82,16 @@ package struct Console: Sendable {
     /// Prints a value of JSON as one line.
     func print(_ json: JSON) throws { try output(Data((json.line + "\n").utf8)) }
 
+    /// Prints lines of JSON, each without its end. Characters that a terminal must not receive are escaped.
+    func print(encodedJSON lines: [Data]) throws {
+        var bytes = Data()
+        for line in lines {
+            bytes.append(TerminalText.escaped(json: line))
+            bytes.append(UInt8(ascii: "\n"))
+        }
+        try output(bytes)
+    }
+
     /// Prints a text of the tool itself as it is.
     func print(text: String) throws { try output(Data((text + "\n").utf8)) }
 

@@ -71,11 +71,7 @@ enum JSON: Sendable {
             case "\"": text += "\\\""
             case "\\": text += "\\\\"
             case "\n": text += "\\n"
-            case _ where TerminalText.isEscaped(scalar):
-                for unit in scalar.utf16 {
-                    let digits = String(unit, radix: 16)
-                    text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-                }
+            case _ where TerminalText.isEscaped(scalar): text += TerminalText.jsonEscape(scalar)
             default: text.unicodeScalars.append(scalar)
             }
         }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Strata
+import StrataCloud
 import StrataInspection
 import StrataPipeline
 
@@ -91,14 +92,4 @@ struct JobChange: ParsableArguments {
     }
 
     private static func words(_ count: Int) -> String { count == 1 ? "1 operation" : "\(count) operations" }
-}
-
-extension Query where Object == QueuedOperation {
-    /// The operations of this query in the pipelines of accounts, whose names are `cloud.` and the id of the account.
-    fileprivate var ofAccounts: Query {
-        let (first, end) = ("cloud.", "cloud/")
-        return self.where {
-            Condition<QueuedOperation>.sql("+\($0.pipeline) >= \(first) AND +\($0.pipeline) < \(end)")
-        }
-    }
 }

@@ -5,8 +5,8 @@ import Strata
 extension StoreArgument {
     /// Opens the store to read it only, runs a body, and closes the store.
     ///
-    /// No statement may write. If no process has the store open, SQLite creates the journal and its index beside it,
-    /// and removes them at the end: see `StoreConfiguration.mayCreateJournal`.
+    /// No statement may write. If no process has the store open, SQLite creates the journal or its index beside it: see
+    /// `StoreConfiguration.mayCreateJournal`.
     ///
     /// - Parameter models: the models to open, for rules of engines; usually none. The store's own description replaces
     ///   them.
@@ -36,14 +36,16 @@ extension StoreArgument {
     func querying<Value>(_ body: (ContextStack) async throws -> Value) async throws -> Value {
         do {
             return try await reading(body)
-        } catch let error as StrataError where error.code == .invalidQuery {
-            if error.message.contains("The SQL would write.") {
+        } catch let error as StrataError {
+            switch error.reason {
+            case .writingSQL:
                 throw ToolError("invalidQuery: The SQL would write. The tool only runs queries that read.")
+            case .missingParameters:
+                throw ToolError(
+                    "invalidQuery: The SQL contains parameters (?), which have no values here. Write the values into it."
+                )
+            default: throw error
             }
-            guard error.message.contains("Interpolate values") else { throw error }
-            throw ToolError(
-                "invalidQuery: The SQL contains parameters (?), which have no values here. Write the values into it."
-            )
         }
     }
 
@@ -65,7 +67,7 @@ extension StoreArgument {
                 logger: Logger(label: "strata") { _ in SwiftLogNoOpLogHandler() }
             )
         } catch let error as StrataError {
-            throw explained(error, url)
+            throw explained(error)
         }
         do {
             let value = try await body(stack)
@@ -90,32 +92,31 @@ extension StoreArgument {
     }
 
     /// An error of opening, with the advice that a user of the tool needs.
-    private func explained(_ error: StrataError, _ url: URL) -> any Error {
-        switch error.code {
-        case .cannotOpen where error.message.contains("isReadOnly"):
-            let file = url.resolvingSymlinksInPath().path
-            guard access(file + "-wal", F_OK) != 0 else {
-                return ToolError(
-                    "'\(store)' cannot be read: '\(store)-wal' contains commits that are not in it, and their index "
-                        + "'-shm' is missing. Open the store with its program once."
-                )
-            }
+    private func explained(_ error: StrataError) -> any Error {
+        switch error.reason {
+        case .missingJournalIndex:
+            return ToolError(
+                "'\(store)' cannot be read: '\(store)-wal' contains commits that are not in it, their index '-shm' is "
+                    + "missing, and you may not create the index in this folder. Copy both files into a folder in "
+                    + "which you may write, and run the command there."
+            )
+        case .missingJournal:
             return ToolError(
                 "'\(store)' cannot be read: no process has it open, and you may not create the two files that SQLite "
                     + "needs beside it. Run the command as the owner of the store. If it is a backup that does not "
                     + "change any more, remove all write permissions from the file (chmod a-w)."
             )
-        case .notAStore where error.message.contains("DatabasePool"):
+        case .otherProgram:
             return ToolError(
                 "notAStore: '\(store)' is a database of another program, and was left as it is. Name a store."
             )
-        case .schemaMismatch:
-            return IncompatibleStore(
-                message: "'\(store)' cannot be opened by this version of the tool, and was left as it is. If an "
-                    + "earlier version of Strata has written it, open it with its program once. \(error.message)"
-            )
-        default: return error
+        default: break
         }
+        guard error.code == .schemaMismatch else { return error }
+        return IncompatibleStore(
+            message: "'\(store)' cannot be opened by this version of the tool, and was left as it is. If an earlier "
+                + "version of Strata has written it, open it with its program once. \(error.message)"
+        )
     }
 }
 

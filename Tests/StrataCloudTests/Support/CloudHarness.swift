@@ -260,7 +260,7 @@ struct CloudHarness {
     /// The number of queued operations that will run by themselves.
     private func waiting() async throws -> Int {
         try await read { cloud in
-            let pipeline = PipelineName("cloud." + cloud.account)
+            let pipeline = AccountPipelines.name(of: cloud.account)
             return try cloud.context.fetch(QueuedOperation.where { $0.pipeline == pipeline }).filter {
                 $0.status == .pending || $0.status == .active || $0.status == .held && $0.constraint == nil
             }.count

@@ -125,6 +125,59 @@ private struct Parcel: OperationPayload {
         try await stack.close()
     }
 
+    @Test("A pending operation with a hold that has not ended counts as held, and indexes find it")
+    func held() async throws {
+        let stack = try await Self.open()
+        let end = Date(timeIntervalSinceNow: 3600)
+        try await stack.background { context in
+            let some = QueuedOperation.where { $0.pipeline == "a" && $0.lane == "x" }
+            for name in ["audit", "review"] { try context.holdOperations(some, name, until: end) }
+            func numbers(_ change: (inout OperationFilter) -> Void) throws -> [Int] {
+                var filter = OperationFilter()
+                change(&filter)
+                return try context.fetch(filter.query).map { try $0.payload(as: Parcel.self).number }
+            }
+            let all = try numbers { $0.status = .held }
+            #expect(all == [8, 4, 0])
+            let ofPipeline = try numbers {
+                $0.pipeline = "b"
+                $0.status = .held
+            }
+            #expect(ofPipeline.isEmpty)
+            let ofTag = try numbers {
+                $0.tag = "third"
+                $0.status = .held
+            }
+            #expect(ofTag == [0])
+            let pending = try numbers {
+                $0.pipeline = "a"
+                $0.status = .pending
+            }
+            #expect(pending == [10, 6, 2])
+            let ended = try numbers {
+                $0.status = .held
+                $0.time = end + 1
+            }
+            #expect(ended.isEmpty)
+
+            var filter = OperationFilter()
+            filter.status = .held
+            let steps = try Self.plan(filter.query.limit(50), .ids, in: context)
+            #expect(steps.contains { $0.contains("\(Self.statuses) (status=?)") }, "\(steps)")
+            #expect(steps.contains { $0.contains("OperationHold_until_index (until>?)") }, "\(steps)")
+            #expect(!steps.contains { $0.contains("SCAN") }, "\(steps)")
+
+            let summaries = try context.queueSummaries(limit: 10)
+            #expect(summaries.first?.counts[.held] == 3 && summaries.first?.counts[.pending] == 3)
+            #expect(summaries.last?.counts[.held] == nil && summaries.map(\.total) == [6, 6])
+            let sql = OperationCounts.pendingWithHold(at: Date())
+            let counting = try context.rows("EXPLAIN QUERY PLAN \(sql)").map { try $0.value(String.self, "detail") }
+            #expect(counting.contains { $0.contains("OperationHold_until_index (until>?)") }, "\(counting)")
+            #expect(counting.contains { $0.contains(Self.ids) } && !counting.contains { $0.contains("SCAN") })
+        }
+        try await stack.close()
+    }
+
     @Test("Ids are looked up, and conditions on holds and statuses do not replace the index")
     func ids() async throws {
         let stack = try await Self.open()

@@ -55,6 +55,80 @@ struct ErrorTextTests {
         #expect(!opening.message.contains("save") && opening.isAccessFailure)
     }
 
+    @Test("Result codes of SQLite that mean a damaged file or a lock of another process are reported as such")
+    func resultCodes() {
+        // SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_IOERR_SHORT_READ, SQLITE_IOERR_DATA and SQLITE_IOERR_CORRUPTFS.
+        for code: Int32 in [11, 26, 522, 8202, 8458] {
+            let error = StrataError(sqlite: code, connection: nil)
+            #expect(error.code == .damagedStore && !error.isAccessFailure, "\(code): \(error)")
+        }
+        // SQLITE_BUSY, SQLITE_LOCKED and SQLITE_PROTOCOL.
+        for code: Int32 in [5, 6, 15] {
+            let error = StrataError(sqlite: code, connection: nil)
+            #expect(error.code == .busy && error.isAccessFailure, "\(code): \(error)")
+        }
+        // SQLITE_IOERR_SHMSIZE: the index of the journal cannot grow.
+        #expect(StrataError(sqlite: 4874, connection: nil).code == .diskFull)
+        // SQLITE_IOERR_READ: the disk may work again.
+        let reading = StrataError(sqlite: 266, connection: nil)
+        #expect(reading.code == .database && reading.isAccessFailure)
+    }
+
+    @Test("A full disk is a damaged file only for a statement that does not even write temporary files")
+    func fullWhileReading() async throws {
+        let full = StrataError(sqlite: 13, connection: nil)  // SQLITE_FULL
+        let damaged = full.ofPureReading
+        #expect(damaged.code == .damagedStore && !damaged.isAccessFailure && !"\(damaged)".contains("diskFull"))
+        let index = StrataError(sqlite: 4874, connection: nil)  // SQLITE_IOERR_SHMSIZE
+        #expect(index.ofPureReading.code == .diskFull)
+        let folder = try ScratchFolder()
+        let stack = try await openBank(try await folder.makeBank())
+        let error = await #expect(throws: StrataError.self) {
+            try await stack.on(.root) { context in
+                let connection = try context.currentSnapshot().reader.connection
+                throw StrataError(sqlite: 13, connection: connection.pointer)
+            }
+        }
+        #expect(error?.code == .diskFull && error?.message.contains("temporary files") == true, "\(error as Any)")
+        let growing = await #expect(throws: StrataError.self) {
+            try await stack.on(.root) { context in
+                let connection = try context.currentSnapshot().reader.connection
+                throw StrataError(sqlite: 4874, connection: connection.pointer)
+            }
+        }
+        #expect(growing?.code == .diskFull && growing?.message.contains("temporary files") == false)
+        try await stack.close()
+    }
+
+    @Test("The reason of an error stays when its message gets the name of a file")
+    func reason() {
+        let error = StrataError(.notAStore, "This is another database.").because(.otherProgram)
+        #expect(error.reason == .otherProgram)
+        #expect(error.naming("/x.sqlite").reason == .otherProgram)
+        #expect(error.whileOpening("/x.sqlite").reason == .otherProgram)
+        #expect(error.whileBackingUp(to: "/y.sqlite").reason == .otherProgram)
+        #expect(StrataError(.notAStore, "This is not a database.").naming("/x.sqlite").reason == nil)
+    }
+
+    @Test("A query of a person is refused with a reason, if it would write or has parameters")
+    func reasonOfQueries() async throws {
+        let folder = try ScratchFolder()
+        let stack = try await openBank(try await folder.makeBank())
+        let queries: [(sql: String, reason: StrataError.Reason?)] = [
+            ("DELETE FROM Account", .writingSQL), ("SELECT * FROM Account WHERE id = ?", .missingParameters),
+            ("PRAGMA cache_size", nil),
+        ]
+        for (sql, reason) in queries {
+            let error = await #expect(throws: StrataError.self) {
+                try await stack.query(sql) { _ in
+                } row: { _ in
+                }
+            }
+            #expect(error?.code == .invalidQuery && error?.reason == reason, "\(sql): \(error as Any)")
+        }
+        try await stack.close()
+    }
+
     @Test("A file or folder without permission is named once")
     func missingPermission() async throws {
         // Root may write everywhere.

@@ -83,6 +83,50 @@ struct JSONLinesTests {
         try await stack.close()
     }
 
+    @Test("Members of a many-to-many relationship may be listed on either side, or on both")
+    func bothSides() async throws {
+        let lines = [
+            #"{"$id":"a","$model":"Song","name":"a","follows":["b"],"followers":["c"]}"#,
+            #"{"$id":"b","$model":"Song","name":"b","followers":["a","c"]}"#,
+            #"{"$id":"c","$model":"Song","name":"c"}"#,
+        ]
+        for order in [lines, Array(lines.reversed())] {
+            let stack = try await JSONLinesFixture.open()
+            try await stack.importJSONLines(order)
+            let follows = try await stack.background { context in
+                try context.fetch(Song.sorted { $0.name.ascending }).map { song in
+                    let names = try song.follows.fetch().map(\.name).sorted()
+                    return "\(song.name):\(names.joined())"
+                }
+            }
+            #expect(follows == ["a:b", "b:", "c:ab"])
+            try await stack.close()
+        }
+        // A to-one relationship at the other end contains the members of an unordered side.
+        let stack = try await JSONLinesFixture.open()
+        await expect(.invalidImport) {
+            try await stack.importJSONLines([#"{"$model":"Playlist","name":"p","jacket":["j"]}"#])
+        }
+        try await stack.close()
+    }
+
+    @Test("A line that updates an object sets the members of either side")
+    func updatedSide() async throws {
+        let stack = try await JSONLinesFixture.open()
+        try await JSONLinesFixture.fill(stack)
+        let update = [
+            #"{"$id":"b","$model":"Song","name":"b","followers":["a","b"]}"#,
+            #"{"$id":"a","$model":"Song","name":"a"}"#,
+        ]
+        try await stack.importJSONLines(update, matching: [ImportKey(Song.self, by: "name")])
+        let followers = try await stack.background { context in
+            let song = try #require(try context.first(Song.where { $0.name == "b" }))
+            return try song.followers.fetch().map(\.name).sorted()
+        }
+        #expect(followers == ["a", "b"])
+        try await stack.close()
+    }
+
     @Test("Values of all types survive to the bit, including derived values and timestamps")
     func values() async throws {
         let models: [any Model.Type] = [

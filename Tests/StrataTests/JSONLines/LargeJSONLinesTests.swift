@@ -30,6 +30,8 @@ struct LargeJSONLinesTests {
         let start = Memory.residentBytes
         let most = Peak()
         try await one.exportJSONLines(of: [Song.self], to: file) { _ in most.note(Memory.residentBytes - start) }
+        let count = try await one.readRecordedJSONLines(of: ["Song"]) { _ in most.note(Memory.residentBytes - start) }
+        #expect(count == 100_000)
         #expect(most.value < 30_000_000 * Memory.room, "\(most.value)")
         let changes = try await two.importJSONLines(from: file) { _ in most.note(Memory.residentBytes - start) }
         #expect(changes.of(Song.self).inserted.count == 100_000)

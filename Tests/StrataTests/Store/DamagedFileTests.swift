@@ -40,6 +40,23 @@ import Testing
         #expect(try Data(contentsOf: url) == bytes)
     }
 
+    @Test(
+        "A damaged field of the header is reported, and the file stays as it was",
+        arguments: [
+            (16, 0xFF), (17, 0x03), (18, 0x07), (19, 0x00), (20, 0xFF), (21, 0x00), (23, 0x99), (44, 0x80), (47, 5),
+        ]
+    )
+    func header(offset: Int, value: Int) async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        var bytes = try Data(contentsOf: url)
+        bytes[offset] = UInt8(value)
+        // A reserved part of each page is allowed, unless it leaves too little.
+        if offset == 20 { bytes.replaceSubrange(16..<18, with: [2, 0]) }
+        try bytes.write(to: url)
+        try await expectRefusal(url, in: folder, .damagedStore)
+    }
+
     @Test("A truncated file is reported as an error")
     func truncated() async throws {
         let folder = try ScratchFolder()

@@ -7,7 +7,11 @@ extension StrataError {
     init(sqlite code: Int32, connection: OpaquePointer?) {
         let text = connection.flatMap { sqlite3_errmsg($0) } ?? sqlite3_errstr(code)
         let extended = connection.map { sqlite3_extended_errcode($0) } ?? code
-        self.init(sqlite: extended == 0 ? code : extended, text: text.map { String(cString: $0) } ?? "")
+        self.init(
+            sqlite: extended == 0 ? code : extended,
+            text: text.map { String(cString: $0) } ?? "",
+            isReadOnly: connection.map { sqlite3_db_readonly($0, "main") == 1 } ?? false
+        )
         if let file = connection.flatMap({ sqlite3_db_filename($0, "main") }) { self = naming(String(cString: file)) }
     }
 
@@ -22,15 +26,22 @@ extension StrataError {
         }
     }
 
-    private init(sqlite code: Int32, text: String) {
+    /// - Parameter isReadOnly: whether the connection was opened to read only.
+    private init(sqlite code: Int32, text: String, isReadOnly: Bool = false) {
         let reason = "SQLite says: \(text) (\(code))."
-        // The index of the write-ahead log could not grow. A full disk is the only reason for this error.
-        let isIndexFull = code == SQLITE_IOERR | (19 << 8)  // SQLITE_IOERR_SHMSIZE, a macro that Swift does not see
-        switch isIndexFull ? SQLITE_FULL : code & 0xFF {
-        case SQLITE_BUSY, SQLITE_LOCKED:
+        switch Self.primaryCode(of: code) {
+        // SQLITE_PROTOCOL: other processes have taken the locks of the journal again and again.
+        case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL:
             self.init(
                 .busy,
                 "Another process has locked the store. Try again, or end that process's long transaction. \(reason)"
+            )
+        case SQLITE_FULL where isReadOnly && code & 0xFF == SQLITE_FULL:
+            // A connection that reads writes nothing else. The index of the journal has another code.
+            self.init(
+                .diskFull,
+                "The disk of temporary files is full, so that SQLite cannot sort the results of a query. Free some space "
+                    + "there (SQLITE_TMPDIR, or else TMPDIR, names the folder), and run the query again. \(reason)"
             )
         case SQLITE_FULL:
             self.init(
@@ -45,7 +56,8 @@ extension StrataError {
         case SQLITE_CORRUPT:
             self.init(.damagedStore, "The file is damaged. Restore a backup of it. \(reason)")
         case SQLITE_NOTADB:
-            self.init(.notAStore, "The file is not an SQLite database, and was left as it is. \(reason)")
+            // Opening has found the header of a store in the file.
+            self.init(.damagedStore, "The header of the file is damaged. Restore a backup of the file. \(reason)")
         case SQLITE_READONLY:
             self.init(
                 .readOnly,
@@ -69,6 +81,35 @@ extension StrataError {
             }
         }
         resultCode = code
+    }
+
+    /// SQLite's code without the details that do not change what a person must do.
+    private static func primaryCode(of code: Int32) -> Int32 {
+        // Swift does not see the macros of the extended codes.
+        switch code {
+        // SQLITE_IOERR_SHMSIZE: the index of the journal could not grow. A full disk is the only reason.
+        case SQLITE_IOERR | (19 << 8): SQLITE_FULL
+        // SQLITE_IOERR_SHORT_READ, _DATA and _CORRUPTFS: the file has ended too early, a checksum is wrong, or the file
+        // system is damaged.
+        case SQLITE_IOERR | (2 << 8), SQLITE_IOERR | (32 << 8), SQLITE_IOERR | (33 << 8): SQLITE_CORRUPT
+        default: code & 0xFF
+        }
+    }
+
+    /// The same error, if it is an error of a statement that writes nothing, not even temporary files.
+    ///
+    /// SQLite reports a full disk if it is asked for a page beyond the greatest possible size of a file, also for
+    /// reading. Its tables check the numbers of pages before. Its module `dbstat` does not, so a damaged page makes it
+    /// report a full disk.
+    var ofPureReading: StrataError {
+        guard let resultCode, resultCode & 0xFF == SQLITE_FULL else { return self }
+        var error = StrataError(
+            .damagedStore,
+            "The file is damaged: a page refers to a page that cannot exist. Restore a backup of the file.",
+            underlying: underlying
+        )
+        error.resultCode = SQLITE_CORRUPT
+        return error
     }
 
     /// The advice for a full disk once space is available.
@@ -100,7 +141,7 @@ extension StrataError {
 
     private func saying(_ message: String) -> StrataError {
         var error = StrataError(code, message, details: details, underlying: underlying, file: file, line: line)
-        error.resultCode = resultCode
+        (error.resultCode, error.reason) = (resultCode, reason)
         return error
     }
 
@@ -110,8 +151,10 @@ extension StrataError {
     /// Whether the store could not be read or written at that moment, regardless of the request. The same request may
     /// succeed later.
     package var isAccessFailure: Bool {
-        let codes = [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_READONLY]
-        return resultCode.map { codes.contains($0 & 0xFF) } ?? false
+        let codes = [
+            SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL, SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_READONLY,
+        ]
+        return code != .damagedStore && (resultCode.map { codes.contains($0 & 0xFF) } ?? false)
     }
 
     /// Whether this process cannot open further files.

@@ -21,6 +21,8 @@ public struct StrataError: Error, Sendable, CustomStringConvertible, ProductErro
     public internal(set) var underlying: (any Error)?
     /// The extended result code, if SQLite reported this error.
     var resultCode: Int32?
+    /// Which one of several failures with this code has happened, if a caller needs to know.
+    package internal(set) var reason: Reason?
     /// The source file that created the error, for reports.
     public let file: String
     /// The line of that file.
@@ -49,6 +51,29 @@ public struct StrataError: Error, Sendable, CustomStringConvertible, ProductErro
 }
 
 extension StrataError {
+    /// A failure whose message gives advice for programs. The command-line tool replaces the advice.
+    package enum Reason: Sendable, Hashable {
+        /// A store that is only read has a journal, and the index of the journal is missing.
+        case missingJournalIndex
+        /// A store that is only read has no journal, and the journal may not be created.
+        case missingJournal
+        /// The file is a database of another program.
+        case otherProgram
+        /// The SQL of a query would write.
+        case writingSQL
+        /// The SQL of a query contains parameters without values.
+        case missingParameters
+        /// A file that would be replaced exists.
+        case fileExists
+    }
+
+    /// The same error, with the reason for callers that give other advice.
+    func because(_ reason: Reason) -> StrataError {
+        var error = self
+        error.reason = reason
+        return error
+    }
+
     /// Checks a value that the program has given.
     ///
     /// - Throws: `invalidArgument`.

@@ -29,6 +29,32 @@ enum LinesSQL {
         }
     }
 
+    /// The ids of an object's members, of a relationship that the store records. Each side has a place for each member,
+    /// whether the side is ordered or not.
+    ///
+    /// - Parameters:
+    ///   - own: the column of the object.
+    ///   - other: the column of the members.
+    static func selectRecordedMembers(in table: String, own: String, other: String) -> String {
+        "SELECT \"\(other)\" FROM \(table.quotedIdentifier) WHERE \"\(own)\" = ? ORDER BY \"\(own)_place\", \"\(other)\""
+    }
+
+    /// The ids of an object's ordered members, of a one-to-many relationship that the store records.
+    ///
+    /// - Parameters:
+    ///   - places: the table of the places.
+    ///   - members: the table of the members.
+    ///   - column: the members' column that refers to the object.
+    static func selectRecordedPlaces(in places: String, of members: String, column: String) -> String {
+        let column = column.quotedIdentifier
+        // Members without a place come last.
+        return """
+            SELECT own."id" FROM \(members.quotedIdentifier) AS own LEFT JOIN \(places.quotedIdentifier) AS place \
+            ON place."left" = own.\(column) AND place."right" = own."id" \
+            WHERE own.\(column) = ? ORDER BY place."left_place" IS NULL, place."left_place", own."id"
+            """
+    }
+
     // MARK: Imports
 
     private static let ids = "temp.\"strata_import\""

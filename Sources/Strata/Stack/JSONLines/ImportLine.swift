@@ -92,7 +92,7 @@ struct ImportLine: DecodableWithConfiguration {
         guard let relationship = schema.relationship(inLines: key.stringValue, of: info) else {
             throw LineFailure(info.name, key.stringValue, "is not a property of the model")
         }
-        guard relationship.isInLines else {
+        guard relationship.isAcceptedInLines else {
             throw LineFailure(info.name, key.stringValue, "must be given by the relationship at its other end")
         }
         if relationship.name == key.stringValue { return }

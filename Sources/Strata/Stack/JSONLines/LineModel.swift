@@ -23,13 +23,13 @@ struct LineModel {
     let info: EntityInfo
     /// All columns in the order of their indexes.
     let columns: [LineColumn]
-    /// The relationships whose members are in the lines of this model.
+    /// The relationships whose members may be in the lines of this model.
     let relationships: [(key: PropertyKey, relationship: ResolvedRelationship)]
 
     init(_ info: EntityInfo) {
         self.info = info
         columns = info.columns.indices.map { LineColumn($0, of: info) }
-        relationships = info.relationships.filter(\.isInLines).map { (PropertyKey(stringValue: $0.name), $0) }
+        relationships = info.relationships.filter(\.isAcceptedInLines).map { (PropertyKey(stringValue: $0.name), $0) }
     }
 }
 

@@ -44,21 +44,31 @@ extension PropertyKey {
     static let version = PropertyKey(stringValue: "$version")
 }
 
-extension ColumnSchema {
-    /// The value of the attribute as a line contains it. The value of an external attribute is its bytes.
-    func lineValue(_ value: StoredValue) -> LineValue {
+extension LineValue {
+    /// The value of an attribute as a line contains it. The value of an external attribute is its bytes.
+    ///
+    /// - Parameter isUnsigned: whether the values are unsigned 64-bit integers, which may be stored as blobs.
+    init(_ value: StoredValue, _ form: LineForm, isUnsigned: Bool) {
         switch value {
-        case .null: return .null
-        case .integer(let number): return lineForm == .truth ? .bool(number != 0) : .integer(number)
+        case .null: self = .null
+        case .integer(let number): self = form == .truth ? .bool(number != 0) : .integer(number)
         case .real(let number):
-            if lineForm == .date, let text = LineDate.text(number) { return .text(text) }
-            guard number.isInfinite else { return .real(number) }
-            return LineValue.specialNumbers.first { $0.value == number }.map { .text($0.key) } ?? .real(number)
-        case .text(let text): return .text(text)
+            if form == .date, let text = LineDate.text(number) {
+                self = .text(text)
+            } else if number.isInfinite, let special = Self.specialNumbers.first(where: { $0.value == number }) {
+                self = .text(special.key)
+            } else {
+                self = .real(number)
+            }
+        case .text(let text): self = .text(text)
         case .blob(let data):
-            if isUnsigned, let number = UInt64(storedValue: value) { return .unsigned(number) }
-            if lineForm == .uuid, let uuid = UUID(storedValue: value) { return .text(uuid.uuidString) }
-            return .text(data.base64EncodedString())
+            if isUnsigned, let number = UInt64(storedValue: value) {
+                self = .unsigned(number)
+            } else if form == .uuid, let uuid = UUID(storedValue: value) {
+                self = .text(uuid.uuidString)
+            } else {
+                self = .text(data.base64EncodedString())
+            }
         }
     }
 }

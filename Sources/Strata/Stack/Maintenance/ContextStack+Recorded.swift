@@ -127,7 +127,7 @@ extension ContextStack {
 
 extension Connection {
     /// The description that the last migration recorded.
-    fileprivate func recordedSchema() throws -> SchemaDescription { try recordedState().schema }
+    func recordedSchema() throws -> SchemaDescription { try recordedState().schema }
 
     private func recordedState() throws -> (record: SchemaRecord, schema: SchemaDescription) {
         guard let record = try StoreState(on: self).record else { throw StoreIdentity.damaged.naming(path) }

@@ -64,8 +64,12 @@ extension Store {
     private static func sizes(on connection: Connection) throws -> [UTF8Text: Int]? {
         guard sqlite3_compileoption_used("ENABLE_DBSTAT_VTAB") != 0 else { return nil }
         var sizes: [UTF8Text: Int] = [:]
-        try connection.statement("SELECT \"name\", \"pgsize\" FROM dbstat('main', 1)").run([]) { row in
-            sizes[UTF8Text(row.string(at: 0))] = try row.read(Int.self, at: 1)
+        do {
+            try connection.statement("SELECT \"name\", \"pgsize\" FROM dbstat('main', 1)").run([]) { row in
+                sizes[UTF8Text(row.string(at: 0))] = try row.read(Int.self, at: 1)
+            }
+        } catch let error as StrataError {
+            throw error.ofPureReading.naming(connection.path)
         }
         return sizes
     }

@@ -110,7 +110,7 @@ struct StoreCopy: Sendable {
             throw Self.refused("This is the store itself. Name another place.")
         }
         guard isReplacing else {
-            throw Self.refused("The file exists. Name another place, or pass `replacing: true`.")
+            throw Self.refused("The file exists. Name another place, or pass `replacing: true`.").because(.fileExists)
         }
         guard info.st_mode & S_IFMT == S_IFREG else { throw Self.refused("This is not a file. Name another place.") }
     }
@@ -118,7 +118,7 @@ struct StoreCopy: Sendable {
     /// Whether a path is that of a file beside the store that SQLite or Strata uses, or may create later.
     ///
     /// - Parameter store: the path of the store, without symbolic links.
-    private static func isBeside(_ store: String, _ path: String) -> Bool {
+    static func isBeside(_ store: String, _ path: String) -> Bool {
         let url = URL(fileURLWithPath: path)
         let folder = url.deletingLastPathComponent().resolvingSymlinksInPath()
         let real = folder.appendingPathComponent(url.lastPathComponent).path

@@ -70,6 +70,7 @@ final class TemporaryCopy {
                 .cannotOpen,
                 "Another file has got the name meanwhile. Name another place, or pass `replacing: true`."
             )
+            .because(.fileExists)
         }
         // The file system may not support second names.
         guard Self.status(destination) == nil, rename(path, destination) == 0 else {

@@ -63,10 +63,7 @@ struct JobHoldCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "hold",
         abstract: "Holds operations until they are released, or for some time. Asks first.",
-        discussion: """
-            A running operation is held after its attempt, unless the attempt ends it. A worker gives an operation \
-            with a hold the status held when it next looks at it. 'strata jobs show' lists the hold at once.
-            """
+        discussion: "A running operation is held after its attempt, unless the attempt ends it."
     )
 
     @OptionGroup var change: JobChange
@@ -77,7 +74,7 @@ struct JobHoldCommand: ToolCommand {
 
     func run(on console: Console) async throws {
         let (name, span) = (hold.name, span)
-        let count = try await change.run(
+        try await change.run(
             "held",
             change.selection.filter().query,
             condition: "They have ended meanwhile.",
@@ -85,12 +82,6 @@ struct JobHoldCommand: ToolCommand {
         ) { context, query in
             let date = span.map { Date(timeIntervalSinceNow: $0.seconds) } ?? .distantFuture
             return try context.holdOperations(query, name, until: date)
-        }
-        if count > 0 {
-            console.note(
-                "Workers set the status 'held' when they next look at the operations. Until then, 'strata queues' and "
-                    + "--status held do not count them, and 'strata jobs show' lists the hold."
-            )
         }
     }
 }
