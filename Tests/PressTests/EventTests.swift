@@ -63,7 +63,7 @@ import Testing
             #expect(first[1].data.contains("\"One\""))
             // Nobody listens to this commit.
             _ = try await client.addArticle("Three", by: author)
-            let rest = try await Self.events(port: port, since: first[1].id) { $0.count == 3 }
+            let rest = try await Self.events(port: port, since: first[1].id, until: { $0.count == 3 })
             #expect(rest.map(\.name) == ["ready", "commit", "commit"])
             #expect(rest[1].data.contains("\"Two\""))
             #expect(rest[2].data.contains("\"Three\""))
@@ -103,7 +103,7 @@ import Testing
             // The same commit of another store.
             let parts = token.split(separator: "-")
             let other = parts[1] == "1" ? "2" : "1"
-            let events = try await Self.events(port: port, since: "\(parts[0])-\(other)") { $0.count == 2 }
+            let events = try await Self.events(port: port, since: "\(parts[0])-\(other)", until: { $0.count == 2 })
             #expect(events.map(\.name) == ["ready", "reset"])
             var request = HTTPClientRequest(url: "http://localhost:\(port)/events")
             request.headers.add(name: "Last-Event-ID", value: "yesterday")
@@ -126,7 +126,7 @@ import Testing
                 #expect(second.status == .serviceUnavailable)
             }
             // The service notices at the next sign of life that the client is gone.
-            try await wait {
+            try await waitUntil {
                 try await HTTPClient.shared.execute(HTTPClientRequest(url: url), timeout: .seconds(60)).status == .ok
             }
         }

@@ -50,7 +50,7 @@ final class RecordingMailer: Mailer {
             #expect(published.status == .ok)
             let again = try await client.send(.put, address, draft, headers: [.ifMatch: published.eTag])
             #expect(again.status == .ok)
-            try await wait { mailer.messages.count >= 3 }
+            try await waitUntil { mailer.messages.count >= 3 }
             try await fixture.press.mail.waitUntilIdle()
             #expect(mailer.messages.map(\.recipient).sorted() == (1...3).map { "reader\($0)@example.com" })
             #expect(Set(mailer.messages.map(\.subject)) == ["Rivers"])
@@ -105,7 +105,7 @@ final class RecordingMailer: Mailer {
                 _ = try context.runScheduleNow("digest")
                 try context.commit()
             }
-            try await wait { !mailer.messages.isEmpty }
+            try await waitUntil { !mailer.messages.isEmpty }
             #expect(mailer.messages.map(\.subject) == ["The articles of the day"])
             #expect(mailer.messages[0].text.hasPrefix("- Rivers\n"))
         }

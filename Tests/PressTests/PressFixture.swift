@@ -119,6 +119,6 @@ struct PressClient: Sendable {
 }
 
 /// Waits until a condition holds. The time limit of the test ends a wait that takes too long.
-func wait(until condition: () async throws -> Bool) async throws {
+func waitUntil(_ condition: () async throws -> Bool) async throws {
     while !(try await condition()) { try await Task.sleep(for: .milliseconds(5)) }
 }

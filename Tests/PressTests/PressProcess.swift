@@ -8,6 +8,13 @@ struct PressProcess: Sendable {
     let process: HelperProcess
     let port: Int
 
+    /// A client that reports at once that a killed service cannot be reached.
+    private static let client: HTTPClient = {
+        var configuration = HTTPClient.Configuration()
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
     /// Starts the program, and waits until it listens.
     init(_ data: URL, _ settings: String...) async throws {
         process = try HelperProcess(
@@ -41,7 +48,7 @@ struct PressProcess: Sendable {
             request.body = .bytes(ByteBuffer(string: json))
         }
         do {
-            let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+            let response = try await Self.client.execute(request, timeout: .seconds(30))
             let text = String(buffer: try await response.body.collect(upTo: 1 << 20))
             let object = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any]
             return (response.status.code, object?["id"] as? String, text)

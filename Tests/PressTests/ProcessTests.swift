@@ -86,13 +86,13 @@ import Testing
         for _ in 0..<5 where last < 200 {
             let process = try await PressProcess(scratch.url)
             // Each process sends at least one more mail, if any are left.
-            try await wait { files(in: mails).count > last || files(in: mails).count == 200 }
+            try await waitUntil { files(in: mails).count > last || files(in: mails).count == 200 }
             process.process.kill()
             await process.process.wait()
             last = files(in: mails).count
         }
         let process = try await PressProcess(scratch.url)
-        try await wait { files(in: mails).count >= 200 }
+        try await waitUntil { files(in: mails).count >= 200 }
         process.process.terminate()
         await process.process.wait()
         #expect(process.process.exitStatus == 0)
@@ -116,14 +116,14 @@ import Testing
         #expect(await process.send("GET", "/health/live")?.status == 200)
         #expect(await process.send("GET", "/health/ready")?.status == 200)
         #expect(await process.send("GET", "/articles")?.status == 200)
-        #expect(await process.send("BREW", "/articles")?.status == 405)
+        #expect(await process.send("PATCH", "/articles")?.status == 405)
         // A request is counted when its answer is written, which may be a moment after its arrival here.
-        try await wait { await process.send("GET", "/metrics")?.text.contains("http_route=\"/articles\"") == true }
+        try await waitUntil { await process.send("GET", "/metrics")?.text.contains("http_route=\"/articles\"") == true }
         let text = try #require(await process.send("GET", "/metrics")?.text)
         #expect(text.contains("# TYPE hb_requests_total counter"))
         #expect(text.contains("# TYPE http_server_request_duration_seconds histogram"))
         #expect(text.contains("strata_commits_total"))
-        #expect(!text.contains("BREW"))
+        #expect(!text.contains("PATCH"))
         process.process.terminate()
         await process.process.wait()
         #expect(process.process.exitStatus == 0)
