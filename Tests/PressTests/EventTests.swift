@@ -61,7 +61,7 @@ import Testing
             )
             #expect(first.map(\.name) == ["ready", "commit"])
             #expect(first[1].data.contains("\"One\""))
-            // Nobody listens to this commit.
+            // The client is not connected during this commit.
             _ = try await client.addArticle("Three", by: author)
             let rest = try await Self.events(port: port, since: first[1].id, until: { $0.count == 3 })
             #expect(rest.map(\.name) == ["ready", "commit", "commit"])

@@ -4,7 +4,7 @@ import Strata
 extension PressRouter {
     func addPictures(to router: Router<PressContext>) {
         router.get("articles/:id/pictures") { _, context in
-            let rows = try await press.pictures(of: context.objectID(Article.self))
+            let rows = try await press.allPictures(of: context.objectID(Article.self))
             return try PressJSON.response(Page(items: rows, next: nil))
         }
         router.post("articles/:id/pictures") { request, context in

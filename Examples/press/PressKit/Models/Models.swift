@@ -81,7 +81,7 @@ struct PicturePreview: Codable, Equatable, Sendable, AttributeValue {
 }
 
 /// A person who gets each article by mail.
-@Model final class Subscriber {
+@Model final class Subscriber: Model {
     @Attribute(.unique, .check("must be an address such as ada@example.com") { MailAddress.isValid($0) }) var email:
         String
 }

@@ -39,7 +39,7 @@ extension Press {
     func addArticle(_ draft: ArticleDraft) async throws -> Article.Row {
         let now = Date()
         return try await stack.write { context in
-            let author = try context.author(draft.author)
+            let author = try context.namedAuthor(draft.author)
             let article = context.insert(Article(title: draft.title, body: draft.body, author: author))
             if draft.isPublished == true { context.publish(article, at: now) }
             return article.snapshot
@@ -53,7 +53,7 @@ extension Press {
             let article = try context.object(id, if: condition)
             article.title = draft.title
             article.body = draft.body
-            article.author = try context.author(draft.author)
+            article.author = try context.namedAuthor(draft.author)
             if draft.isPublished == true, article.publishedAt == nil { context.publish(article, at: now) }
             article.revise()
             return article.snapshot
@@ -107,7 +107,7 @@ extension ObjectContext {
     /// The author that a draft names.
     ///
     /// - Throws: ``Problem`` with 422 if the author does not exist.
-    func author(_ id: ObjectID<Author>) throws -> Author {
+    func namedAuthor(_ id: ObjectID<Author>) throws -> Author {
         do {
             if let author = try find(id) { return author }
         } catch let error as StrataError where error.code == .idOfOtherStore {}

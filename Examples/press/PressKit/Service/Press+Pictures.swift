@@ -52,7 +52,7 @@ extension Press {
         try await stack.background { context in try context.row(Picture.where { $0.id == id }) }
     }
 
-    func pictures(of article: ObjectID<Article>) async throws -> [Picture.Row] {
+    func allPictures(of article: ObjectID<Article>) async throws -> [Picture.Row] {
         try await stack.background { context in
             guard try context.exists(Article.where { $0.id == article }) else { throw Problem.notFound }
             return try context.rows(Picture.where { $0.article == article })

@@ -108,12 +108,13 @@ private final class ServiceLock: Sendable {
 
     init(_ folder: URL) throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        descriptor = open(folder.appending(path: "press.lock").path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let descriptor = open(folder.appending(path: "press.lock").path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw SettingsError("The folder \(folder.path) is not writable.") }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
             throw SettingsError("Another process serves \(folder.path).")
         }
+        self.descriptor = descriptor
     }
 
     deinit { close(descriptor) }

@@ -2,6 +2,7 @@ import Configuration
 import ExampleFolders
 import Foundation
 import Logging
+import Strata
 import StrataCloud
 import StrataHTTP
 import StrataPipeline
