@@ -17,8 +17,8 @@ extension Versioned {
 /// A person who writes articles.
 @Model final class Author: Versioned {
     @Attribute(.notEmpty, .length(1...120)) var name: String
-    @Attribute(.unique, .check("must be an address such as ada@example.com") { MailAddress.isValid($0) }) var email:
-        String
+    @Attribute(.unique, .check("must be an address such as ada@example.com") { MailAddress.isValid($0) })
+    var email: String
     var version: Int = 1
     @Relationship(deleteRule: .deny, inverse: \Article.author) var articles: Many<Article>
 
@@ -82,8 +82,8 @@ struct PicturePreview: Codable, Equatable, Sendable, AttributeValue {
 
 /// A person who gets each article by mail.
 @Model final class Subscriber: Model {
-    @Attribute(.unique, .check("must be an address such as ada@example.com") { MailAddress.isValid($0) }) var email:
-        String
+    @Attribute(.unique, .check("must be an address such as ada@example.com") { MailAddress.isValid($0) })
+    var email: String
 }
 
 /// The form of mail addresses.
