@@ -38,9 +38,16 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(
+            url: "https://github.com/apple/swift-configuration",
+            from: "1.4.0",
+            traits: ["JSON", "CommandLineArguments"]
+        ),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -255,6 +262,35 @@ let package = Package(
             ],
             path: "Examples/mirror/mirror"
         ),
+        .target(
+            name: "PressKit",
+            dependencies: [
+                "ExampleFolders", "Strata", "StrataCloud", "StrataHTTP", "StrataPipeline",
+                .product(
+                    name: "AsyncAlgorithms",
+                    package: "swift-async-algorithms",
+                    condition: .when(traits: ["Examples"])
+                ),
+                .product(
+                    name: "Configuration",
+                    package: "swift-configuration",
+                    condition: .when(traits: ["Examples"])
+                ),
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["Examples"])),
+                .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Examples"])),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["Pipeline"])
+                ),
+            ],
+            path: "Examples/press/PressKit"
+        ),
+        .executableTarget(name: "press", dependencies: ["PressKit"], path: "Examples/press/press"),
         .target(name: "TestRepositories", dependencies: ["HistoryKit"], path: "Tests/Fixtures/TestRepositories"),
         .testTarget(
             name: "ChatTests",
@@ -274,6 +310,23 @@ let package = Package(
                     condition: .when(traits: ["Examples"])
                 ),
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Cloud"])),
+            ]
+        ),
+        .testTarget(
+            name: "PressTests",
+            dependencies: [
+                "PressKit", "press", "StoreModels", "Strata", "StrataCloud", "StrataPipeline",
+                .product(
+                    name: "AsyncHTTPClient",
+                    package: "async-http-client",
+                    condition: .when(traits: ["HTTP"])
+                ),
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["Examples"])),
+                .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Examples"])),
+                .product(name: "HummingbirdTesting", package: "hummingbird", condition: .when(traits: ["Examples"])),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
             ]
         ),
         .testTarget(
@@ -339,6 +392,8 @@ let package = Package(
             dependencies: [
                 "Strata", "StrataCloud", "StrataConsole", "StrataHTTP", "StrataPipeline", "StrataReachability",
                 "StrataRemotes", "StrataTesting",
+                .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Console"])),
+                .product(name: "HummingbirdTesting", package: "hummingbird", condition: .when(traits: ["Console"])),
             ]
         ),
         .testTarget(

@@ -90,6 +90,8 @@ actor Compiler {
             "_NIOBase64", "_NIODataStructures", "CNIOAtomics", "CNIOBoringSSL", "CNIOBoringSSLShims", "CNIODarwin",
             "CNIOExtrasZlib", "CNIOFreeBSD", "CNIOLLHTTP", "CNIOLinux", "CNIOOpenBSD", "CNIOPosix", "CNIOWASI",
             "CNIOWindows",
+            "Hummingbird", "HummingbirdCore", "HummingbirdTesting", "HTTPTypes", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
+            "NIOExtras", "_NIOFileSystem", "NIOFileSystem",
         ])
         let list = folder.appending(path: "objects.txt")
         try objects.joined(separator: "\n").write(to: list, atomically: true, encoding: .utf8)

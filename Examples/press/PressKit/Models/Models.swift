@@ -1,0 +1,103 @@
+import Foundation
+import Strata
+
+/// A model whose objects are edited with `If-Match`.
+///
+/// The version is part of the entity tag. Every edit raises it with ``revise()``, in the block that compares it.
+protocol Versioned: Model {
+    var version: Int { get set }
+    var snapshot: Row { get }
+}
+
+extension Versioned {
+    /// Counts an edit.
+    func revise() { version += 1 }
+}
+
+/// A person who writes articles.
+@Model final class Author: Versioned {
+    @Attribute(.notEmpty, .length(1...120)) var name: String
+    @Attribute(.unique, .check("must be an address such as ada@example.com") { MailAddress.isValid($0) })
+    var email: String
+    var version: Int = 1
+    @Relationship(deleteRule: .deny, inverse: \Article.author) var articles: Many<Article>
+
+    static let byName = Author.all.sorted { [$0.name.ascending, $0.id.ascending] }
+}
+
+/// An article. It is a draft until it has a date of publication.
+@Model(.search(.stems)) final class Article: Versioned {
+    @Attribute(.notEmpty, .length(1...200), .searchable(weight: 4)) var title: String
+    @Attribute(.length(0...100_000), .searchable) var body: String
+    @Attribute(.indexed) var publishedAt: Date?
+    var version: Int = 1
+    @Relationship(.required) var author: Author?
+    @Relationship(deleteRule: .cascade, inverse: \Comment.article) var comments: Many<Comment>
+    @Relationship(deleteRule: .cascade, inverse: \Picture.article) var pictures: Many<Picture>
+
+    static let published = Article.where { $0.publishedAt != nil }
+    /// With the id as the second key, the index has exactly this order.
+    static let newest = Article.published.sorted { [$0.publishedAt.descending, $0.id.descending] }
+}
+
+/// A reader's comment on an article.
+@Model(.index("article", "writtenAt")) final class Comment: Versioned {
+    @Attribute(.notEmpty, .length(1...120)) var name: String
+    @Attribute(.notEmpty, .length(1...4000)) var text: String
+    var writtenAt: Date
+    var version: Int = 1
+    @Relationship(.required) var article: Article?
+}
+
+/// How far a picture has come.
+enum PictureState: String, AttributeValue {
+    /// The file is stored, and its preview is not made yet.
+    case received
+    /// The preview is there.
+    case ready
+    /// The file is not a complete picture.
+    case unreadable
+}
+
+/// The stand-in for a thumbnail: the size of the picture, from the header of its file.
+struct PicturePreview: Codable, Equatable, Sendable, AttributeValue {
+    var width: Int
+    var height: Int
+}
+
+/// A picture of an article. Its bytes are a file of the folder of pictures, and a node of the account.
+@Model final class Picture: Versioned {
+    /// The name of the file.
+    @Attribute(.unique) var file: String
+    /// The size of the file, in bytes.
+    var size: Int
+    var type: String
+    var state: PictureState = .received
+    var preview: PicturePreview?
+    /// The time at which the account has uploaded the file.
+    var mirroredAt: Date?
+    var version: Int = 1
+    @Relationship(.required) var article: Article?
+}
+
+/// A person who gets each article by mail.
+@Model final class Subscriber: Model {
+    @Attribute(.unique, .check("must be an address such as ada@example.com") { MailAddress.isValid($0) })
+    var email: String
+}
+
+/// The form of mail addresses.
+enum MailAddress {
+    /// Whether a stored text may be an address. The check keeps spaces and line breaks out of the headers of mails. Only a
+    /// mail proves that an address exists.
+    static func isValid(_ value: StoredValue) -> Bool {
+        guard case .text(let text) = value, text.utf8.count <= 254 else { return false }
+        let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+        return parts.count == 2 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy { (0x21...0x7E).contains($0) } }
+    }
+
+    /// The part after the last `@`, in small letters.
+    static func domain(of address: String) -> String {
+        address.split(separator: "@").last.map { $0.lowercased() } ?? ""
+    }
+}

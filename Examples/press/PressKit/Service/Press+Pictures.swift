@@ -1,0 +1,71 @@
+import Foundation
+import Strata
+import StrataCloud
+import StrataPipeline
+
+extension Picture {
+    /// The folder of an article's pictures in the tree.
+    static func folder(of article: ObjectID<Article>) -> TreePath { TreePath(["articles", "\(article.rawValue)"]) }
+}
+
+extension Press {
+    /// Checks that an article exists and may have another picture, before a client sends one.
+    func checkPictures(of article: ObjectID<Article>) async throws {
+        try await stack.background { context in
+            guard try context.exists(Article.where { $0.id == article }) else { throw Problem.notFound }
+            try checkPictureCount(of: article, in: context)
+        }
+    }
+
+    private func checkPictureCount(of article: ObjectID<Article>, in context: ObjectContext) throws {
+        let count = try context.count(Picture.where { $0.article == article })
+        guard count < settings.maximumPicturesOfArticle else {
+            throw Problem(.conflict, "The article already has \(count) pictures.")
+        }
+    }
+
+    /// Adds a picture. One commit has its row, its node with the upload, and the operation that makes the preview.
+    func addPicture(_ received: ReceivedPicture, to article: ObjectID<Article>) async throws -> Picture.Row {
+        do {
+            return try await stack.write { context in
+                guard let found = try context.find(article) else { throw Problem.notFound }
+                try checkPictureCount(of: article, in: context)
+                let picture = context.insert(
+                    Picture(file: received.file, size: received.size, type: received.type.rawValue, article: found)
+                )
+                try context.cloud(account).createNode(
+                    at: Picture.folder(of: article).appending(received.file),
+                    content: picture.id,
+                    size: Int64(received.size)
+                )
+                context.enqueue(MakePreview(picture: picture.id), in: .pictures, tags: ["picture"])
+                return picture.snapshot
+            }
+        } catch {
+            // If this fails too, the next start removes the file.
+            try? pictures.remove(received.file)
+            throw error
+        }
+    }
+
+    func picture(_ id: ObjectID<Picture>) async throws -> Picture.Row {
+        try await stack.background { context in try context.row(Picture.where { $0.id == id }) }
+    }
+
+    func allPictures(of article: ObjectID<Article>) async throws -> [Picture.Row] {
+        try await stack.background { context in
+            guard try context.exists(Article.where { $0.id == article }) else { throw Problem.notFound }
+            return try context.rows(Picture.where { $0.article == article })
+        }
+    }
+
+    func deletePicture(_ id: ObjectID<Picture>, if condition: IfMatch) async throws {
+        try await stack.write { context in
+            let picture = try context.object(id, if: condition)
+            let cloud = context.cloud(account)
+            if let node = try cloud.node(for: id) { try cloud.delete(node) }
+            context.enqueue(RemoveFile(file: picture.file), in: .pictures)
+            context.delete(picture)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import Logging
+import Metrics
+import ServiceLifecycle
+import Strata
+import StrataCloud
+import StrataPipeline
+
+/// The newspaper: the store, the account that mirrors pictures, and the pipelines.
+struct Press: Sendable {
+    static let models: [any Model.Type] =
+        [Author.self, Article.self, Comment.self, Picture.self, Subscriber.self] + CloudAccount.models
+
+    let settings: PressSettings
+    let stack: ContextStack
+    let pictures: PictureFolder
+    let account: CloudAccount
+    let mail: Pipeline
+    let previews: Pipeline
+
+    /// Opens the store, and continues with the operations that it contains.
+    ///
+    /// - Parameters:
+    ///   - mailer: delivers mails.
+    ///   - environment: the variables with the credentials of S3.
+    /// - Throws: the errors of the store, of the file system and of the remote.
+    static func open(
+        _ settings: PressSettings,
+        mailer: any Mailer,
+        logger: Logger,
+        metrics: any MetricsFactory,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) async throws -> Press {
+        let pictures = PictureFolder(
+            url: settings.dataFolder.appending(path: "pictures"),
+            limit: settings.maximumPictureBytes
+        )
+        try pictures.create()
+        let stack = try await openStack(settings, logger: logger, metrics: metrics)
+        do {
+            try await pictures.sweep(stack)
+            let (remote, reachability) = try settings.makeRemote(environment: environment)
+            let account = try await CloudAccount.open(
+                stack,
+                id: "pictures",
+                remote: remote,
+                handler: PictureUploads(stack: stack, folder: pictures),
+                options: CloudOptions(
+                    reachability: reachability,
+                    cacheFolder: settings.dataFolder.appending(path: "downloads")
+                )
+            )
+            let desk = MailDesk(stack: stack, settings: settings, mailer: mailer)
+            let mail = try await desk.open()
+            let previews = try await PictureDesk(stack: stack, settings: settings, folder: pictures).open()
+            try await stack.background { context in
+                try desk.schedule(in: context)
+                try context.commit()
+            }
+            return Press(
+                settings: settings,
+                stack: stack,
+                pictures: pictures,
+                account: account,
+                mail: mail,
+                previews: previews
+            )
+        } catch {
+            try? await stack.close()
+            throw error
+        }
+    }
+
+    /// Opens the store alone, for work without handlers.
+    static func openStack(
+        _ settings: PressSettings,
+        logger: Logger,
+        metrics: any MetricsFactory = NOOPMetricsHandler.instance
+    ) async throws -> ContextStack {
+        try FileManager.default.createDirectory(at: settings.dataFolder, withIntermediateDirectories: true)
+        return try await ContextStack.open(
+            .sqlite(settings.store),
+            models: models,
+            stack: .rootOnly,
+            author: "press",
+            logger: logger,
+            diagnostics: Diagnostics(slowStatementThreshold: .milliseconds(250), metrics: metrics)
+        )
+    }
+
+    /// The parts that run until the service ends, in the order in which they start. A service group ends the last one
+    /// first, so the server comes after these.
+    var services: [any Service] { [UploadService(account: account), previews, mail] }
+
+    /// Closes everything. Queued operations stay queued.
+    func close() async throws {
+        await account.close()
+        await mail.close()
+        await previews.close()
+        try await stack.close()
+    }
+}
+
+/// Ends the uploads with the service group.
+private struct UploadService: Service {
+    let account: CloudAccount
+
+    func run() async throws {
+        // An upload that is cut off continues at the next start, so it needs no grace.
+        try? await gracefulShutdown()
+        await account.close()
+    }
+}

@@ -1,0 +1,113 @@
+/// A setting of `press`.
+///
+/// Each setting has three names: `--http-port` on the command line, `PRESS_HTTP_PORT` in the environment, and
+/// `http.port` in the file, where each part of the name but the last one is an object. The command line comes before the
+/// environment, and the environment before the file.
+enum SettingKey: String, CaseIterable, Sendable {
+    case config
+    case dataFolder = "data.folder"
+    case httpHost = "http.host"
+    case httpPort = "http.port"
+    case httpIdleTimeout = "http.idleTimeout"
+    case siteAddress = "site.address"
+    case pictureMaximumBytes = "pictures.maximumBytes"
+    case remoteFolder = "remote.folder"
+    case remoteBucket = "remote.bucket"
+    case remotePrefix = "remote.prefix"
+    case remoteEndpoint = "remote.endpoint"
+    case remoteRegion = "remote.region"
+    case mailFolder = "mail.folder"
+    case mailSender = "mail.sender"
+    case digestSchedule = "digest.schedule"
+    case digestTimeZone = "digest.timeZone"
+    case eventsMaximumClients = "events.maximumClients"
+    case eventsHeartbeat = "events.heartbeat"
+    case shutdownGrace = "shutdown.grace"
+    case healthMinimumFreeBytes = "health.minimumFreeBytes"
+    case logLevel = "log.level"
+    case articles
+
+    /// The name on the command line.
+    var flag: String { "--" + words("-").lowercased() }
+
+    /// The name in the environment.
+    var variable: String { "PRESS_" + words("_").uppercased() }
+
+    /// The words of the name, divided by a separator.
+    private func words(_ separator: String) -> String {
+        rawValue.reduce(into: "") { words, letter in
+            if letter == "." {
+                words += separator
+            } else {
+                words += letter.isUppercase ? separator + String(letter) : String(letter)
+            }
+        }
+    }
+
+    /// The meaning, and the default in brackets.
+    var help: String {
+        switch self {
+        case .config: "a JSON file with settings [none]"
+        case .dataFolder: "the folder of the store and the pictures [$STATE_DIRECTORY, or your data folder]"
+        case .httpHost: "the address to listen on [127.0.0.1]"
+        case .httpPort: "the port to listen on; 0 chooses a free port [8080]"
+        case .httpIdleTimeout: "the seconds after which an idle connection is closed [60]"
+        case .siteAddress: "the address of the site, for links in mails [http://127.0.0.1:8080]"
+        case .pictureMaximumBytes: "the largest picture, in bytes [10485760]"
+        case .remoteFolder: "the folder that pictures are mirrored to [mirror, in the data folder]"
+        case .remoteBucket: "the S3 bucket that pictures are mirrored to, instead of a folder [none]"
+        case .remotePrefix: "the folder in the bucket [the bucket itself]"
+        case .remoteEndpoint: "the address of the S3 server [AWS]"
+        case .remoteRegion: "the region of the S3 server [from the AWS settings]"
+        case .mailFolder: "the folder that mails are written to [mail, in the data folder]"
+        case .mailSender: "the sender of mails [press@localhost]"
+        case .digestSchedule: "the time of the digest, as in crontab(5) [0 6 * * *]"
+        case .digestTimeZone: "the time zone of the digest [GMT]"
+        case .eventsMaximumClients: "the greatest number of clients that follow /events [1000]"
+        case .eventsHeartbeat: "the seconds between signs of life on /events [15]"
+        case .shutdownGrace: "the seconds in which requests and operations may end [20]"
+        case .healthMinimumFreeBytes: "the free space, in bytes, below which the service is not ready [104857600]"
+        case .logLevel: "trace, debug, info, notice, warning, error or critical [info]"
+        case .articles: "for seed: the number of articles [1000]"
+        }
+    }
+
+    /// The table of all settings, for `press --help`.
+    static var table: String {
+        let width = allCases.map(\.flag.count).max() ?? 0
+        return allCases.map { key in
+            "  " + key.flag + String(repeating: " ", count: width - key.flag.count + 2) + key.help
+        }
+        .joined(separator: "\n")
+    }
+
+    /// Finds words of the command line that are not settings. The package swift-configuration ignores such words, so a
+    /// misspelt setting would have no effect.
+    ///
+    /// - Parameter arguments: the words after the command.
+    /// - Throws: ``SettingsError``.
+    static func check(_ arguments: some Sequence<String>) throws {
+        let known = Set(allCases.map(\.flag))
+        var awaiting: String?
+        for argument in arguments {
+            guard argument.hasPrefix("--") else {
+                guard awaiting != nil else { throw SettingsError("\"\(argument)\" does not belong to a setting.") }
+                awaiting = nil
+                continue
+            }
+            if let awaiting { throw SettingsError("\(awaiting) needs a value.") }
+            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let flag = String(parts[0])
+            guard known.contains(flag) else { throw SettingsError("\(flag) is not a setting.") }
+            awaiting = parts.count == 1 ? flag : nil
+        }
+        if let awaiting { throw SettingsError("\(awaiting) needs a value.") }
+    }
+}
+
+/// A setting that is missing or wrong.
+struct SettingsError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Strata
+import Testing
+
+@testable import PressKit
+
+@Suite("Errors as answers") struct ProblemTests {
+    @Test("Wrong requests get the right status and a problem", .timeLimit(.minutes(1)))
+    func statuses() async throws {
+        try await PressFixture.run { _, client in
+            let author = try await client.addAuthor()
+            let cases: [(HTTPRequest.Method, String, String?, HTTPResponse.Status)] = [
+                (.get, "/nowhere", nil, .notFound),
+                (.get, "/articles/7", nil, .notFound),
+                (.get, "/articles/Article-1-ffff", nil, .notFound),
+                (.get, "/articles?after=x", nil, .badRequest),
+                (.get, "/articles?size=1000", nil, .badRequest),
+                (.get, "/search", nil, .badRequest),
+                (.post, "/articles", "{", .badRequest),
+                (.post, "/articles", #"{"title": 7}"#, .badRequest),
+                (.post, "/articles", PressClient.article("x", by: "Author-1-ffff"), .unprocessableContent),
+                (.post, "/articles", PressClient.article("", by: author), .unprocessableContent),
+                (.post, "/authors", #"{"name": "Ada", "email": "ada@example.com"}"#, .conflict),
+                (.post, "/subscribers", #"{"email": "a b"}"#, .unprocessableContent),
+                (.post, "/articles/7/comments", "{}", .notFound),
+                (.patch, "/articles", "{}", .methodNotAllowed),
+            ]
+            for (method, uri, json, status) in cases {
+                let answer = try await client.send(method, uri, json)
+                #expect(answer.status == status, "\(method) \(uri)")
+                #expect(answer.headers[.contentType] == "application/problem+json", "\(method) \(uri)")
+                #expect(answer.json["status"] as? Int == status.code, "\(method) \(uri)")
+            }
+        }
+    }
+
+    @Test("A broken rule names the field", .timeLimit(.minutes(1)))
+    func fields() async throws {
+        try await PressFixture.run { _, client in
+            let author = try await client.addAuthor()
+            let answer = try await client.send(.post, "/articles", PressClient.article("", by: author))
+            let faults = answer.json["errors"] as? [[String: Any]] ?? []
+            #expect(faults.contains { $0["field"] as? String == "title" })
+            let missing = try await client.send(.post, "/articles", #"{"title": "x", "body": "y"}"#)
+            let missed = missing.json["errors"] as? [[String: Any]] ?? []
+            #expect(missed.map { $0["field"] as? String } == ["author"])
+        }
+    }
+
+    @Test("Bodies have a limit and a type", .timeLimit(.minutes(1)))
+    func bodies() async throws {
+        try await PressFixture.run(change: { $0.maximumBodyBytes = 1000 }) { _, client in
+            let long = #"{"name": "\#(String(repeating: "a", count: 1000))", "email": "a@b"}"#
+            #expect(try await client.send(.post, "/authors", long).status == .contentTooLarge)
+            let text = try await client.send(.post, "/authors", "{}", headers: [.contentType: "text/plain"])
+            #expect(text.status == .unsupportedMediaType)
+            #expect(text.headers[.contentType] == "application/problem+json")
+        }
+    }
+
+    @Test("A store that is busy or full gets 503, and unknown errors do not show their texts")
+    func storeErrors() {
+        for code in [StrataError.Code.busy, .diskFull, .closed] {
+            let problem = Problem(StrataError(code, "the path of the store") as any Error)
+            #expect(problem.status == .serviceUnavailable)
+            #expect(problem.headers[.retryAfter] != nil)
+            #expect(problem.detail?.contains("path") != true)
+        }
+        let damaged = Problem(StrataError(.damagedStore, "the path of the store") as any Error)
+        #expect(damaged.status == .internalServerError)
+        #expect(damaged.detail == nil)
+    }
+
+    @Test("A closed newspaper gets 503", .timeLimit(.minutes(1)))
+    func closed() async throws {
+        try await PressFixture.run { fixture, client in
+            try await fixture.press.close()
+            #expect(try await client.send(.get, "/articles").status == .serviceUnavailable)
+            let ready = try await client.send(.get, "/health/ready")
+            #expect(ready.status == .serviceUnavailable)
+            #expect((ready.json["parts"] as? [String: Any])?["store"] as? String == "closed")
+            #expect(try await client.send(.get, "/health/live").status == .ok)
+        }
+    }
+}

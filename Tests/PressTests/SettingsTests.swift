@@ -1,0 +1,72 @@
+import Foundation
+import StoreModels
+import Testing
+
+@testable import PressKit
+
+@Suite("Settings of press") struct SettingsTests {
+    @Test("The command line comes before the environment, and the environment before the file")
+    func order() async throws {
+        let scratch = try ScratchFolder()
+        let file = scratch.file("press.json")
+        try #"{"http": {"port": 1, "host": "file", "idleTimeout": 3}, "mail": {"sender": "a@file"}}"#
+            .write(to: file, atomically: true, encoding: .utf8)
+        let settings = try await PressSettings(
+            arguments: ["press", "serve", "--config", file.path, "--http-port=3"],
+            environment: ["PRESS_HTTP_PORT": "2", "PRESS_HTTP_HOST": "environment", "HOME": "/home/ada"]
+        )
+        #expect(settings.port == 3)
+        #expect(settings.host == "environment")
+        #expect(settings.idleTimeout == 3)
+        #expect(settings.mailSender == "a@file")
+        #expect(settings.dataFolder.path == "/home/ada/.local/share/strata-press")
+    }
+
+    @Test("The names in the environment and on the command line are those that the package looks for")
+    func names() async throws {
+        #expect(SettingKey.pictureMaximumBytes.flag == "--pictures-maximum-bytes")
+        #expect(SettingKey.pictureMaximumBytes.variable == "PRESS_PICTURES_MAXIMUM_BYTES")
+        let numbers: [SettingKey] = [
+            .httpPort, .httpIdleTimeout, .pictureMaximumBytes, .eventsMaximumClients, .eventsHeartbeat, .shutdownGrace,
+            .healthMinimumFreeBytes, .articles,
+        ]
+        for key in numbers {
+            await #expect(throws: SettingsError.self, "\(key)") {
+                _ = try await PressSettings(arguments: ["press", "serve"], environment: [key.variable: "x"])
+            }
+            await #expect(throws: SettingsError.self, "\(key)") {
+                _ = try await PressSettings(arguments: ["press", "serve", key.flag, "x"], environment: [:])
+            }
+        }
+    }
+
+    @Test(
+        "Wrong settings are refused",
+        arguments: [
+            ["--http-port", "70000"], ["--http-port"], ["--http-port", "--log-level", "info"], ["--nothing", "1"],
+            ["word"], ["--log-level", "loud"], ["--digest-time-zone", "Mars/Olympus"], ["--mail-sender", "a b"],
+            ["--remote-bucket", "b", "--remote-folder", "f"], ["--config", "/nowhere/press.json"],
+            ["--remote-bucket", "b", "--remote-endpoint", "nowhere"],
+        ]
+    )
+    func refused(_ arguments: [String]) async throws {
+        await #expect(throws: SettingsError.self) {
+            _ = try await PressSettings(arguments: ["press", "serve"] + arguments, environment: [:])
+        }
+    }
+
+    @Test("systemd's folder is the default of the data")
+    func stateDirectory() async throws {
+        let settings = try await PressSettings(
+            arguments: ["press", "serve"],
+            environment: ["STATE_DIRECTORY": "/var/lib/press"]
+        )
+        #expect(settings.store.path == "/var/lib/press/press.sqlite")
+    }
+
+    @Test("The README lists every setting")
+    func readme() throws {
+        let text = try String(contentsOf: Repository.example.appending(path: "README.md"), encoding: .utf8)
+        for key in SettingKey.allCases { #expect(text.contains("`\(key.flag)`"), "\(key.flag)") }
+    }
+}
