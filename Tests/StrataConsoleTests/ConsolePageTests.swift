@@ -104,16 +104,17 @@ import Testing
     @Test("Broken, long and unknown values of a query are refused")
     func queries() async throws {
         try await ConsoleFixture().run { client in
-            #expect(try await client.get("/pipelines?page=0").status == .badRequest)
-            #expect(try await client.get("/pipelines?page=101").status == .badRequest)
-            #expect(try await client.get("/pipelines?page=%zz").status == .badRequest)
-            #expect(try await client.get("/pipelines?page=%ff").status == .badRequest)
-            #expect(try await client.get("/pipelines?page=%").status == .badRequest)
             let long = String(repeating: "1", count: ConsoleFields.greatestValue + 1)
-            #expect(try await client.get("/pipelines?page=\(long)").status == .uriTooLong)
             let longer = String(repeating: "&a=1", count: ConsoleFields.greatestQuery / 4 + 1)
-            #expect(try await client.get("/pipelines?page=1\(longer)").status == .uriTooLong)
-            #expect(try await client.get("/pipelines?page=2").status == .ok)
+            let expected: [(query: String, status: HTTPResponse.Status)] = [
+                ("page=0", .badRequest), ("page=101", .badRequest), ("page=%zz", .badRequest),
+                ("page=%ff", .badRequest), ("page=%", .badRequest), ("page=\(long)", .uriTooLong),
+                ("page=1\(longer)", .uriTooLong), ("page=2", .ok),
+            ]
+            for (query, status) in expected {
+                let response = try await client.get("/pipelines?\(query)")
+                #expect(response.status == status, "\(query.prefix(20))")
+            }
         }
     }
 
