@@ -147,13 +147,6 @@ struct RecordedLines: LineTable {
     }
 }
 
-extension SchemaDescription {
-    /// The name of the model with a table; the name of the table if the record does not contain the model.
-    fileprivate func model(ofTable name: String) -> String {
-        tables.first { $0.name.hasSameBytes(as: name) && !$0.isRelationship }?.subject ?? name
-    }
-}
-
 extension ColumnDescription {
     /// The form of the values in lines, as ``LineForm`` of the type of the attribute.
     ///
