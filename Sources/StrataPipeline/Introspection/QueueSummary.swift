@@ -47,22 +47,70 @@ extension ObjectContext {
             )
         }
     }
+
+    /// The summary of one queue.
+    ///
+    /// - Returns: nil if no process has used the name, and no operator has changed its settings.
+    /// - Throws: the store's errors.
+    /// - Complexity: a scan of the entries of this queue in the index of the statuses, and at most
+    ///   ``OperationCounts/priorityLimit`` lookups for each status.
+    package func queueSummary(of name: PipelineName) throws -> QueueSummary? {
+        guard try isKnown(name) else { return nil }
+        var counts: [OperationStatus: Int] = [:]
+        for row in try rows(OperationCounts.byStatus(of: name)) {
+            counts[try row.value(OperationStatus.self, at: 0)] = try row.value(Int.self, at: 1)
+        }
+        let dates = try counts.keys.compactMap { try oldestOperation(of: name, $0) }
+        return QueueSummary(
+            name: name,
+            counts: counts,
+            oldest: dates.min(),
+            settings: try pipelineSettings(of: name)
+        )
+    }
+
+    /// When the oldest operation with a status was queued; nil if there is none.
+    ///
+    /// - Complexity: at most ``OperationCounts/priorityLimit`` lookups. If the operations have more priorities than
+    ///   this, the lowest ones are not looked at.
+    package func oldestOperation(of name: PipelineName, _ status: OperationStatus) throws -> Date? {
+        let sql = OperationCounts.oldest(of: name, status, priorities: OperationCounts.priorityLimit)
+        return try values(Date?.self, sql).compactMap { $0 }.min()
+    }
+
+    /// How a process has last declared a queue; nil if none has.
+    package func pipelineRecord(of name: PipelineName) throws -> PipelineRecord.Row? {
+        try rows(PipelineRecord.where { $0.name == name }).first
+    }
 }
 
-/// The statements of ``Strata/ObjectContext/queueSummaries(limit:)``.
-enum OperationCounts {
+/// The statements of ``Strata/ObjectContext/queueSummaries(limit:)`` and of related functions.
+package enum OperationCounts {
+    /// The number of priorities that the summary of one queue looks at.
+    package static let priorityLimit = 1000
+
     /// The number of operations of each queue and status.
     static let byQueue: SQL = """
         SELECT "pipeline", "status", count(*) FROM "QueuedOperation" GROUP BY "status", "pipeline"
         """
 
+    /// The number of operations of one queue by status.
+    package static func byStatus(of name: PipelineName) -> SQL {
+        """
+        SELECT "status", count(*) FROM "QueuedOperation" WHERE "status" IN \(list: OperationStatus.allCases) \
+        AND "pipeline" = \(name) GROUP BY "status"
+        """
+    }
+
     /// When the operation of the earliest commit of each priority was queued, among the operations with a status.
-    static func oldest(of name: PipelineName, _ status: OperationStatus) -> SQL {
+    ///
+    /// - Parameter limit: the greatest number of priorities; a negative number for all.
+    package static func oldest(of name: PipelineName, _ status: OperationStatus, priorities limit: Int = -1) -> SQL {
         """
         WITH RECURSIVE ranks("rank") AS (\
         SELECT min("rank") FROM "QueuedOperation" WHERE "status" = \(status) AND "pipeline" = \(name) UNION ALL \
         SELECT (SELECT min(o."rank") FROM "QueuedOperation" o WHERE o."status" = \(status) AND o."pipeline" = \(name) \
-        AND o."rank" > ranks."rank") FROM ranks WHERE ranks."rank" IS NOT NULL) \
+        AND o."rank" > ranks."rank") FROM ranks WHERE ranks."rank" IS NOT NULL LIMIT \(limit)) \
         SELECT (SELECT o."enqueuedAt" FROM "QueuedOperation" o WHERE o."status" = \(status) AND o."pipeline" = \(name) \
         AND o."rank" = ranks."rank" ORDER BY o."commit", o."id" LIMIT 1) FROM ranks WHERE ranks."rank" IS NOT NULL
         """
