@@ -69,6 +69,22 @@ extension ObjectContext {
         )
     }
 
+    /// The number of operations of all queues by status.
+    ///
+    /// - Throws: the store's errors.
+    /// - Complexity: a scan of the index of the statuses.
+    package func operationTotals() throws -> [OperationStatus: Int] {
+        var totals: [OperationStatus: Int] = [:]
+        for row in try rows(OperationCounts.totals) {
+            // Another program may have stored any number.
+            guard case .integer(let number) = row.values[0], let status = OperationStatus(rawValue: Int(number)) else {
+                continue
+            }
+            totals[status] = try row.value(Int.self, at: 1)
+        }
+        return totals
+    }
+
     /// When the oldest operation with a status was queued; nil if there is none.
     ///
     /// - Complexity: at most ``OperationCounts/priorityLimit`` lookups. If the operations have more priorities than
@@ -92,6 +108,11 @@ package enum OperationCounts {
     /// The number of operations of each queue and status.
     static let byQueue: SQL = """
         SELECT "pipeline", "status", count(*) FROM "QueuedOperation" GROUP BY "status", "pipeline"
+        """
+
+    /// The number of operations by status.
+    package static let totals: SQL = """
+        SELECT "status", count(*) FROM "QueuedOperation" GROUP BY "status"
         """
 
     /// The number of operations of one queue by status.
