@@ -32,10 +32,10 @@ enum OverviewCharts {
         let summary: String
         if let most, counts[most] > 0 {
             let sum = counts.reduce(0, +)
-            let beginning = counts.contains { $0 >= countLimit } ? "At least \(sum)" : "\(sum)"
+            let total = counts.contains { $0 >= countLimit } ? "\(sum) or more" : "\(sum)"
             summary =
-                "\(beginning) operations were finished in the last hour, at most \(text(counts[most])) in a minute, "
-                + "at \(ChartFrame.clock(minute(most))) UTC. Operations that were deleted since do not count."
+                "Finished in the last hour: \(total). The most in a minute: \(text(counts[most])), at "
+                + "\(ChartFrame.clock(minute(most))) UTC. Operations that were deleted since do not count."
         } else {
             summary = "No operation was finished in the last hour."
         }
@@ -67,10 +67,10 @@ enum OverviewCharts {
         if let newest = shown.last, let first = shown.first {
             let most = shown.map(\.queued).max() ?? 0
             summary =
-                "\(newest.queued) operations wait, and \(newest.running) run. Since \(ChartFrame.clock(first.time)) "
-                + "UTC, at most \(most) have waited. The console counts them every 30 seconds while it runs."
+                "Queued: \(newest.queued). Running: \(newest.running). The most that were queued since "
+                + "\(ChartFrame.clock(first.time)) UTC: \(most). The console counts every 30 seconds while it runs."
         } else {
-            summary = "The console has not counted operations yet. It counts them every 30 seconds while it runs."
+            summary = "The console has not counted operations yet. It counts every 30 seconds while it runs."
         }
         return Chart(
             id: "depth",
