@@ -24,7 +24,7 @@ final class ProcessList: Sendable {
         if let last, last.time.duration(to: .now) < Self.lifetime { return last.processes }
         let path = path
         let found = await withCheckedContinuation { (continuation: CheckedContinuation<StoreProcesses?, Never>) in
-            // The search may wait for the file system, so it uses a thread of its own.
+            // The search may wait for the file system, so it uses a separate thread.
             DispatchQueue.global().async { @Sendable in continuation.resume(returning: StoreProcesses(of: path)) }
         }
         known.withLock { $0 = Known(time: .now, processes: found) }

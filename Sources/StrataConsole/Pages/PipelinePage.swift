@@ -160,7 +160,10 @@ struct PipelinePage: ConsolePage {
         return table
     }
 
-    private static func value<Value>(_ text: String, _ setting: PipelineSettings.Setting<Value>) -> Cell {
+    private static func value<Value: Sendable & Hashable>(
+        _ text: String,
+        _ setting: PipelineSettings.Setting<Value>
+    ) -> Cell {
         setting.isOverridden ? .mark(text, Mark.warning, note: "set by an operator") : .text(text)
     }
 }

@@ -4,7 +4,7 @@ import Foundation
 package struct StoreFileSizes: Sendable {
     /// The size of the file in bytes; 0 if it cannot be examined.
     package let file: Int64
-    /// The size of the journal beside the file in bytes; 0 if there is none.
+    /// The size of the journal beside the file in bytes; 0 without one.
     package let journal: Int64
 
     /// Reads the sizes.

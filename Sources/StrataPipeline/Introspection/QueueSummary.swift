@@ -85,7 +85,7 @@ extension ObjectContext {
         return totals
     }
 
-    /// When the oldest operation with a status was queued; nil if there is none.
+    /// When the oldest operation with a status was queued; nil without one.
     ///
     /// - Complexity: at most ``OperationCounts/priorityLimit`` lookups. If the operations have more priorities than
     ///   this, the lowest ones are not looked at.

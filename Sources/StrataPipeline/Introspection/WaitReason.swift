@@ -217,7 +217,7 @@ extension ObjectContext {
         return try first(ordered.where { $0.commit > 0 }) ?? first(ordered)
     }
 
-    /// A running operation of a lane; nil if there is none.
+    /// A running operation of a lane; nil without one.
     ///
     /// Few operations run, and many may be in the lane. The plus sign makes SQLite use the index of running operations.
     private func firstActive(in lane: String, of name: PipelineName) throws -> QueuedOperation? {
