@@ -15,7 +15,8 @@ import Testing
             #expect(overview.text.contains("<span>pending</span>") && overview.text.contains("Newest commit"))
             let pipelines = try await client.get("/pipelines")
             #expect(pipelines.status == .ok)
-            #expect(pipelines.text.contains("<td>photos</td>") && pipelines.text.contains("<td>letters</td>"))
+            #expect(pipelines.text.contains(#"<td><a href="./pipeline?name=photos">photos</a></td>"#))
+            #expect(pipelines.text.contains(">letters</a></td>"))
             #expect(pipelines.text.contains(#"<td class="number">2</td>"#))
             #expect(pipelines.text.contains(#"aria-current="page">Pipelines</a>"#))
         }

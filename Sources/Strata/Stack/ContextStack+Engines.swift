@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import Metrics
 import Tracing
@@ -165,6 +166,14 @@ extension ContextStack {
 
     /// The value that distinguishes the store of this stack from other stores.
     package var fingerprint: UInt16 { core.engine.identity.fingerprint }
+
+    /// The path of the store's file. A store in memory has a temporary file.
+    package var filePath: String {
+        let path = core.engine.path
+        // A file that no user may write to is opened by its address.
+        guard path.hasBytePrefix("file:///"), let url = URL(string: path) else { return path }
+        return url.path
+    }
 
     /// The id of a row of this stack's store.
     package func id<Object: Model>(_ number: Int64, of model: Object.Type) -> ObjectID<Object> {

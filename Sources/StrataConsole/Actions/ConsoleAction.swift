@@ -34,5 +34,11 @@ enum ConsoleActions {
     static let all: [any ConsoleAction] = [
         PipelinePauseAction(isPaused: true),
         PipelinePauseAction(isPaused: false),
+        PipelineLimitAction(limit: .concurrent),
+        PipelineLimitAction(limit: .rate),
+        PipelineResetAction(),
+        SchedulePauseAction(isPaused: true),
+        SchedulePauseAction(isPaused: false),
+        ScheduleRunAction(),
     ]
 }

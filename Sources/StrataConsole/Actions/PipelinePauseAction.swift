@@ -15,9 +15,10 @@ struct PipelinePauseAction: ConsoleAction {
         try await request.change { context, person in
             try context.updatePipelineSettings(of: PipelineName(name), by: person) { $0.isPaused = isPaused }
         }
+        let isOnPage = request.query.text("from").hasSameBytes(as: PipelinePage.pathText)
         return ActionResult(
             notice: "The pipeline '\(ViewText.line(name))' was \(isPaused ? "paused" : "resumed") in all processes.",
-            page: "pipelines",
+            page: isOnPage ? PipelinePage.address(of: name) : "pipelines",
             count: 1,
             objects: [name]
         )

@@ -19,12 +19,16 @@ final class StoreAccess: Sendable {
     let hasAccounts: Bool
     /// Whether the console may change the store.
     let allowsChanges: Bool
+    /// The samples of a ``DepthSampler``.
+    let depth = DepthHistory()
+    let processes: ProcessList
     private let readers: ReadLimiter
 
     init(_ stack: ContextStack, maximumReaders: Int, allowsChanges: Bool) {
         self.stack = stack
         hasQueues = stack.knows(QueuedOperation.self)
         hasAccounts = stack.knows(CloudNode.self)
+        processes = ProcessList(of: stack.filePath)
         self.allowsChanges = allowsChanges && (try? stack.checkWritable()) != nil
         readers = ReadLimiter(max(maximumReaders, 1))
     }

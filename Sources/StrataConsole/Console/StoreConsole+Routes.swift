@@ -7,6 +7,9 @@ extension StoreConsole {
     /// path. The console answers every path below the group. If the routes are added to the router itself, this is
     /// every path without a route of the application.
     ///
+    /// From this call on, the console counts the queued operations every 30 seconds, for the chart of the overview. It
+    /// stops when the console is released, or the stack is closed.
+    ///
     /// - Parameters:
     ///   - routes: a router or a group. Its middlewares run before the console.
     ///   - person: the name of the person who makes a request, for the history of the store and the log; nil if the
@@ -16,6 +19,7 @@ extension StoreConsole {
         to routes: some RouterMethods<Context>,
         person: (@Sendable (Request, Context) -> String?)? = nil
     ) {
+        sampler.start()
         for route in ConsoleRoute.all {
             for method in Self.methods {
                 routes.on(RouterPath(route.path), method: method) { request, context -> Response in

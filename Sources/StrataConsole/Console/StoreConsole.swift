@@ -18,6 +18,7 @@ public final class StoreConsole: Sendable {
     let store: StoreAccess
     let access: ConsoleAccess
     let feed: CommitFeed
+    let sampler: DepthSampler
     let notices = Notices()
 
     /// Creates a console.
@@ -30,6 +31,7 @@ public final class StoreConsole: Sendable {
         self.options = options
         store = StoreAccess(stack, maximumReaders: options.maximumReaders, allowsChanges: options.allowsChanges)
         access = ConsoleAccess(options)
+        sampler = DepthSampler(store)
         feed = CommitFeed(stack, maximumClients: options.maximumEventClients)
     }
 }

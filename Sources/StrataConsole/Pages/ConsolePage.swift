@@ -43,5 +43,8 @@ enum ConsolePages {
     static let all: [any ConsolePage] = [
         OverviewPage(),
         PipelinesPage(),
+        PipelinePage(),
+        SchedulesPage(),
+        WorkersPage(),
     ]
 }

@@ -42,7 +42,8 @@ struct PipelinesPage: ConsolePage {
         let (name, settings) = (queue.name.rawValue, queue.settings)
         let failed = queue.counts[.failed] ?? 0
         var cells: [Cell] = [
-            .text(name), .number(queue.total), .number(queue.counts[.active] ?? 0),
+            .text(name, href: request.address(ofPipeline: name)), .number(queue.total),
+            .number(queue.counts[.active] ?? 0),
             failed > 0 ? Cell.mark("\(failed)", Mark.bad, isNumber: true) : Cell.number(0),
             .number(queue.counts[.held] ?? 0),
             queue.oldest.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("-"),

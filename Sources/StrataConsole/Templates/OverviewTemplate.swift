@@ -18,11 +18,25 @@ extension PageTemplate {
         {{/.totals}}
         </ul>
         </section>
+        <section id="charts" data-live aria-labelledby="charts-title">
+        <h2 id="charts-title">The last hour</h2>
+        <div class="charts">
+        {{#.charts}}
+        {{>chart}}
+        {{/.charts}}
+        </div>
+        </section>
         <section id="failing" data-live aria-labelledby="failing-title">
         <h2 id="failing-title">Failures</h2>
         {{#.failing}}
         {{>table}}
         {{/.failing}}
+        </section>
+        <section id="failed" data-live aria-labelledby="failed-title">
+        <h2 id="failed-title">Needs attention</h2>
+        {{#.failed}}
+        {{>table}}
+        {{/.failed}}
         </section>
         <section id="running" data-live aria-labelledby="running-title">
         <h2 id="running-title">Running</h2>

@@ -15,7 +15,7 @@ struct PageTemplate: Sendable {
 enum Templates {
     /// The templates of pages that are not in ``ConsolePages``, and the parts that pages share.
     private static let shared: [PageTemplate] = [
-        .layout, .failure, .unopened, .login, .cell, .table, .facts, .pager, .form, .formToken,
+        .layout, .failure, .unopened, .login, .cell, .table, .facts, .pager, .form, .formToken, .chart,
     ]
 
     /// Every template, for tests.

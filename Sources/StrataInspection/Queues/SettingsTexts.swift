@@ -15,15 +15,30 @@ extension PipelineSettings {
     }
 }
 
-extension ScheduleSnapshot {
-    /// The schedule, with the time span of an interval in its largest unit.
-    package var scheduleText: String {
-        let (text, beginning) = (schedule.rawValue, "every ")
-        guard text.hasBytePrefix(beginning), let seconds = Double(text.droppingFirstBytes(beginning.utf8.count)) else {
-            return text
-        }
+extension Schedule {
+    /// A stored schedule for people, with the time span of an interval in its largest unit.
+    package static func text(_ stored: String) -> String {
+        let beginning = "every "
+        guard stored.hasBytePrefix(beginning), let seconds = Double(stored.droppingFirstBytes(beginning.utf8.count))
+        else { return stored }
         return beginning + TimeSpan.text(seconds)
     }
+}
+
+extension CatchUp {
+    /// The policy for people and scripts, such as `one` and `all 5`.
+    package var text: String {
+        switch self {
+        case .none: "none"
+        case .one: "one"
+        case .all(let limit): "all \(limit)"
+        }
+    }
+}
+
+extension ScheduleSnapshot {
+    /// The schedule, with the time span of an interval in its largest unit.
+    package var scheduleText: String { Schedule.text(schedule.rawValue) }
 
     /// Who has paused the schedule, and when; nil if it is not paused.
     package var pauseText: String? {

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// Texts from stores for a terminal.
 package enum TerminalText {
@@ -25,7 +25,7 @@ package enum TerminalText {
     ///
     /// - Parameter json: a value in UTF-8 without line feeds. Other characters than those of ASCII are in its texts.
     /// - Complexity: O(bytes), which is much faster if all of them are ASCII.
-    static func escaped(json: Data) -> Data {
+    package static func escaped(json: Data) -> Data {
         if json.allSatisfy({ (0x20..<0x7F).contains($0) }) { return json }
         var result = ""
         for scalar in String(decoding: json, as: UTF8.self).unicodeScalars {
@@ -35,7 +35,7 @@ package enum TerminalText {
     }
 
     /// The escape sequence of a character in a text of JSON.
-    static func jsonEscape(_ scalar: Unicode.Scalar) -> String {
+    package static func jsonEscape(_ scalar: Unicode.Scalar) -> String {
         scalar.utf16.map { unit in
             let digits = String(unit, radix: 16)
             return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits

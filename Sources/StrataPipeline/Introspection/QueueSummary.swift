@@ -32,23 +32,15 @@ extension ObjectContext {
             let name = try row.value(PipelineName.self, at: 0)
             counts[name, default: [:]][try row.value(OperationStatus.self, at: 1)] = try row.value(Int.self, at: 2)
         }
-        // The engine has not looked at these yet. In a queue that is paused or not open, it never does.
-        var unseen: [PipelineName: Int] = [:]
-        for row in try rows(OperationCounts.pendingWithHold(at: pipelineTime)) {
-            unseen[try row.value(PipelineName.self, at: 0)] = try row.value(Int.self, at: 1)
-        }
+        for (name, count) in try pendingHolds() { OperationCounts.hold(count, in: &counts[name, default: [:]]) }
         var settings: [PipelineName: PipelineSettings] = [:]
         for known in try allPipelineSettings() { settings[known.pipeline] = known }
         let names = Set(counts.keys).union(settings.keys).union(try column(PipelineRecord.all, \.name))
         let sorted = names.sorted { $0.rawValue.precedesByBytes($1.rawValue) }
         return try sorted.prefix(limit).map { name in
-            var counts = counts[name] ?? [:]
+            let counts = counts[name] ?? [:]
             let dates = try counts.keys.flatMap { status in
                 try values(Date?.self, OperationCounts.oldest(of: name, status)).compactMap { $0 }
-            }
-            if let held = unseen[name] {
-                counts[.pending, default: 0] -= held
-                counts[.held, default: 0] += held
             }
             return QueueSummary(
                 name: name,
@@ -58,10 +50,82 @@ extension ObjectContext {
             )
         }
     }
+
+    /// The summary of one queue.
+    ///
+    /// - Returns: nil if no process has used the name, and no operator has changed its settings.
+    /// - Throws: the store's errors.
+    /// - Complexity: a scan of the entries of this queue in the index of the statuses, and at most
+    ///   ``OperationCounts/priorityLimit`` lookups for each status.
+    package func queueSummary(of name: PipelineName) throws -> QueueSummary? {
+        guard try isKnown(name) else { return nil }
+        var counts: [OperationStatus: Int] = [:]
+        for row in try rows(OperationCounts.byStatus(of: name)) {
+            counts[try row.value(OperationStatus.self, at: 0)] = try row.value(Int.self, at: 1)
+        }
+        if let held = try pendingHolds()[name] { OperationCounts.hold(held, in: &counts) }
+        let dates = try counts.keys.compactMap { try oldestOperation(of: name, $0) }
+        return QueueSummary(
+            name: name,
+            counts: counts,
+            oldest: dates.min(),
+            settings: try pipelineSettings(of: name)
+        )
+    }
+
+    /// The number of operations of all queues by status.
+    ///
+    /// - Throws: the store's errors.
+    /// - Complexity: a scan of the index of the statuses.
+    package func operationTotals() throws -> [OperationStatus: Int] {
+        var totals: [OperationStatus: Int] = [:]
+        for row in try rows(OperationCounts.totals) {
+            // Another program may have stored any number.
+            guard case .integer(let number) = row.values[0], let status = OperationStatus(rawValue: Int(number)) else {
+                continue
+            }
+            totals[status] = try row.value(Int.self, at: 1)
+        }
+        for count in try pendingHolds().values { OperationCounts.hold(count, in: &totals) }
+        return totals
+    }
+
+    /// The number of pending operations of each queue that have a hold. The engine has not looked at these holds yet. In
+    /// a queue that is paused or not open, it never does.
+    private func pendingHolds() throws -> [PipelineName: Int] {
+        var found: [PipelineName: Int] = [:]
+        for row in try rows(OperationCounts.pendingWithHold(at: pipelineTime)) {
+            found[try row.value(PipelineName.self, at: 0)] = try row.value(Int.self, at: 1)
+        }
+        return found
+    }
+
+    /// When the oldest operation with a status was queued; nil without one.
+    ///
+    /// - Complexity: at most ``OperationCounts/priorityLimit`` lookups. If the operations have more priorities than
+    ///   this, the lowest ones are not looked at.
+    package func oldestOperation(of name: PipelineName, _ status: OperationStatus) throws -> Date? {
+        let sql = OperationCounts.oldest(of: name, status, priorities: OperationCounts.priorityLimit)
+        return try values(Date?.self, sql).compactMap { $0 }.min()
+    }
+
+    /// How a process has last declared a queue; nil if none has.
+    package func pipelineRecord(of name: PipelineName) throws -> PipelineRecord.Row? {
+        try rows(PipelineRecord.where { $0.name == name }).first
+    }
 }
 
-/// The statements of ``Strata/ObjectContext/queueSummaries(limit:)``.
-enum OperationCounts {
+/// The statements of ``Strata/ObjectContext/queueSummaries(limit:)`` and of related functions.
+package enum OperationCounts {
+    /// The number of priorities that the summary of one queue looks at.
+    package static let priorityLimit = 1000
+
+    /// Counts pending operations as held.
+    static func hold(_ count: Int, in counts: inout [OperationStatus: Int]) {
+        counts[.pending, default: 0] -= count
+        counts[.held, default: 0] += count
+    }
+
     /// The number of operations of each queue and status.
     static let byQueue: SQL = """
         SELECT "pipeline", "status", count(*) FROM "QueuedOperation" GROUP BY "status", "pipeline"
@@ -77,13 +141,28 @@ enum OperationCounts {
         """
     }
 
+    /// The number of operations by status.
+    package static let totals: SQL = """
+        SELECT "status", count(*) FROM "QueuedOperation" GROUP BY "status"
+        """
+
+    /// The number of operations of one queue by status.
+    package static func byStatus(of name: PipelineName) -> SQL {
+        """
+        SELECT "status", count(*) FROM "QueuedOperation" WHERE "status" IN \(list: OperationStatus.allCases) \
+        AND "pipeline" = \(name) GROUP BY "status"
+        """
+    }
+
     /// When the operation of the earliest commit of each priority was queued, among the operations with a status.
-    static func oldest(of name: PipelineName, _ status: OperationStatus) -> SQL {
+    ///
+    /// - Parameter limit: the greatest number of priorities; a negative number for all.
+    package static func oldest(of name: PipelineName, _ status: OperationStatus, priorities limit: Int = -1) -> SQL {
         """
         WITH RECURSIVE ranks("rank") AS (\
         SELECT min("rank") FROM "QueuedOperation" WHERE "status" = \(status) AND "pipeline" = \(name) UNION ALL \
         SELECT (SELECT min(o."rank") FROM "QueuedOperation" o WHERE o."status" = \(status) AND o."pipeline" = \(name) \
-        AND o."rank" > ranks."rank") FROM ranks WHERE ranks."rank" IS NOT NULL) \
+        AND o."rank" > ranks."rank") FROM ranks WHERE ranks."rank" IS NOT NULL LIMIT \(limit)) \
         SELECT (SELECT o."enqueuedAt" FROM "QueuedOperation" o WHERE o."status" = \(status) AND o."pipeline" = \(name) \
         AND o."rank" = ranks."rank" ORDER BY o."commit", o."id" LIMIT 1) FROM ranks WHERE ranks."rank" IS NOT NULL
         """

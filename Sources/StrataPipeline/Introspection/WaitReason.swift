@@ -133,7 +133,13 @@ extension QueuedOperation {
     /// - Complexity: O(its dependencies and holds), and a lookup of the first operation of its lane. If the lane has a
     ///   limit, or all processes together have one, also a scan of the running operations. If the pipeline or its lanes
     ///   have a rate limit, also a lookup of the tokens.
-    public func waitReasons() throws -> [WaitReason] {
+    public func waitReasons() throws -> [WaitReason] { try waitReasons(limit: nil) }
+
+    /// The reasons why this operation does not run, for lists of operations.
+    ///
+    /// - Parameter limit: the greatest number of holds and of dependencies that are read; nil for all.
+    /// - Complexity: as ``waitReasons()``, but O(`limit`) for dependencies and holds.
+    package func waitReasons(limit: Int?) throws -> [WaitReason] {
         let context = try requireContext()
         switch status {
         case .active: return []
@@ -146,10 +152,12 @@ extension QueuedOperation {
         }
         if let constraint { waitReasons.append(.constraint(Constraint(rawValue: constraint))) }
         let number = id.rawValue
-        for hold in try context.fetch(OperationHold.where { $0.operation == number }.sorted { $0.until }) {
+        let holds = OperationHold.where { $0.operation == number }.sorted { $0.until }
+        for hold in try context.fetch(limit.map { holds.limit($0) } ?? holds) {
             waitReasons.append(.hold(hold.name, until: hold.until))
         }
-        for dependency in try context.fetch(.of(dependant: number)) {
+        let dependencies = Query<OperationDependency>.of(dependant: number)
+        for dependency in try context.fetch(limit.map { dependencies.limit($0) } ?? dependencies) {
             guard let other = try context.find(id.sibling(dependency.prerequisite)) else { continue }
             if other.status == .failed, dependency.whenFailed == .run { continue }
             waitReasons.append(.dependency(other.id))
@@ -198,8 +206,8 @@ extension ObjectContext {
     /// The operation whose turn it is in a lane; nil if the lane is empty.
     func first(of lane: String, in record: PipelineRecord) throws -> QueuedOperation? {
         let name = record.name
+        if record.ordering != .commits, let active = try firstActive(in: lane, of: name) { return active }
         var all = QueuedOperation.where { $0.pipeline == name && $0.lane == lane }
-        if record.ordering != .commits, let active = try first(all.where { $0.status == .active }) { return active }
         if record.whenFailed != .blockLane { all = all.where { $0.status != .failed } }
         let ordered =
             record.ordering == .lifo
@@ -207,5 +215,13 @@ extension ObjectContext {
             : all.sorted { [$0.sortKey.ascending, $0.commit.ascending, $0.id.ascending] }
         // Operations that are not committed yet come after committed ones.
         return try first(ordered.where { $0.commit > 0 }) ?? first(ordered)
+    }
+
+    /// A running operation of a lane; nil without one.
+    ///
+    /// Few operations run, and many may be in the lane. The plus sign makes SQLite use the index of running operations.
+    private func firstActive(in lane: String, of name: PipelineName) throws -> QueuedOperation? {
+        let active = QueuedOperation.where { $0.status == .active && $0.pipeline == name }
+        return try first(active.where { Condition<QueuedOperation>.sql("+\($0.lane) = \(lane)") })
     }
 }

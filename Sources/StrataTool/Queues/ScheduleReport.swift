@@ -25,7 +25,7 @@ extension ScheduleSnapshot {
             ("pipeline", .text(pipeline.rawValue)),
             ("schedule", .text(schedule.rawValue)),
             ("overlap", .text(overlap.rawValue)),
-            ("catchUp", .text(catchUpText)),
+            ("catchUp", .text(catchUp.text)),
             ("nextAt", .time(nextAt)),
             ("lastAt", .time(lastAt)),
             ("isPaused", .bool(isPaused)),
@@ -33,14 +33,6 @@ extension ScheduleSnapshot {
             ("at", .time(pauseChange?.at)),
             ("lastRun", runs.first.map { Self.json($0) } ?? JSON.null),
         ])
-    }
-
-    private var catchUpText: String {
-        switch catchUp {
-        case .none: "none"
-        case .one: "one"
-        case .all(let limit): "all \(limit)"
-        }
     }
 
     private static func json(_ run: ScheduledRun) -> JSON {

@@ -7,8 +7,7 @@ import StrataPipeline
 /// One picture of `strata top`: the store, its queues, the running operations and the transfers.
 struct TopPicture: Sendable {
     let file: String
-    /// The sizes of the file and of its journal in bytes.
-    let sizes: (file: Int64, journal: Int64)
+    let sizes: StoreFileSizes
     let newest: StoreRecord.NewestCommit?
     /// Nil if the system does not tell.
     let processes: StoreProcesses?
@@ -58,14 +57,8 @@ struct TopPicture: Sendable {
             return work
         }
         (queues, running, transfers) = (work.queues, work.running, work.transfers)
-        let real = URL(fileURLWithPath: file).resolvingSymlinksInPath().path
-        sizes = (file: Self.size(of: real), journal: Self.size(of: real + "-wal"))
+        sizes = StoreFileSizes(of: file)
         time = Date()
-    }
-
-    private static func size(of path: String) -> Int64 {
-        var info = stat()
-        return stat(path, &info) == 0 ? Int64(info.st_size) : 0
     }
 
     // MARK: Text

@@ -1,0 +1,90 @@
+import Foundation
+import Strata
+import StrataInspection
+import StrataPipeline
+
+/// The lanes of a pipeline.
+extension PipelinePage {
+    /// The greatest number of wait reasons, and of characters of them, in a row.
+    private static let reasonLimit = 3
+    private static let reasonLength = 400
+
+    func blocked(_ lanes: [LaneRow], _ request: ConsoleRequest) -> Table {
+        var table = table("Blocked lanes", lanes, request)
+        table.whenEmpty = "No lane is blocked by a failed or held operation."
+        return table
+    }
+
+    func lanes(_ lanes: [LaneRow], _ request: ConsoleRequest) -> Table {
+        var table = table("Lanes", lanes, request)
+        table.whenEmpty = "No operation is queued here."
+        return table
+    }
+
+    private func table(_ caption: String, _ lanes: [LaneRow], _ request: ConsoleRequest) -> Table {
+        var table = Table(
+            caption,
+            ["Lane", "First operation", "Status", "Waits because", "Since"],
+            numbers: ["Queued"],
+            ["Rate limit of the lane"]
+        )
+        for lane in lanes { table.add(row(lane, request)) }
+        return table
+    }
+
+    private func row(_ lane: LaneRow, _ request: ConsoleRequest) -> [Cell] {
+        var name = Cell.text(lane.name)
+        if lane.name.utf8.isEmpty { name.note = "without a name" }
+        let isLong = lane.count >= LaneRow.countLimit
+        return [
+            name, Self.head(lane, request), Self.status(lane), Self.reasons(lane),
+            lane.since.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("-"),
+            isLong ? Cell.text("\(LaneRow.countLimit) or more") : Cell.number(lane.count), Self.bucket(lane.bucket),
+        ]
+    }
+
+    private static func head(_ lane: LaneRow, _ request: ConsoleRequest) -> Cell {
+        guard let head = lane.head else {
+            return .text("none of the first \(LaneRow.failedLimit), which have failed")
+        }
+        var cell = Cell.text(head.type, href: request.address(ofOperation: head.id))
+        cell.note = "\(head.id)"
+        return cell
+    }
+
+    private static func status(_ lane: LaneRow) -> Cell {
+        guard let head = lane.head else { return .text("-") }
+        let status = OperationStatus.allCases.first { $0.description.hasSameBytes(as: head.status) }
+        return status.map { Cell.status($0) } ?? .text(head.status)
+    }
+
+    private static func reasons(_ lane: LaneRow) -> Cell {
+        if let problem = lane.problem { return .text(problem, to: reasonLength) }
+        if lane.waitReasons.isEmpty { return .text("-") }
+        let rest = lane.waitReasons.count - reasonLimit
+        let shown = lane.waitReasons.prefix(reasonLimit).map { ViewText.line($0.description) }
+        return .text((shown + (rest > 0 ? ["\(rest) more"] : [])).joined(separator: "; "), to: reasonLength)
+    }
+
+    private static func bucket(_ bucket: LaneRow.Bucket?) -> Cell {
+        guard let bucket else { return .text("-") }
+        let tokens = Int(min(max(bucket.tokens, 0), 1e15))
+        if tokens == 0, let date = bucket.opensAt {
+            return .mark("closed", Mark.warning, note: "until \(Timestamp.text(date) ?? "-")")
+        }
+        return .text("\(tokens) of \(bucket.capacity) starts left")
+    }
+
+    /// - Parameter lanes: the lanes of the page, and one more if there are further ones.
+    func pager(_ name: String, after: String?, _ lanes: [LaneRow], _ request: ConsoleRequest) -> LanePager {
+        let last = lanes.prefix(Self.laneLimit).last?.name
+        let hasMore = lanes.count > Self.laneLimit
+        let next = hasMore ? last.flatMap { request.link(Self.pathText, ["name": name, "after": $0]) } : nil
+        return LanePager(
+            isNeeded: hasMore || after != nil,
+            first: after == nil ? nil : request.address(ofPipeline: name),
+            next: next,
+            note: hasMore && next == nil ? "There are further lanes, but a name is too long for an address." : nil
+        )
+    }
+}
