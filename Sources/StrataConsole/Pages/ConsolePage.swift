@@ -43,5 +43,7 @@ enum ConsolePages {
     static let all: [any ConsolePage] = [
         OverviewPage(),
         PipelinesPage(),
+        StorePage(), TablePage(), ObjectPage(), CommitsPage(), CommitPage(), StatementsPage(),
+        AccountsPage(), TreePage(), TransfersPage(), ConflictsPage(),
     ]
 }
