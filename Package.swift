@@ -464,7 +464,8 @@ let package = Package(
         .testTarget(
             name: "StrataConsoleTests",
             dependencies: [
-                "Strata", "StrataConsole", "StrataInspection", "StrataPipeline", "StoreModels",
+                "Strata", "StrataCloud", "StrataConsole", "StrataInspection", "StrataPipeline", "StoreModels",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Console"])),
                 .product(name: "HummingbirdTesting", package: "hummingbird", condition: .when(traits: ["Console"])),
                 .product(name: "InMemoryLogging", package: "swift-log"),

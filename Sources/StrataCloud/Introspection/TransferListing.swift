@@ -52,11 +52,14 @@ extension CloudContext {
     ///
     /// Operations whose payload this version cannot read are left out.
     ///
-    /// - Parameter limit: the greatest number of transfers in each direction.
+    /// - Parameters:
+    ///   - limit: the greatest number of transfers in each direction.
+    ///   - greatestScan: the greatest number of queued operations of which the payload is read.
     /// - Throws: errors of the store.
-    /// - Complexity: O(queued operations of the account) if few of them are uploads; otherwise O(limit).
-    package func transferListing(limit: Int) throws -> TransferListing {
-        let (uploads, areAllUploads) = try queuedUploads(limit: limit)
+    /// - Complexity: O(queued operations of the account, up to `greatestScan`) if few of them are uploads; otherwise
+    ///   O(limit).
+    package func transferListing(limit: Int, greatestScan: Int = .max) throws -> TransferListing {
+        let (uploads, areAllUploads) = try queuedUploads(limit: limit, greatestScan: greatestScan)
         let (downloads, areAllDownloads) = try markedDownloads(limit: limit)
         return TransferListing(
             uploads: uploads,
@@ -68,15 +71,20 @@ extension CloudContext {
     /// Ends the loop over queued operations.
     private struct Enough: Error {}
 
-    private func queuedUploads(limit: Int) throws -> (uploads: [TransferListing.Upload], areAll: Bool) {
+    private func queuedUploads(
+        limit: Int,
+        greatestScan: Int
+    ) throws -> (uploads: [TransferListing.Upload], areAll: Bool) {
         let pipeline = info.pipeline
         let queued = QueuedOperation.where { $0.pipeline == pipeline }
         let queries = [queued.where { $0.status == .active }, queued.where { $0.status != .active }]
         var found: [(row: QueuedOperation.Row, work: CloudWork, upload: CloudWork.Upload)] = []
-        var areAll = true
+        var (areAll, scanned) = (true, 0)
         do {
             for query in queries {
                 try context.forEachRow(query.sorted { [$0.commit.ascending, $0.id.ascending] }) { row in
+                    guard scanned < greatestScan else { throw Enough() }
+                    scanned += 1
                     guard let work = try? CloudWork.decoded(row.payload, version: row.payloadVersion),
                         case .content(_, _, let upload) = work
                     else { return }

@@ -65,27 +65,35 @@ extension CloudContext {
                 waiting.append((node: child, path: next.path.appending(child.name), depth: next.depth + 1))
             }
         }
+        return TreeListing(entries: try entries(for: found, depth: depth), isComplete: waiting.isEmpty)
+    }
+
+    /// What the store knows of nodes.
+    ///
+    /// - Parameter depth: the depth of the folders whose children are not listed.
+    /// - Complexity: four queries, and one for each folder of this depth.
+    func entries(
+        for found: [(node: CloudNode, path: TreePath, depth: Int)],
+        depth: Int
+    ) throws -> [TreeListing.Entry] {
         let facts = try NodeFacts(of: found.map { $0.node.id }, self)
-        return TreeListing(
-            entries: try found.map { node, path, level in
-                let (number, remote) = (node.id.rawValue, facts.remotes[node.id.rawValue])
-                return TreeListing.Entry(
-                    id: number,
-                    path: path,
-                    depth: level,
-                    isFolder: node.isFolder,
-                    hasMore: try node.isFolder && level >= depth && !node.children.isEmpty,
-                    isAtRemote: remote?.isCertain ?? false,
-                    size: remote?.size,
-                    eTag: remote?.eTag,
-                    modifiedAt: remote?.modifiedAt,
-                    marked: facts.marked[number] ?? [],
-                    operations: facts.operations[number] ?? [:],
-                    conflict: facts.conflicts[number]
-                )
-            },
-            isComplete: waiting.isEmpty
-        )
+        return try found.map { node, path, level in
+            let (number, remote) = (node.id.rawValue, facts.remotes[node.id.rawValue])
+            return TreeListing.Entry(
+                id: number,
+                path: path,
+                depth: level,
+                isFolder: node.isFolder,
+                hasMore: try node.isFolder && level >= depth && !node.children.isEmpty,
+                isAtRemote: remote?.isCertain ?? false,
+                size: remote?.size,
+                eTag: remote?.eTag,
+                modifiedAt: remote?.modifiedAt,
+                marked: facts.marked[number] ?? [],
+                operations: facts.operations[number] ?? [:],
+                conflict: facts.conflicts[number]
+            )
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 import Logging
+import Strata
 
 /// How a console recognises the persons who use it.
 public enum ConsoleAuthentication: Sendable {
@@ -28,6 +29,9 @@ public struct ConsoleOptions: Sendable {
     public var maximumEventClients: Int
     /// The greatest number of pages that read the store at once. Further requests wait.
     public var maximumReaders: Int
+    /// The slow statements of the application, which the page of statements shows; nil for none. Pass the same
+    /// collection to the `Diagnostics` of the stack.
+    public var slowStatements: SlowStatements?
     /// Receives a line at the level `notice` for each change, and failures at the level `error`.
     public var logger: Logger
 
@@ -40,6 +44,7 @@ public struct ConsoleOptions: Sendable {
         allowedHosts: [String]? = nil,
         maximumEventClients: Int = 64,
         maximumReaders: Int = 4,
+        slowStatements: SlowStatements? = nil,
         logger: Logger = Logger(label: "strata.console")
     ) {
         self.title = title
@@ -49,6 +54,7 @@ public struct ConsoleOptions: Sendable {
         self.allowedHosts = allowedHosts
         self.maximumEventClients = maximumEventClients
         self.maximumReaders = maximumReaders
+        self.slowStatements = slowStatements
         self.logger = logger
     }
 }

@@ -43,8 +43,8 @@ enum ConsolePages {
     static let all: [any ConsolePage] = [
         OverviewPage(),
         PipelinesPage(),
-        PipelinePage(),
-        SchedulesPage(),
-        WorkersPage(),
+        PipelinePage(), SchedulesPage(), WorkersPage(),
+        StorePage(), TablePage(), ObjectPage(), CommitsPage(), CommitPage(), StatementsPage(),
+        AccountsPage(), TreePage(), TransfersPage(), ConflictsPage(),
     ]
 }

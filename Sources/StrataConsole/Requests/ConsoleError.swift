@@ -57,6 +57,7 @@ struct ConsoleError: Error, Sendable {
         switch code {
         case .noSuchAccount, .noSuchNode, .noSuchFolder, .modelsMissing: .notFound
         case .invalidName, .invalidPath: .badRequest
+        case .removalUnfinished: .conflict
         case .closed: .serviceUnavailable
         default: .internalServerError
         }

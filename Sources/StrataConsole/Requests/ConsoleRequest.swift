@@ -13,6 +13,8 @@ struct ConsoleRequest: Sendable {
     let store: StoreAccess
     /// Whether pages may offer actions.
     let allowsChanges: Bool
+    /// The slow statements that the application has collected; nil for none.
+    var slowStatements: SlowStatements? = nil
     /// The time of the request, for ages.
     let time = Date()
 

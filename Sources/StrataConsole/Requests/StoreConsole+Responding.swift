@@ -285,7 +285,8 @@ extension ConsoleRequest {
             form: form,
             person: person,
             store: console.store,
-            allowsChanges: console.store.allowsChanges && person != nil
+            allowsChanges: console.store.allowsChanges && person != nil,
+            slowStatements: console.options.slowStatements
         )
     }
 }

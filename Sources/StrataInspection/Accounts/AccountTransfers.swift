@@ -14,11 +14,19 @@ package struct AccountTransfers: Sendable {
     /// - Parameters:
     ///   - account: the id of the account; nil for all.
     ///   - limit: the greatest number of uploads and of downloads of each account.
-    package static func all(in context: ObjectContext, account: String? = nil, limit: Int) throws -> [AccountTransfers]
-    {
+    ///   - greatestScan: the greatest number of queued operations of each account of which the payload is read.
+    package static func all(
+        in context: ObjectContext,
+        account: String? = nil,
+        limit: Int,
+        greatestScan: Int = .max
+    ) throws -> [AccountTransfers] {
         let accounts = try account.map { [$0] } ?? context.cloudAccountIDs()
         return try accounts.map { account in
-            let listing = try context.cloud(accountID: account).transferListing(limit: limit)
+            let listing = try context.cloud(accountID: account).transferListing(
+                limit: limit,
+                greatestScan: greatestScan
+            )
             return AccountTransfers(
                 transfers: listing.uploads.map { TransferLine($0, account) }
                     + listing.downloads.map { TransferLine($0, account) },

@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 
 /// Texts from stores for a terminal.
 package enum TerminalText {

@@ -62,6 +62,10 @@ import Testing
             #expect(Array(leftRuns) == left.sorted())
             #expect(leftRuns.count == left.count)
             #expect(leftRuns.union(rightRuns) == IDRanges(left.union(right)))
+            #expect(IDRanges.union(of: [leftRuns, rightRuns, leftRuns]) == IDRanges(left.union(right)))
+            for offset in 0...22 {
+                #expect(leftRuns.ids(from: offset, limit: 3) == Array(left.sorted().dropFirst(offset).prefix(3)))
+            }
             #expect(leftRuns.subtracting(rightRuns) == IDRanges(left.subtracting(right)))
             #expect(IDRanges(Array(left) + Array(right) + Array(left)) == IDRanges(left.union(right)))
             for number in Int64(0)...61 { #expect(leftRuns.contains(number) == left.contains(number)) }

@@ -48,7 +48,7 @@ package struct IDRanges: Sendable, Hashable {
     }
 
     /// Whether an id is in one of the ranges. Complexity: O(log ranges).
-    func contains(_ id: Int64) -> Bool {
+    package func contains(_ id: Int64) -> Bool {
         var (low, high) = (0, ranges.count)
         while low < high {
             let middle = (low + high) / 2
@@ -58,7 +58,7 @@ package struct IDRanges: Sendable, Hashable {
     }
 
     /// The ids that are not in another set. Complexity: O(ranges of both).
-    func subtracting(_ other: IDRanges) -> IDRanges {
+    package func subtracting(_ other: IDRanges) -> IDRanges {
         if other.isEmpty { return self }
         var result = IDRanges()
         var rest = other.ranges[...]
@@ -79,16 +79,44 @@ package struct IDRanges: Sendable, Hashable {
     package func union(_ other: IDRanges) -> IDRanges {
         if isEmpty { return other }
         if other.isEmpty { return self }
-        var result = IDRanges()
-        for range in (ranges + other.ranges).sorted(by: { $0.lowerBound < $1.lowerBound }) {
-            if let last = result.ranges.last, range.lowerBound <= last.upperBound + 1 {
+        return IDRanges(merging: ranges + other.ranges)
+    }
+
+    /// The ids of all sets. Complexity: O(ranges × log ranges).
+    package static func union(of all: [IDRanges]) -> IDRanges { IDRanges(merging: all.flatMap(\.ranges)) }
+
+    /// Creates ranges from ranges in any order, which may overlap.
+    private init(merging all: [ClosedRange<Int64>]) {
+        for range in all.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if let last = ranges.last, range.lowerBound <= last.upperBound + 1 {
                 let upper = Swift.max(last.upperBound, range.upperBound)
-                result.ranges[result.ranges.count - 1] = last.lowerBound...upper
+                ranges[ranges.count - 1] = last.lowerBound...upper
             } else {
-                result.ranges.append(range)
+                ranges.append(range)
             }
         }
-        return result
+    }
+
+    /// Some of the ids, in their order.
+    ///
+    /// - Parameters:
+    ///   - offset: the number of ids before the first one.
+    ///   - limit: the greatest number of ids.
+    /// - Complexity: O(ranges + limit).
+    package func ids(from offset: Int, limit: Int) -> [Int64] {
+        var (ids, skipped): ([Int64], Int) = ([], offset)
+        for range in ranges {
+            if ids.count >= limit { break }
+            if skipped >= range.count {
+                skipped -= range.count
+                continue
+            }
+            let first = range.lowerBound + Int64(skipped)
+            let last = Swift.min(range.upperBound, first + Int64(limit - ids.count) - 1)
+            ids += Array(first...last)
+            skipped = 0
+        }
+        return ids
     }
 }
 

@@ -91,6 +91,9 @@ package struct ColumnDescription: Sendable, Equatable {
     /// The table of the object that the column refers to; nil if the column holds a value.
     package var referencedTable: String? { if case .reference(let table) = content { table } else { nil } }
 
+    /// Whether the column holds the number of bytes that are stored outside of the row.
+    package var isExternal: Bool { content == .external }
+
     /// The type that the text omits, because most columns of this kind have it.
     var usualType: String? {
         switch content {

@@ -53,5 +53,5 @@ struct EntitySQL: Sendable {
 
 extension String {
     /// The text as a quoted SQL identifier.
-    var quotedIdentifier: String { SQLText.quoted(self, by: "\"") }
+    package var quotedIdentifier: String { SQLText.quoted(self, by: "\"") }
 }

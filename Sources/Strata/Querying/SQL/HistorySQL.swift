@@ -42,6 +42,13 @@ enum HistorySQL {
     static let move = """
         UPDATE "strata_history" SET "sequence" = ?, "time" = ?, "author" = NULL, "changes" = NULL WHERE "sequence" = ?
         """
+    /// The oldest and the newest commit, and the numbers of bytes up to the newest and before the oldest one.
+    static let readSizes = """
+        SELECT (SELECT min("sequence") FROM "strata_history" WHERE "sequence" > 0), \
+        (SELECT max("sequence") FROM "strata_history" WHERE "sequence" > 0), \
+        (SELECT "total" FROM "strata_history" ORDER BY "sequence" DESC LIMIT 1), \
+        (SELECT "total" - coalesce(length("changes"), 0) FROM "strata_history" ORDER BY "sequence" LIMIT 1)
+        """
     static let select = """
         SELECT "sequence", "time", "author", "changes" FROM "strata_history" WHERE "sequence" > ? ORDER BY "sequence" LIMIT ?
         """

@@ -24,6 +24,26 @@ package struct StoreRecord: Sendable {
     package let newest: NewestCommit?
 }
 
+/// The sizes of a store that are known without reading its tables.
+package struct StoreSizes: Sendable {
+    /// The path of the file.
+    package let path: String
+    /// The size of a page in bytes.
+    package let pageSize: Int
+    /// The number of pages, including the free ones.
+    package let pageCount: Int
+    package let freePageCount: Int
+    /// The size of the journal (`-wal`) in bytes.
+    package let journalSize: Int
+    /// The numbers of the oldest and newest recorded commits; nil before the first commit.
+    package let history: ClosedRange<Int64>?
+    /// The size of the recorded changes in bytes.
+    package let historySize: Int
+
+    /// The size of the file in bytes, with the commits that are still in the journal.
+    package var fileSize: Int { pageCount.multipliedReportingOverflow(by: pageSize).partialValue }
+}
+
 /// Access to a store whose models the program does not have.
 ///
 /// The stack is opened with ``StoreConfiguration/allowsUnopenedModels``, with some models or none. These functions work
@@ -35,6 +55,18 @@ extension ContextStack {
     /// - Throws: `damagedStore` if the description cannot be read; `closed`.
     package func storeRecord() async throws -> StoreRecord {
         try await maintain { store, _ in try store.reading { connection, _ in try connection.storeRecord() } }
+    }
+
+    /// The sizes of the file, its journal and its history.
+    ///
+    /// - Throws: errors of the store; `closed`.
+    /// - Complexity: O(1).
+    package func storeSizes() async throws -> StoreSizes {
+        try await maintain { store, _ in
+            try store.reading { connection, _ in
+                try connection.storeSizes(path: store.path, journalSize: store.journal.size)
+            }
+        }
     }
 
     /// Measures the store as ``statistics()`` does, with all tables that the store records.
@@ -132,6 +164,27 @@ extension Connection {
     private func recordedState() throws -> (record: SchemaRecord, schema: SchemaDescription) {
         guard let record = try StoreState(on: self).record else { throw StoreIdentity.damaged.naming(path) }
         return (record, try SchemaDescription(parsing: record.description))
+    }
+
+    fileprivate func storeSizes(path: String, journalSize: Int) throws -> StoreSizes {
+        let pages = try FilePages(on: self)
+        let known = try row(HistorySQL.readSizes)
+        func integer(_ index: Int) -> Int64? {
+            guard known.indices.contains(index), case .integer(let number) = known[index] else { return nil }
+            return number
+        }
+        var history: ClosedRange<Int64>?
+        if let oldest = integer(0), let newest = integer(1), oldest <= newest { history = oldest...newest }
+        let (size, isDamaged) = (integer(2) ?? 0).subtractingReportingOverflow(integer(3) ?? 0)
+        return StoreSizes(
+            path: path,
+            pageSize: pages.pageSize,
+            pageCount: pages.all,
+            freePageCount: pages.free,
+            journalSize: journalSize,
+            history: history,
+            historySize: isDamaged ? 0 : max(Int(clamping: size), 0)
+        )
     }
 
     fileprivate func storeRecord() throws -> StoreRecord {

@@ -53,6 +53,10 @@ public struct Diagnostics: Sendable {
     /// A slow statement is logged as a warning. Its query plan is logged as soon as its block has finished reading. The
     /// duration runs from the first step of the statement to its end, and includes the work between its rows.
     public var slowStatementThreshold: Duration?
+    /// Collects the slow statements with their plans, for example for a page of a console. Nil, the default, for none.
+    ///
+    /// It needs ``slowStatementThreshold``, and also works without a log.
+    public var slowStatements: SlowStatements?
     /// The number of queries that a block may run for the same relationship of several objects, one object at a time.
     /// Nil, the default, for no limit and no cost.
     ///
@@ -85,6 +89,7 @@ public struct Diagnostics: Sendable {
         statements: StatementLogging = .off,
         statementLevel: Logger.Level = .debug,
         slowStatementThreshold: Duration? = nil,
+        slowStatements: SlowStatements? = nil,
         relationshipLoopLimit: Int? = nil,
         metrics: (any MetricsFactory)? = nil,
         metricsDimensions: [(String, String)] = [],
@@ -93,6 +98,7 @@ public struct Diagnostics: Sendable {
         self.statements = statements
         self.statementLevel = statementLevel
         self.slowStatementThreshold = slowStatementThreshold
+        self.slowStatements = slowStatements
         self.relationshipLoopLimit = relationshipLoopLimit
         self.metrics = metrics
         self.metricsDimensions = metricsDimensions

@@ -2,7 +2,8 @@ import CStrataSQLite
 import Foundation
 import Logging
 
-/// Traces the statements of one connection from their first step to their end, logs them, and makes spans of slow ones.
+/// Traces the statements of one connection from their first step to their end, logs them, and makes spans of slow ones
+/// or collects them.
 ///
 /// The trace uses SQLite's callbacks: see https://www.sqlite.org/c3ref/trace_v2.html. A connection without a trace has
 /// no overhead.
@@ -105,19 +106,25 @@ final class StatementTrace {
             let rows = sqlite3_column_count(statement) > 0 ? run.rows : nil
             spans.recordSlowStatement(String(cString: text), duration, rows: rows, in: context)
         }
-        guard let logger, isSlow || diagnostics.statements != .off else { return }
-        let level = isSlow ? .warning : diagnostics.statementLevel
-        guard level >= logger.logLevel else { return }
+        let level: Logger.Level = isSlow ? .warning : diagnostics.statementLevel
+        let isWanted = isSlow || diagnostics.statements != .off
+        let isLogged = isWanted && (logger.map { level >= $0.logLevel } ?? false)
+        let collection = isSlow ? diagnostics.slowStatements : nil
+        guard isLogged || collection != nil else { return }
         let sql = String(cString: text)
         let connection = sqlite3_db_handle(statement)
         // The total also counts the changes of triggers. `sqlite3_changes` keeps the previous statement's count if this
         // statement changes no rows.
         let changes = Int64(sqlite3_total_changes(connection)) == run.changes ? 0 : Int64(sqlite3_changes(connection))
-        var metadata = metadata(of: sql, for: context)
-        metadata[LogKey.values] = run.values.map { "\($0)" }
-        metadata[LogKey.duration] = "\(LogKey.text(duration))"
-        metadata[LogKey.rows] = "\(sqlite3_column_count(statement) > 0 ? run.rows : changes)"
-        logger.log(level: level, isSlow ? "slow SQL" : "SQL", metadata: metadata)
+        let rows = sqlite3_column_count(statement) > 0 ? run.rows : changes
+        collection?.record(sql, duration, rows: rows, context: context)
+        if isLogged {
+            var metadata = metadata(of: sql, for: context)
+            metadata[LogKey.values] = run.values.map { "\($0)" }
+            metadata[LogKey.duration] = "\(LogKey.text(duration))"
+            metadata[LogKey.rows] = "\(rows)"
+            logger?.log(level: level, isSlow ? "slow SQL" : "SQL", metadata: metadata)
+        }
         if isSlow, unexplained.count < Self.planLimit, !unexplained.contains(where: { $0.sql == sql }) {
             unexplained.append((sql, context))
         }
@@ -138,7 +145,7 @@ final class StatementTrace {
 
     // MARK: Plans
 
-    /// Logs the plans of slow statements.
+    /// Logs and collects the plans of slow statements.
     ///
     /// The plans are not logged when the statements end. Inside a callback, the connection is in the middle of a step.
     /// Explaining a writing statement there would overwrite the number of rows that it has changed.
@@ -149,13 +156,14 @@ final class StatementTrace {
         isPaused = true
         defer { isPaused = false }
         for (sql, context) in statements {
-            var lines: [Logger.MetadataValue] = []
+            var lines: [String] = []
             // Some statements cannot be explained, for example if a temporary table no longer exists. `COMMIT` does not
             // have a plan either.
-            try? Statement(SQLText.plan(of: sql), on: connection).run([]) { lines.append("\($0.string(at: 3))") }
+            try? Statement(SQLText.plan(of: sql), on: connection).run([]) { lines.append($0.string(at: 3)) }
             guard !lines.isEmpty else { continue }
+            diagnostics.slowStatements?.record(plan: lines, of: sql)
             var metadata = metadata(of: sql, for: context)
-            metadata[LogKey.plan] = .array(lines)
+            metadata[LogKey.plan] = .array(lines.map { "\($0)" })
             logger?.warning("the plan of slow SQL", metadata: metadata)
         }
     }

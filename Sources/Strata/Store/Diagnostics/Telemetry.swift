@@ -34,7 +34,8 @@ struct Telemetry: Sendable {
     func trace(_ connection: Connection) {
         let isSlowKnown = diagnostics.slowStatementThreshold != nil
         let areLogged = logger != nil && (isSlowKnown || diagnostics.statements != .off)
-        guard areLogged || isSlowKnown && spans != nil else { return }
+        let areRecorded = isSlowKnown && (spans != nil || diagnostics.slowStatements != nil)
+        guard areLogged || areRecorded else { return }
         connection.startTracing(StatementTrace(logger, diagnostics, spans))
     }
 

@@ -20,10 +20,25 @@ package struct ChangedTable: Sendable {
     package let updated: [(columns: [String], ids: IDRanges)]
 }
 
+extension ChangedTable {
+    /// The updated rows, without those that the commit has also inserted or deleted. A row that was updated in several
+    /// sets of columns counts once.
+    ///
+    /// - Complexity: O(ranges × log ranges).
+    package var updatedRows: IDRanges {
+        IDRanges.union(of: updated.map { $0.ids }).subtracting(inserted).subtracting(deleted)
+    }
+}
+
 extension ChangeSet {
     /// The changed rows of all tables, in alphabetical order, for readers that do not have the models.
-    package var changedTables: [ChangedTable] {
-        changes.tables.sorted { $0.key.precedesByBytes($1.key) }.map { name, changes in
+    package var changedTables: [ChangedTable] { changes.changedTables }
+}
+
+extension CommitChanges {
+    /// The changed rows of all tables, in alphabetical order.
+    var changedTables: [ChangedTable] {
+        tables.sorted { $0.key.precedesByBytes($1.key) }.map { name, changes in
             ChangedTable(
                 name: name,
                 inserted: changes.inserted,
