@@ -333,6 +333,12 @@ let package = Package(
             ],
             path: "Tests/Helpers/StrataCrash"
         ),
+        // Makes stores for the tests of the console in a browser, and works on them in a process of its own.
+        .executableTarget(
+            name: "strata-sample",
+            dependencies: ["Strata", "StrataCloud", "StrataPipeline"],
+            path: "Tests/Helpers/StrataSample"
+        ),
         .testTarget(
             // Compiles the code in Guides/ and README.md against the modules of this build.
             name: "GuideTests",
@@ -427,7 +433,7 @@ let package = Package(
             name: "StrataToolTests",
             dependencies: [
                 "Strata", "StrataCloud", "StrataPipeline", "StrataTool", "StoreModels", "strata-command",
-                "strata-crash",
+                "strata-crash", "strata-sample",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
