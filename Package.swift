@@ -333,7 +333,7 @@ let package = Package(
             ],
             path: "Tests/Helpers/StrataCrash"
         ),
-        // Makes stores for the tests of the console in a browser, and works on them in a process of its own.
+        // Makes stores for the tests of the console in a browser, and works on them in a separate process.
         .executableTarget(
             name: "strata-sample",
             dependencies: ["Strata", "StrataCloud", "StrataPipeline"],

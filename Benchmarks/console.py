@@ -1,13 +1,14 @@
 """Measures the pages of the console on a large store. Run by `Scripts/bench-console`.
 
 The store has a number of operations in 20 pipelines and 50 lanes, of which one in a hundred has failed. While pages are
-requested, two processes run operations, each of which queues the next one, so that the number of operations stays the same.
-The pages are those that links lead to from the overview on. Each page is requested a few times before the measurement, and
-then 20 times, one request after the other over one connection. The figures are the time from the request to the last byte.
+requested, two processes run operations, each of which queues the next one, so that the number of operations stays the
+same. The pages are those that links lead to from the overview on. Each page is requested a few times before the
+measurement, and then 20 times, one request after the other over one connection. The figures are the time from the
+request to the last byte.
 
-The delay of an event is from the moment at which `commit` has returned in another process to the moment at which this
-process has read an event with this commit or a later one. It is measured on the quiet store, and beside the two processes.
-The console sends at most one event in 100 milliseconds, so this is the delay to expect beside busy processes.
+The delay of an event is from the moment at which a commit has returned in another process to the moment at which this
+process has read an event with this commit or a later one. It is measured on the quiet store, and beside the two
+processes. The console sends at most one event in 100 milliseconds, which adds to the delay beside busy processes.
 """
 
 from __future__ import annotations

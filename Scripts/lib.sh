@@ -62,7 +62,7 @@ ensure_environment() {
     cp "$requirements" "$environment/installed.txt"
 }
 
-# Sees to the servers that the tests of remotes talk to. Those in Python come into an environment of their own beside the
+# Sees to the servers that the tests of remotes talk to. Those in Python come into a separate environment beside the
 # build.
 ensure_servers() {
     local missing=()

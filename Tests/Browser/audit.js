@@ -1,4 +1,5 @@
-// Functions that tests run in pages. Each one returns a list of faults in plain sentences, unless its comment says more.
+// Functions that tests run in pages. Each one returns a list of faults in plain sentences, unless its comment says
+// more.
 
 // A short description of an element for a fault.
 function describe(element) {
@@ -299,7 +300,8 @@ function intrusions() {
   for (const node of document.querySelectorAll("*")) {
     for (const attribute of node.attributes) {
       if (attribute.name.startsWith("on")) faults.push(`${describe(node)} has the attribute ${attribute.name}.`);
-      if (/^(href|src|action|formaction)$/.test(attribute.name) && /^\s*(javascript|data|vbscript):/i.test(attribute.value)) {
+      const isAddress = /^(href|src|action|formaction)$/.test(attribute.name);
+      if (isAddress && /^\s*(javascript|data|vbscript):/i.test(attribute.value)) {
         faults.push(`${describe(node)} leads to ${attribute.value.slice(0, 40)}`);
       }
     }

@@ -53,14 +53,14 @@ def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def store(sample_folder: Path, tmp_path: Path) -> Path:
-    """A store of its own, with something for every page."""
+    """A new copy of the store with something for every page."""
     shutil.copytree(sample_folder, tmp_path / "store")
     return tmp_path / "store" / "sample.sqlite"
 
 
 @pytest.fixture
 def hostile_store(hostile_folder: Path, tmp_path: Path) -> Path:
-    """A store of its own, whose names and texts try to become markup."""
+    """A new copy of the store whose names and texts try to become markup."""
     shutil.copytree(hostile_folder, tmp_path / "hostile")
     return tmp_path / "hostile" / "sample.sqlite"
 

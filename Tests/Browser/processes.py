@@ -152,7 +152,8 @@ def run(name: str, *arguments: str | Path) -> str:
         check=False,
     )
     if result.returncode != 0:
-        raise ProgramError(f"{name} {arguments[0]} ended with status {result.returncode}: {result.stdout}{result.stderr}")
+        output = result.stdout + result.stderr
+        raise ProgramError(f"{name} {arguments[0]} ended with status {result.returncode}: {output}")
     return result.stdout
 
 
@@ -170,5 +171,5 @@ def is_paused(store: Path, pipeline: str) -> bool:
     """Whether an operator has paused a pipeline."""
     found = [row for row in rows("queues", store, "--limit", "10000") if row["pipeline"] == pipeline]
     if not found:
-        raise ProgramError(f"there is no pipeline '{pipeline}'")
+        raise ProgramError(f"the store does not have the pipeline '{pipeline}'")
     return bool(found[0]["settings"]["isPaused"]["value"])

@@ -12,6 +12,9 @@ from processes import Console, run
 
 Serve = Callable[..., Console]
 
+STATUSES = {200, 404, 500, 503}
+"""What a page of a faulty store may answer. Each answer is a whole page."""
+
 
 def statuses(client: Client, pages: list[str]) -> dict[str, int]:
     """The statuses of pages. Each page must have a heading, whatever its status is."""
@@ -51,7 +54,7 @@ def test_a_damaged_store_has_pages_that_say_so(browser: Browser, tmp_path: Path,
     console = serve(store)
     damage(store)
     found = statuses(Client(console.root, console.token), pages)
-    assert set(found.values()) <= {200, 500}, found
+    assert set(found.values()) <= STATUSES, found
     failed = [page for page, status in found.items() if status == 500]
     assert failed, "no page reads the file"
     browser.log_in(console.address, console.root)
@@ -69,7 +72,7 @@ def test_a_replaced_store_does_not_end_the_console(store: Path, hostile_store: P
     assert client.get("").status == 200
     hostile_store.replace(store)
     # The console may still have the old file open.
-    assert set(statuses(client, pages).values()) <= {200, 404, 500, 503}
+    assert set(statuses(client, pages).values()) <= STATUSES
     end_in_order(console)
 
 
@@ -78,5 +81,5 @@ def test_a_removed_store_does_not_end_the_console(store: Path, serve: Serve) -> 
     console = serve(store)
     client = Client(console.root, console.token)
     shutil.rmtree(store.parent)
-    assert set(statuses(client, pages).values()) <= {200, 404, 500, 503}
+    assert set(statuses(client, pages).values()) <= STATUSES
     end_in_order(console)

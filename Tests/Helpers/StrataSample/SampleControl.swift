@@ -17,7 +17,7 @@ enum SampleControl {
     static func run(_ url: URL) async throws {
         let stack = try await SampleStore.open(url)
         let (lines, continuation) = AsyncStream.makeStream(of: String.self)
-        // A thread of its own, because reading blocks.
+        // On a separate thread, because reading blocks.
         Thread.detachNewThread {
             while let line = readLine() { continuation.yield(line) }
             continuation.finish()

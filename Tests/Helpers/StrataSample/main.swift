@@ -1,7 +1,7 @@
 import Foundation
 
 // strata-sample COMMAND STORE [COUNT]: makes stores for the tests of the console in a browser, and works on them in a
-// process of its own while a browser shows them. Each line of its output is an acknowledgement.
+// separate process while a browser shows them. Each line of its output is an acknowledgement.
 
 func acknowledge(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
@@ -21,7 +21,7 @@ do {
     case "work": try await SampleWork.work(store)
     case "control": try await SampleControl.run(store)
     default:
-        acknowledge("error: there is no command '\(arguments[1])'")
+        acknowledge("error: unknown command '\(arguments[1])'")
         exit(2)
     }
     acknowledge("done")
