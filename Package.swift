@@ -386,6 +386,12 @@ let package = Package(
             ],
             path: "Tests/Helpers/StrataCrash"
         ),
+        // Makes stores for the tests of the console in a browser, and works on them in a separate process.
+        .executableTarget(
+            name: "strata-sample",
+            dependencies: ["Strata", "StrataCloud", "StrataPipeline"],
+            path: "Tests/Helpers/StrataSample"
+        ),
         .testTarget(
             // Compiles the code in Guides/ and README.md against the modules of this build.
             name: "GuideTests",
@@ -483,7 +489,7 @@ let package = Package(
             name: "StrataToolTests",
             dependencies: [
                 "Strata", "StrataCloud", "StrataPipeline", "StrataTool", "StoreModels", "strata-command",
-                "strata-crash",
+                "strata-crash", "strata-sample",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),

@@ -48,11 +48,23 @@ ensure_requirements() {
     if [[ ${#missing[@]} -gt 0 ]]; then install_packages "${missing[@]}"; fi
 }
 
-# Sees to the servers that the tests of remotes talk to. Those in Python come into an environment of their own beside the build, which is
-# made once, and again when the versions change.
+# Makes an environment of Python with the packages of a file, once, and again when the file changes.
+#
+#   ensure_environment FOLDER REQUIREMENTS
+ensure_environment() {
+    local environment="$1" requirements="$2"
+    command -v python3 >/dev/null || fail "Python 3.10 or later is needed"
+    if cmp -s "$requirements" "$environment/installed.txt" && "$environment/bin/python" -c pass 2>/dev/null; then return; fi
+    step "installing $(tr '\n' ' ' <"$requirements")"
+    python3 -m venv --clear "$environment" >&2 || fail "no virtual environment could be made: is python3-venv missing?"
+    "$environment/bin/python" -m pip install --quiet --no-input --disable-pip-version-check --requirement "$requirements" >&2 \
+        || fail "the packages of ${requirements#"$root/"} could not be installed: is there a network?"
+    cp "$requirements" "$environment/installed.txt"
+}
+
+# Sees to the servers that the tests of remotes talk to. Those in Python come into a separate environment beside the
+# build.
 ensure_servers() {
-    local requirements="$root/Tests/StrataHTTPTests/requirements.txt"
-    local environment="$root/.build/servers-venv"
     local missing=()
     command -v curl >/dev/null || missing+=(curl)
     command -v openssl >/dev/null || missing+=(openssl)
@@ -63,11 +75,20 @@ ensure_servers() {
         missing+=(apache2-bin)
     fi
     if [[ ${#missing[@]} -gt 0 ]]; then install_packages "${missing[@]}"; fi
-    command -v python3 >/dev/null || fail "Python 3.10 or later is needed for the servers that remotes are tested with"
-    if cmp -s "$requirements" "$environment/installed.txt" && "$environment/bin/python" -c pass 2>/dev/null; then return; fi
-    step "installing $(tr '\n' ' ' <"$requirements")"
-    python3 -m venv --clear "$environment" >&2 || fail "no virtual environment could be made: is python3-venv missing?"
-    "$environment/bin/python" -m pip install --quiet --no-input --disable-pip-version-check --requirement "$requirements" >&2 \
-        || fail "the servers that remotes are tested with could not be installed: is there a network?"
-    cp "$requirements" "$environment/installed.txt"
+    ensure_environment "$root/.build/servers-venv" "$root/Tests/StrataHTTPTests/requirements.txt"
+}
+
+# Sees to the browser that the console is tested with, and to its client in Python.
+ensure_browser() {
+    local missing=() browser=""
+    for browser in chromium chromium-browser google-chrome ""; do
+        if [[ -n "$browser" ]] && command -v "$browser" >/dev/null; then break; fi
+    done
+    if [[ -z "$browser" ]]; then missing+=(chromium); fi
+    command -v chromedriver >/dev/null || missing+=(chromium-driver)
+    if [[ ${#missing[@]} -gt 0 ]]; then
+        install_packages "${missing[@]}" \
+            || fail "Chromium and its driver could not be installed, and the console is not tested without them"
+    fi
+    ensure_environment "$root/.build/browser-venv" "$root/Tests/Browser/requirements.txt"
 }

@@ -4,7 +4,15 @@ import Strata
 import Testing
 
 @Suite("Files that the tool refuses", .timeLimit(.minutes(2))) struct RefusedStoreTests {
-    /// Runs a command on a file, and expects a message and no change.
+    /// Commands that open a file in different ways. A console that began to serve would not end.
+    private static func commands(_ url: URL) -> [[String]] {
+        let serve = ["serve", url.path, "--port", "0"]
+        return [
+            ["inspect", url.path], ["sql", url.path, "SELECT * FROM Article"], serve, serve + ["--allow-changes"],
+        ]
+    }
+
+    /// Runs commands on a file, and expects a message and no change.
     private func expectRefusal(
         _ url: URL,
         in folder: ScratchFolder,
@@ -12,9 +20,9 @@ import Testing
         location: SourceLocation = #_sourceLocation
     ) async throws {
         let before = try folder.image()
-        for arguments in [["inspect", url.path], ["sql", url.path, "SELECT * FROM Article"]] {
+        for arguments in Self.commands(url) {
             let run = await ToolRun(arguments)
-            #expect(run.status == 1, sourceLocation: location)
+            #expect(run.status == 1, "\(arguments)", sourceLocation: location)
             #expect(run.output.isEmpty, sourceLocation: location)
             #expect(run.messages.hasPrefix("strata: "), sourceLocation: location)
             #expect(run.messages.contains(message), "\(run.messages)", sourceLocation: location)
@@ -82,9 +90,10 @@ import Testing
         // The first page stays, so that the file is still a store.
         for index in 4096..<bytes.count { bytes[index] = UInt8(truncatingIfNeeded: index &* 31) }
         try bytes.write(to: url)
-        for arguments in [["inspect", url.path], ["sql", url.path, "SELECT * FROM Article"]] {
+        for arguments in Self.commands(url) {
             let run = await ToolRun(arguments)
-            #expect(run.status == 1)
+            #expect(run.status == 1, "\(arguments)")
+            #expect(run.output.isEmpty)
             #expect(run.messages.contains("damagedStore"), "\(run.messages)")
         }
     }
