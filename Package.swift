@@ -12,6 +12,7 @@ let package = Package(
         .library(name: "StrataRemotes", targets: ["StrataRemotes"]),
         .library(name: "StrataCloud", targets: ["StrataCloud"]),
         .library(name: "StrataHTTP", targets: ["StrataHTTP"]),
+        .library(name: "StrataConsole", targets: ["StrataConsole"]),
         .library(name: "StrataTesting", targets: ["StrataTesting"]),
         .executable(name: "strata", targets: ["strata-command"]),
     ],
@@ -24,8 +25,9 @@ let package = Package(
             enabledTraits: ["Pipeline"]
         ),
         .trait(name: "HTTP", description: "StrataHTTP: S3 and WebDAV remotes.", enabledTraits: ["Cloud"]),
+        .trait(name: "Console", description: "StrataConsole: the web console.", enabledTraits: ["Cloud"]),
         // Without this trait, swift-argument-parser is resolved only for the examples.
-        .trait(name: "Tool", description: "strata: the command-line tool.", enabledTraits: ["Cloud"]),
+        .trait(name: "Tool", description: "strata: the command-line tool.", enabledTraits: ["Console"]),
         .trait(
             name: "Examples",
             description: "The programs in Examples, and the tests.",
@@ -50,7 +52,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
@@ -129,11 +132,27 @@ let package = Package(
             name: "StrataTesting",
             dependencies: ["StrataPipeline", .product(name: "Logging", package: "swift-log")]
         ),
+        // What a store says of its queues and accounts, as rows and texts for the tool and the console.
+        .target(name: "StrataInspection", dependencies: ["Strata", "StrataCloud", "StrataPipeline"]),
+        .target(
+            name: "StrataConsole",
+            dependencies: [
+                "Strata", "StrataCloud", "StrataInspection", "StrataPipeline",
+                .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Console"])),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Mustache", package: "swift-mustache", condition: .when(traits: ["Console"])),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["Pipeline"])
+                ),
+            ]
+        ),
         // The commands of the tool, as a library, so that tests can call them.
         .target(
             name: "StrataTool",
             dependencies: [
-                "Strata", "StrataCloud", "StrataPipeline",
+                "Strata", "StrataCloud", "StrataConsole", "StrataInspection", "StrataPipeline",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Tool"])),
                 .product(name: "Logging", package: "swift-log"),
             ]
@@ -371,8 +390,8 @@ let package = Package(
             // Compiles the code in Guides/ and README.md against the modules of this build.
             name: "GuideTests",
             dependencies: [
-                "Strata", "StrataCloud", "StrataHTTP", "StrataPipeline", "StrataReachability", "StrataRemotes",
-                "StrataTesting",
+                "Strata", "StrataCloud", "StrataConsole", "StrataHTTP", "StrataPipeline", "StrataReachability",
+                "StrataRemotes", "StrataTesting",
                 .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Examples"])),
                 .product(name: "HummingbirdTesting", package: "hummingbird", condition: .when(traits: ["Examples"])),
             ]
@@ -441,6 +460,22 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["HTTP"])),
             ],
             exclude: ["requirements.txt", "Servers/ceph.sh"]
+        ),
+        .testTarget(
+            name: "StrataConsoleTests",
+            dependencies: [
+                "Strata", "StrataConsole", "StrataPipeline", "StoreModels",
+                .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Console"])),
+                .product(name: "HummingbirdTesting", package: "hummingbird", condition: .when(traits: ["Console"])),
+                .product(name: "InMemoryLogging", package: "swift-log"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Mustache", package: "swift-mustache", condition: .when(traits: ["Console"])),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["Pipeline"])
+                ),
+            ]
         ),
         .testTarget(
             // The commands of `strata` in the process of the tests, and the program itself.

@@ -15,7 +15,7 @@ struct StrataCommand: AsyncParsableCommand {
                 name: "Stores",
                 subcommands: [
                     InspectCommand.self, SQLCommand.self, HistoryCommand.self, CheckCommand.self, BackupCommand.self,
-                    CompactCommand.self, PlanCommand.self, TopCommand.self,
+                    CompactCommand.self, PlanCommand.self, TopCommand.self, ServeCommand.self,
                 ]
             ),
             CommandGroup(

@@ -1,5 +1,6 @@
 import Strata
 import StrataCloud
+import StrataInspection
 
 extension StoreArgument {
     /// Opens a store with accounts to read it only, runs a body, and closes the store.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Strata
+import StrataInspection
 
 /// `strata backup`: a copy of a store.
 struct BackupCommand: ToolCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Strata
+import StrataInspection
 
 /// `strata check`: the faults of a store.
 struct CheckCommand: ToolCommand {

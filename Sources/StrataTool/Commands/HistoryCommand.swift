@@ -1,5 +1,6 @@
 import ArgumentParser
 import Strata
+import StrataInspection
 
 /// `strata history`: the last commits, and the following ones.
 struct HistoryCommand: ToolCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Strata
+import StrataInspection
 
 /// `strata inspect`: the store as a whole.
 struct InspectCommand: ToolCommand {

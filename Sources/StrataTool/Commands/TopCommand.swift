@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Strata
+import StrataInspection
 
 /// `strata top`: a live picture of the store, its queues and its transfers.
 struct TopCommand: ToolCommand {

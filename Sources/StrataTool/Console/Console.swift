@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataInspection
 
 /// The streams that a command writes to and asks on.
 ///

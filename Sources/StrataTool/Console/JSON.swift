@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataInspection
 
 /// A value of JSON whose objects keep the order of their fields.
 enum JSON: Sendable {
@@ -97,13 +98,4 @@ extension JSON {
 
     /// A time in UTC, in the form of ISO 8601.
     static func time(_ date: Date?) -> JSON { .orNull(Timestamp.text(date)) }
-}
-
-/// Times for people and scripts.
-enum Timestamp {
-    /// The time in UTC, in the form of ISO 8601; nil if the time is unknown or not in the years from 1 to 9999.
-    static func text(_ date: Date?) -> String? {
-        guard let date, (-62_135_596_800..<253_402_300_800).contains(date.timeIntervalSince1970) else { return nil }
-        return date.formatted(.iso8601)
-    }
 }

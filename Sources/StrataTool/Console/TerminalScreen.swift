@@ -1,4 +1,5 @@
 import Foundation
+import StrataInspection
 import Synchronization
 
 /// The size of a terminal in characters.

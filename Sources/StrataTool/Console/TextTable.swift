@@ -1,3 +1,5 @@
+import StrataInspection
+
 /// A table for people: a line of names, and a line for each row.
 ///
 /// Numbers are aligned at their ends, and texts at their beginnings.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Strata
+import StrataInspection
 import StrataPipeline
 
 /// The arguments of a command that changes queued operations, by ids or filters.

@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataInspection
 import StrataPipeline
 
 extension JobDetails {

@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataInspection
 import StrataPipeline
 
 /// The output of `strata schedules`.
@@ -16,20 +17,6 @@ extension ScheduleSnapshot {
             ])
         }
         return table
-    }
-
-    /// The schedule, with the time span of an interval in its largest unit.
-    private var scheduleText: String {
-        let (text, beginning) = (schedule.rawValue, "every ")
-        guard text.hasBytePrefix(beginning), let seconds = Double(text.droppingFirstBytes(beginning.utf8.count)) else {
-            return text
-        }
-        return beginning + TimeSpan.text(seconds)
-    }
-
-    private var pauseText: String? {
-        guard isPaused else { return nil }
-        return pauseChange?.text ?? "yes"
     }
 
     var json: JSON {

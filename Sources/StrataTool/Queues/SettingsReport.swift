@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataInspection
 import StrataPipeline
 
 /// The output of `strata queues`, `limits`, `pause` and `resume`.
@@ -32,18 +33,7 @@ extension QueueSummary {
     }
 }
 
-extension PipelineSettings.Change {
-    /// The operator and the time, for people.
-    var text: String { "by \(by) at \(Timestamp.text(at) ?? "-")" }
-}
-
 extension PipelineSettings {
-    /// Who has paused the queue, and when; nil if it is not paused.
-    var pauseText: String? {
-        guard isPaused.value else { return nil }
-        return isPaused.change?.text ?? "yes"
-    }
-
     static func table(_ all: [PipelineSettings]) -> TextTable {
         var table = TextTable(["pipeline", "setting", "value", "declared", "changed"])
         for settings in all {

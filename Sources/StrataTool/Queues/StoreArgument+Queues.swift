@@ -1,4 +1,5 @@
 import Strata
+import StrataInspection
 import StrataPipeline
 
 extension StoreArgument {

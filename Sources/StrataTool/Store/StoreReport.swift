@@ -1,4 +1,5 @@
 import Strata
+import StrataInspection
 
 /// The output of `strata inspect`.
 struct StoreReport {

@@ -1,6 +1,7 @@
 import Foundation
 import Strata
 import StrataCloud
+import StrataInspection
 import StrataPipeline
 
 /// One picture of `strata top`: the store, its queues, the running operations and the transfers.
@@ -82,7 +83,7 @@ struct TopPicture: Sendable {
 
     private var newestText: String {
         guard let newest else { return "no commit yet" }
-        let age = newest.time.map { "\(Self.age(since: $0, at: time)) ago" }
+        let age = newest.time.map { "\(Timestamp.age(since: $0, at: time)) ago" }
         return ["commit \(newest.sequence)", age, newest.author].compactMap { $0 }.joined(separator: ", ")
     }
 
@@ -101,7 +102,7 @@ struct TopPicture: Sendable {
             table.add([
                 .text(operation.type), .text(operation.pipeline), .text(operation.lane), .number(operation.id),
                 .number(operation.attempts),
-                .text(operation.startedAt.map { Self.age(since: $0, at: time) } ?? "-"),
+                .text(operation.startedAt.map { Timestamp.age(since: $0, at: time) } ?? "-"),
                 .text(operation.progress.flatMap { Self.percentage($0) } ?? ""),
             ])
         }
@@ -113,18 +114,6 @@ struct TopPicture: Sendable {
         if transfers.isEmpty { return ["", "No transfers."] }
         return [""] + TransferLine.table(of: transfers).lines
             + (accounts.allSatisfy(\.isComplete) ? [] : ["… and more"])
-    }
-
-    /// The time since a date in its largest unit, such as `12 s`. A clock that was set back gives zero.
-    static func age(since date: Date, at time: Date) -> String {
-        let seconds = max(time.timeIntervalSince(date), 0)
-        return switch seconds {
-        case ..<120: "\(Int(seconds)) s"
-        case ..<7200: "\(Int(seconds / 60)) min"
-        case ..<172_800: "\(Int(seconds / 3600)) h"
-        // A store may contain any date.
-        default: "\(Int(min(seconds / 86400, 1e9))) d"
-        }
     }
 
     private static func percentage(_ fraction: Double) -> String? {

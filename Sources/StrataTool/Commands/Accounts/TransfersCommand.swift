@@ -1,6 +1,7 @@
 import ArgumentParser
 import Strata
 import StrataCloud
+import StrataInspection
 import StrataPipeline
 
 /// `strata transfers`: the running and waiting uploads and downloads.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Strata
+import StrataInspection
 import StrataPipeline
 
 /// `strata jobs retry`.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Strata
+import StrataInspection
 import StrataPipeline
 
 /// `strata pause`.

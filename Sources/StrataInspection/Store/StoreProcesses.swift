@@ -2,23 +2,23 @@ import Foundation
 import Strata
 
 /// The processes that have a file open, as far as the system tells.
-struct StoreProcesses {
-    struct Entry {
-        let id: Int32
+package struct StoreProcesses: Sendable {
+    package struct Entry: Sendable {
+        package let id: Int32
         /// The name of the program; nil if the process has just ended.
-        let command: String?
+        package let command: String?
     }
 
     /// In the order of their ids, without this process.
-    private(set) var entries: [Entry] = []
+    package private(set) var entries: [Entry] = []
     /// Whether all processes could be examined. A user may examine only the user's own processes.
-    private(set) var isComplete = true
+    package private(set) var isComplete = true
 
     /// Searches the open files of all processes.
     ///
     /// - Returns: nil if the system does not list them in `/proc`.
     /// - Complexity: O(open files of all processes).
-    init?(of path: String) {
+    package init?(of path: String) {
         var file = stat()
         guard stat(path, &file) == 0, let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc") else {
             return nil
@@ -43,7 +43,7 @@ struct StoreProcesses {
     /// The processes in words.
     ///
     /// - Parameter processes: nil if the system does not tell.
-    static func text(_ processes: StoreProcesses?) -> String {
+    package static func text(_ processes: StoreProcesses?) -> String {
         guard let processes else { return "unknown, because this system does not list open files in /proc" }
         let list = processes.entries.map { "\($0.id)\($0.command.map { " (\($0))" } ?? "")" }
         return (list.isEmpty ? "none" : list.joined(separator: ", "))

@@ -1,13 +1,12 @@
-import ArgumentParser
 import Strata
 import StrataPipeline
 
 /// A limit of operations that run at once: a number from 1, or `none`.
-struct ConcurrencyLimit: ExpressibleByArgument {
+package struct ConcurrencyLimit: Sendable {
     /// Nil for any number.
-    let count: Int?
+    package let count: Int?
 
-    init?(argument: String) {
+    package init?(argument: String) {
         if argument.hasSameBytes(as: "none") {
             count = nil
         } else {
@@ -16,16 +15,16 @@ struct ConcurrencyLimit: ExpressibleByArgument {
         }
     }
 
-    /// The limit as the option takes it.
-    static func text(_ count: Int?) -> String { count.map { "\($0)" } ?? "none" }
+    /// The limit as ``init(argument:)`` takes it.
+    package static func text(_ count: Int?) -> String { count.map { "\($0)" } ?? "none" }
 }
 
 /// A limit of attempts that start in an interval, such as `10/1m`, or `none`.
-struct RateLimitValue: ExpressibleByArgument {
+package struct RateLimitValue: Sendable {
     /// Nil for any number.
-    let limit: RateLimit?
+    package let limit: RateLimit?
 
-    init?(argument: String) {
+    package init?(argument: String) {
         if argument.hasSameBytes(as: "none") {
             limit = nil
         } else {
@@ -36,8 +35,8 @@ struct RateLimitValue: ExpressibleByArgument {
         }
     }
 
-    /// The limit as the option takes it.
-    static func text(_ limit: RateLimit?) -> String {
+    /// The limit as ``init(argument:)`` takes it.
+    package static func text(_ limit: RateLimit?) -> String {
         limit.map { "\($0.count)/\(TimeSpan.text($0.interval.seconds))" } ?? "none"
     }
 }

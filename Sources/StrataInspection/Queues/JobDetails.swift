@@ -3,45 +3,45 @@ import Strata
 import StrataPipeline
 
 /// All that a store knows of one operation.
-struct JobDetails: Sendable {
+package struct JobDetails: Sendable {
     /// The greatest number of transitions that are read, the newest ones.
-    static let transitionLimit = 50
+    package static let transitionLimit = 50
 
-    struct Hold: Sendable {
-        let name: String
-        let until: Date
+    package struct Hold: Sendable {
+        package let name: String
+        package let until: Date
     }
 
-    struct Transition: Sendable {
-        let status: String
-        let attempts: Int
-        let reason: String?
-        let at: Date
+    package struct Transition: Sendable {
+        package let status: String
+        package let attempts: Int
+        package let reason: String?
+        package let at: Date
     }
 
-    let row: JobRow
-    let payload: StoredDocument
-    let payloadVersion: Int64?
+    package let row: JobRow
+    package let payload: StoredDocument
+    package let payloadVersion: Int64?
     /// The value that the handler has returned; nil without one.
-    let result: StoredDocument?
-    let failures: [AttemptFailure]
-    let schedule: String?
-    let request: String?
+    package let result: StoredDocument?
+    package let failures: [AttemptFailure]
+    package let schedule: String?
+    package let request: String?
 
-    private(set) var tags: [String] = []
-    private(set) var holds: [Hold] = []
-    private(set) var expiresAt: Date?
-    private(set) var timeout: Duration?
-    private(set) var retry: RetryPolicy?
-    private(set) var waitReasons: [WaitReason] = []
+    package private(set) var tags: [String] = []
+    package private(set) var holds: [Hold] = []
+    package private(set) var expiresAt: Date?
+    package private(set) var timeout: Duration?
+    package private(set) var retry: RetryPolicy?
+    package private(set) var waitReasons: [WaitReason] = []
     /// The recorded changes of the status, oldest first.
-    private(set) var transitions: [Transition] = []
+    package private(set) var transitions: [Transition] = []
     /// Parts that could not be read, with the reasons.
-    private(set) var problems: [String] = []
+    package private(set) var problems: [String] = []
 
     /// - Parameter isComplete: whether the whole payload is read, or only the beginning that a person sees.
     /// - Returns: nil if the operation is neither queued nor finished.
-    static func find(_ id: Int64, isComplete: Bool, in context: ObjectContext) throws -> JobDetails? {
+    package static func find(_ id: Int64, isComplete: Bool, in context: ObjectContext) throws -> JobDetails? {
         guard let row = try JobRow.find(id, in: context) else { return nil }
         let size = isComplete ? Int(Int32.max) : StoredDocument.shownSize
         let isFinished = row.finishedAt != nil
@@ -52,7 +52,7 @@ struct JobDetails: Sendable {
         return details
     }
 
-    static func selectQueued(_ id: Int64, size: Int) -> SQL {
+    package static func selectQueued(_ id: Int64, size: Int) -> SQL {
         """
         SELECT "id", substr(CAST("payload" AS BLOB), 1, \(size)) AS "payload", \
         length(CAST("payload" AS BLOB)) AS "size", "payloadVersion", "failures", "schedule", "request", \
@@ -60,7 +60,7 @@ struct JobDetails: Sendable {
         """
     }
 
-    static func selectFinished(_ id: Int64, size: Int) -> SQL {
+    package static func selectFinished(_ id: Int64, size: Int) -> SQL {
         """
         SELECT "id", substr(CAST("payload" AS BLOB), 1, \(size)) AS "payload", \
         length(CAST("payload" AS BLOB)) AS "size", "payloadVersion", "failures", NULL AS "schedule", \

@@ -1,10 +1,10 @@
 /// Texts from stores for a terminal.
-enum TerminalText {
+package enum TerminalText {
     /// The text with its control characters as `\u{1b}`, line feeds as `\n` and tabs as `\t`.
     ///
     /// Characters that are invisible or change the direction of writing are escaped too. A store may contain any names
     /// and values, and a terminal would obey the escape sequences in them.
-    static func escaped(_ text: String) -> String {
+    package static func escaped(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isEscaped) else { return text }
         var result = ""
         for scalar in text.unicodeScalars {
@@ -20,7 +20,7 @@ enum TerminalText {
     }
 
     /// Whether a terminal must not receive the character.
-    static func isEscaped(_ scalar: Unicode.Scalar) -> Bool {
+    package static func isEscaped(_ scalar: Unicode.Scalar) -> Bool {
         if (0x20..<0x7F).contains(scalar.value) { return false }
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator, .surrogate: return true
@@ -33,7 +33,7 @@ enum TerminalText {
     /// The beginning of a text, with `…` at the end if the text has more Unicode scalars than the limit.
     ///
     /// - Complexity: O(limit), so that a large value costs nothing.
-    static func shortened(_ text: String, to limit: Int) -> String {
+    package static func shortened(_ text: String, to limit: Int) -> String {
         let scalars = text.unicodeScalars
         guard let end = scalars.index(scalars.startIndex, offsetBy: limit, limitedBy: scalars.endIndex),
             end < scalars.endIndex

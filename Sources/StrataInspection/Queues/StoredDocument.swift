@@ -2,25 +2,20 @@ import Foundation
 import Strata
 
 /// A payload or a result: bytes that should be JSON, and that any program may have stored.
-struct StoredDocument: Sendable {
+package struct StoredDocument: Sendable {
     /// The greatest number of bytes that are shown to a person.
-    static let shownSize = 8192
+    package static let shownSize = 8192
 
     /// The bytes, or their beginning.
-    let bytes: Data
+    package let bytes: Data
     /// The number of all bytes.
-    let size: Int
-
-    /// The document for scripts: its text, or an object with its bytes in base64. It must be complete.
-    var json: JSON {
-        if let text = String(bytes: bytes, encoding: .utf8) { return .text(text) }
-        return JSON(.blob(bytes))
-    }
+    package let size: Int
 
     /// The document for people: indented JSON, or its text, and notes about anything else.
     ///
+    /// - Parameter advice: how to see the rest of a document that is cut, after its size.
     /// - Complexity: O(``shownSize``).
-    var lines: [String] {
+    package func lines(advice: String) -> [String] {
         let beginning = bytes.prefix(Self.shownSize)
         let isComplete = beginning.count == size
         guard size > 0 else { return ["(empty)"] }
@@ -31,7 +26,7 @@ struct StoredDocument: Sendable {
         } else {
             lines = ["(not JSON)", text]
         }
-        if !isComplete { lines.append("… (\(beginning.count) of \(size) bytes; --json prints all)") }
+        if !isComplete { lines.append("… (\(beginning.count) of \(size) bytes\(advice))") }
         return lines
     }
 

@@ -3,44 +3,44 @@ import Strata
 import StrataPipeline
 
 /// A queued or finished operation in a list. Its payload is not read.
-struct JobRow: Sendable {
-    let id: Int64
-    let pipeline: String
-    let lane: String
+package struct JobRow: Sendable {
+    package let id: Int64
+    package let pipeline: String
+    package let lane: String
     /// The name of an ``OperationStatus`` or of an ``OperationResult``.
-    let status: String
-    let type: String
-    let key: String?
+    package let status: String
+    package let type: String
+    package let key: String?
     /// Nil for a finished operation.
-    let priority: Int64?
-    let attempts: Int64?
-    let queuedAt: Date?
+    package let priority: Int64?
+    package let attempts: Int64?
+    package let queuedAt: Date?
     /// When the handler was last started; nil for a finished operation.
-    let startedAt: Date?
+    package let startedAt: Date?
     /// The progress that the running handler has reported, from 0 to 1.
-    let progress: Double?
-    let finishedAt: Date?
+    package let progress: Double?
+    package let finishedAt: Date?
     /// The size of the payload in bytes.
-    let payloadSize: Int64?
+    package let payloadSize: Int64?
 
     // MARK: Reading
 
     /// The rows of queued operations, in the order of the filter.
     ///
     /// - Complexity: that of the filter's query up to the limit, and a lookup for each row.
-    static func list(_ filter: OperationFilter, limit: Int, in context: ObjectContext) throws -> [JobRow] {
+    package static func list(_ filter: OperationFilter, limit: Int, in context: ObjectContext) throws -> [JobRow] {
         let ids = try context.ids(filter.query.limit(limit)).map(\.rawValue)
         return ordered(try context.rows(selectQueued(ids)), ids) { queued($0) }
     }
 
     /// The rows of finished operations, in the order of the filter.
-    static func list(_ filter: FinishedFilter, limit: Int, in context: ObjectContext) throws -> [JobRow] {
+    package static func list(_ filter: FinishedFilter, limit: Int, in context: ObjectContext) throws -> [JobRow] {
         let ids = try context.ids(filter.query.limit(limit)).map(\.rawValue)
         return ordered(try context.rows(selectFinished(ids)), ids) { finished($0) }
     }
 
     /// The row of an operation; nil if it is neither queued nor finished.
-    static func find(_ id: Int64, in context: ObjectContext) throws -> JobRow? {
+    package static func find(_ id: Int64, in context: ObjectContext) throws -> JobRow? {
         if let row = try context.rows(selectQueued([id])).first { return queued(row) }
         return try context.rows(selectFinished([id])).first.map { finished($0) }
     }
@@ -51,14 +51,14 @@ struct JobRow: Sendable {
         return ids.compactMap { known[$0] }
     }
 
-    static func selectQueued(_ ids: [Int64]) -> SQL {
+    package static func selectQueued(_ ids: [Int64]) -> SQL {
         """
         SELECT "id", "pipeline", "lane", "status", "type", "key", "priority", "attempts", "enqueuedAt", "startedAt", \
         "progress", length("payload") AS "payloadSize" FROM "QueuedOperation" WHERE "id" IN \(list: ids)
         """
     }
 
-    static func selectFinished(_ ids: [Int64]) -> SQL {
+    package static func selectFinished(_ ids: [Int64]) -> SQL {
         """
         SELECT "id", "pipeline", "lane", "result", "type", "key", "attempts", "enqueuedAt", "finishedAt", \
         length("payload") AS "payloadSize" FROM "FinishedOperation" WHERE "id" IN \(list: ids)
@@ -91,37 +91,5 @@ struct JobRow: Sendable {
         progress = row.lenient("progress").lenientReal
         finishedAt = row.lenient("finishedAt").lenientDate
         payloadSize = row.lenient("payloadSize").lenientInteger
-    }
-
-    // MARK: Output
-
-    static func table(_ rows: [JobRow]) -> TextTable {
-        var table = TextTable(["id", "pipeline", "lane", "status", "type", "attempts", "queued"])
-        for row in rows {
-            table.add([
-                .number(row.id), .text(row.pipeline), .text(row.lane), .text(row.status), .text(row.type),
-                .number(row.attempts), .text(Timestamp.text(row.queuedAt) ?? "-"),
-            ])
-        }
-        return table
-    }
-
-    /// The fields of a line of JSON.
-    var fields: [(name: String, value: JSON)] {
-        [
-            ("id", .integer(id)),
-            ("pipeline", .text(pipeline)),
-            ("lane", .text(lane)),
-            ("status", .text(status)),
-            ("type", .text(type)),
-            ("key", .orNull(key)),
-            ("priority", .orNull(priority)),
-            ("attempts", .orNull(attempts)),
-            ("queuedAt", .time(queuedAt)),
-            ("startedAt", .time(startedAt)),
-            ("progress", .orNull(progress)),
-            ("finishedAt", .time(finishedAt)),
-            ("payloadSize", .orNull(payloadSize)),
-        ]
     }
 }

@@ -4,7 +4,7 @@ import Strata
 /// Values of rows that another program may have damaged. A list shows them as they are, instead of failing.
 extension StoredValue {
     /// The text of a value; nil for NULL. Another type is described.
-    var lenientText: String? {
+    package var lenientText: String? {
         switch self {
         case .null: nil
         case .text(let text): text
@@ -15,13 +15,13 @@ extension StoredValue {
     }
 
     /// The integer; nil for another type.
-    var lenientInteger: Int64? { if case .integer(let number) = self { number } else { nil } }
+    package var lenientInteger: Int64? { if case .integer(let number) = self { number } else { nil } }
 
     /// The number with a fraction; nil for another type.
-    var lenientReal: Double? { if case .real(let number) = self { number } else { nil } }
+    package var lenientReal: Double? { if case .real(let number) = self { number } else { nil } }
 
     /// The date; nil for another type.
-    var lenientDate: Date? {
+    package var lenientDate: Date? {
         switch self {
         case .real(let seconds): Date(timeIntervalSinceReferenceDate: seconds)
         case .integer(let seconds): Date(timeIntervalSinceReferenceDate: Double(seconds))
@@ -30,7 +30,7 @@ extension StoredValue {
     }
 
     /// The bytes of a text or of bytes.
-    var lenientBytes: Data? {
+    package var lenientBytes: Data? {
         switch self {
         case .blob(let bytes): bytes
         case .text(let text): Data(text.utf8)
@@ -41,5 +41,5 @@ extension StoredValue {
 
 extension SQLRow {
     /// The value of a column of the statement.
-    func lenient(_ name: String) -> StoredValue { self[name] ?? .null }
+    package func lenient(_ name: String) -> StoredValue { self[name] ?? .null }
 }

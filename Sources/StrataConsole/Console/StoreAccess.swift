@@ -1,0 +1,94 @@
+import Strata
+import StrataCloud
+import StrataPipeline
+import Synchronization
+
+/// What a page or an action needs of the stack.
+enum StoreNeeds: Sendable {
+    case store
+    /// The models of queues.
+    case queues
+    /// The models of accounts.
+    case accounts
+}
+
+/// The console's access to its store.
+final class StoreAccess: Sendable {
+    let stack: ContextStack
+    let hasQueues: Bool
+    let hasAccounts: Bool
+    /// Whether the console may change the store.
+    let allowsChanges: Bool
+    private let readers: ReadLimiter
+
+    init(_ stack: ContextStack, maximumReaders: Int, allowsChanges: Bool) {
+        self.stack = stack
+        hasQueues = stack.knows(QueuedOperation.self)
+        hasAccounts = stack.knows(CloudNode.self)
+        self.allowsChanges = allowsChanges && (try? stack.checkWritable()) != nil
+        readers = ReadLimiter(max(maximumReaders, 1))
+    }
+
+    func has(_ needs: StoreNeeds) -> Bool {
+        switch needs {
+        case .store: true
+        case .queues: hasQueues
+        case .accounts: hasAccounts
+        }
+    }
+
+    /// Runs a block that reads committed rows, all of one state. Unsaved changes of the application are not shown.
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (ObjectContext) throws -> Value
+    ) async throws -> Value {
+        await readers.begin()
+        defer { readers.end() }
+        return try await stack.overStore { context in try body(context) }
+    }
+
+    /// Runs a block on the newest state, and commits its changes in the name of a person.
+    func change<Value: Sendable>(
+        by person: String,
+        _ body: @escaping @Sendable (ObjectContext) throws -> Value
+    ) async throws -> Value {
+        try await stack.write { context in
+            context.author = person
+            return try body(context)
+        }
+    }
+}
+
+/// Lets a number of pages read at once, so that many requests do not take the readers of the application.
+private final class ReadLimiter: Sendable {
+    private struct State {
+        var free: Int
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(_ limit: Int) { state = Mutex(State(free: limit)) }
+
+    func begin() async {
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                if state.free > 0 {
+                    state.free -= 1
+                    return true
+                }
+                state.waiting.append(continuation)
+                return false
+            }
+            if isFree { continuation.resume() }
+        }
+    }
+
+    func end() {
+        let next: CheckedContinuation<Void, Never>? = state.withLock { state in
+            guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+            state.free += 1
+            return nil
+        }
+        next?.resume()
+    }
+}

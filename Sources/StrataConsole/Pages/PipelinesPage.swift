@@ -1,0 +1,60 @@
+import Strata
+import StrataInspection
+import StrataPipeline
+
+/// The pipelines and queues with the number of their operations, pauses and limits.
+struct PipelinesPage: ConsolePage {
+    let path = "pipelines"
+    let title = "Pipelines"
+    let group: NavigationGroup? = .queues
+    let needs = StoreNeeds.queues
+    let template = PageTemplate.pipelines
+
+    private static let pageSize = 100
+    private static let greatestPage = 100
+    /// The greatest number of pipelines that a page reads.
+    static let greatestCount = pageSize * greatestPage
+
+    struct Values: Sendable {
+        let table: Table
+        let pager: Pager
+    }
+
+    func content(_ request: ConsoleRequest) async throws -> PageContent {
+        let page = Int(try request.query.number("page", upTo: Int64(Self.greatestPage)) ?? 1)
+        let end = page * Self.pageSize
+        let found = try await request.read { context in try context.queueSummaries(limit: end + 1) }
+        var table = Table(
+            "Pipelines",
+            ["Pipeline"],
+            numbers: ["Queued", "Running", "Failed", "Held"],
+            ["Oldest", "State", "Concurrent", "Rate"] + (request.allowsChanges ? ["Action"] : [])
+        )
+        for queue in found.dropFirst(end - Self.pageSize).prefix(Self.pageSize) { table.add(row(queue, request)) }
+        table.whenEmpty = "The store has no pipelines yet."
+        let pager = Pager(page: page, hasMore: found.count > end && page < Self.greatestPage) { number in
+            request.link("pipelines", ["page": "\(number)"])
+        }
+        return PageContent(Values(table: table, pager: pager))
+    }
+
+    private func row(_ queue: QueueSummary, _ request: ConsoleRequest) -> [Cell] {
+        let (name, settings) = (queue.name.rawValue, queue.settings)
+        let failed = queue.counts[.failed] ?? 0
+        var cells: [Cell] = [
+            .text(name), .number(queue.total), .number(queue.counts[.active] ?? 0),
+            failed > 0 ? Cell.mark("\(failed)", Mark.bad, isNumber: true) : Cell.number(0),
+            .number(queue.counts[.held] ?? 0),
+            queue.oldest.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("-"),
+            settings.pauseText.map { Cell.mark("paused", Mark.warning, note: $0) } ?? Cell.mark("open", Mark.good),
+            .text(ConcurrencyLimit.text(settings.maxConcurrent.value)),
+            .text(RateLimitValue.text(settings.rateLimit.value)),
+        ]
+        guard request.allowsChanges else { return cells }
+        let isPaused = settings.isPaused.value
+        let action = PipelinePauseAction(isPaused: !isPaused)
+        let form = request.form(action.path, ["pipeline": name], button: isPaused ? "Resume" : "Pause")
+        cells.append(form.map { Cell.form($0) } ?? Cell.text("-"))
+        return cells
+    }
+}

@@ -1,0 +1,96 @@
+/// The parts that pages share. A name that begins with a dot belongs to the innermost value: without the dot, a missing
+/// value would be looked up in the values around it.
+extension PageTemplate {
+    /// A ``Cell``.
+    static let cell = PageTemplate(
+        "cell",
+        """
+        {{#.mark}}<span class="mark mark-{{.}}">{{/.mark}}\
+        {{#.href}}<a href="{{.}}">{{/.href}}\
+        {{#.time}}<time datetime="{{.}}" title="{{.}}">{{/.time}}\
+        {{.text}}\
+        {{#.time}}</time>{{/.time}}\
+        {{#.href}}</a>{{/.href}}\
+        {{#.mark}}</span>{{/.mark}}\
+        {{#.note}} <small class="note">{{.}}</small>{{/.note}}\
+        {{#.form}}{{>form}}{{/.form}}
+        """
+    )
+
+    /// A ``Table``.
+    static let table = PageTemplate(
+        "table",
+        """
+        {{^.isEmpty}}
+        <div class="table-box" role="region" aria-label="{{.caption}}" tabindex="0">
+        <table>
+        <caption>{{.caption}}</caption>
+        <thead><tr>
+        {{#.columns}}
+        <th scope="col"{{#.isNumber}} class="number"{{/.isNumber}}>{{.title}}</th>
+        {{/.columns}}
+        </tr></thead>
+        <tbody>
+        {{#.rows}}
+        <tr>
+        {{#.cells}}
+        <td{{#.isNumber}} class="number"{{/.isNumber}}>{{>cell}}</td>
+        {{/.cells}}
+        </tr>
+        {{/.rows}}
+        </tbody>
+        </table>
+        </div>
+        {{/.isEmpty}}
+        {{#.isEmpty}}
+        <p class="empty">{{.whenEmpty}}</p>
+        {{/.isEmpty}}
+
+        """
+    )
+
+    /// ``Facts``.
+    static let facts = PageTemplate(
+        "facts",
+        """
+        <dl class="facts">
+        {{#.facts}}
+        <div><dt>{{.name}}</dt><dd>{{#.value}}{{>cell}}{{/.value}}</dd></div>
+        {{/.facts}}
+        </dl>
+
+        """
+    )
+
+    /// A ``Pager``.
+    static let pager = PageTemplate(
+        "pager",
+        """
+        {{#.isNeeded}}
+        <nav class="pager" aria-label="Pages of the list">
+        {{#.previous}}<a href="{{.}}" rel="prev">Previous</a>{{/.previous}}
+        <span>Page {{.page}}</span>
+        {{#.next}}<a href="{{.}}" rel="next">Next</a>{{/.next}}
+        </nav>
+        {{/.isNeeded}}
+
+        """
+    )
+
+    /// A ``FormView``.
+    static let form = PageTemplate(
+        "form",
+        """
+        <form method="post" action="{{.action}}"{{#.question}} data-question="{{.}}"{{/.question}}>\
+        {{>form-token}}<button type="submit">{{.button}}</button></form>
+        """
+    )
+
+    /// The secret of forms, which is a value of the layout.
+    static let formToken = PageTemplate(
+        "form-token",
+        """
+        <input type="hidden" name="form-token" value="{{formToken}}">
+        """
+    )
+}

@@ -1,0 +1,17 @@
+extension PageTemplate {
+    /// The values are ``PipelinesPage/Values``.
+    static let pipelines = PageTemplate(
+        "pipelines",
+        """
+        <section id="pipelines" data-live aria-label="Pipelines">
+        {{#.table}}
+        {{>table}}
+        {{/.table}}
+        {{#.pager}}
+        {{>pager}}
+        {{/.pager}}
+        </section>
+
+        """
+    )
+}

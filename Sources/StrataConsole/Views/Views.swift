@@ -1,0 +1,80 @@
+import Strata
+
+/// A table. The partial `table` shows it, in a box that scrolls by itself.
+struct Table: Sendable {
+    struct Column: Sendable {
+        let title: String
+        let isNumber: Bool
+    }
+
+    struct Row: Sendable {
+        let cells: [Cell]
+    }
+
+    let caption: String
+    let columns: [Column]
+    private(set) var rows: [Row] = []
+    /// The text instead of a table without rows.
+    var whenEmpty = "Nothing is here."
+
+    var isEmpty = true
+
+    /// - Parameters:
+    ///   - caption: what the rows are.
+    ///   - first: the titles of the first columns.
+    ///   - numbers: the titles of columns with numbers, after the first ones.
+    ///   - last: the titles of further columns.
+    init(_ caption: String, _ first: [String], numbers: [String] = [], _ last: [String] = []) {
+        self.caption = caption
+        columns =
+            first.map { Column(title: $0, isNumber: false) } + numbers.map { Column(title: $0, isNumber: true) }
+            + last.map { Column(title: $0, isNumber: false) }
+    }
+
+    /// Adds a row with a cell for each column.
+    mutating func add(_ cells: [Cell]) {
+        rows.append(Row(cells: cells))
+        isEmpty = false
+    }
+}
+
+/// Names with values. The partial `facts` shows them as a definition list.
+struct Facts: Sendable {
+    struct Fact: Sendable {
+        let name: String
+        let value: Cell
+    }
+
+    private(set) var facts: [Fact] = []
+
+    mutating func add(_ name: String, _ value: Cell) { facts.append(Fact(name: name, value: value)) }
+}
+
+/// The links to the previous and the next page of a list. The partial `pager` shows them.
+struct Pager: Sendable {
+    let page: Int
+    let previous: String?
+    let next: String?
+    let isNeeded: Bool
+
+    /// - Parameters:
+    ///   - page: the number of the page, from 1.
+    ///   - link: the address of a page.
+    init(page: Int, hasMore: Bool, _ link: (Int) -> String?) {
+        self.page = page
+        previous = page > 1 ? link(page - 1) : nil
+        next = hasMore ? link(page + 1) : nil
+        isNeeded = page > 1 || hasMore
+    }
+}
+
+/// A form with one button. The partial `form` shows it.
+///
+/// A form with further fields has its own template, with the partial `form-token` in it.
+struct FormView: Sendable {
+    /// The address of the action.
+    let action: String
+    let button: String
+    /// What the script asks before the form is sent.
+    let question: String?
+}

@@ -1,0 +1,131 @@
+import Foundation
+import Hummingbird
+import HummingbirdTesting
+import Testing
+
+@testable import StrataConsole
+
+@Suite("Pages of the console", .timeLimit(.minutes(1))) struct ConsolePageTests {
+    @Test("The overview and the list of pipelines show the operations of the store")
+    func pages() async throws {
+        try await ConsoleFixture(pipelines: ["photos", "photos", "letters"]).run { client in
+            let overview = try await client.get("/")
+            #expect(overview.status == .ok)
+            #expect(overview.text.contains("<title>Overview – Test &lt;store&gt;</title>"))
+            #expect(overview.text.contains("<span>pending</span>") && overview.text.contains("Newest commit"))
+            let pipelines = try await client.get("/pipelines")
+            #expect(pipelines.status == .ok)
+            #expect(pipelines.text.contains("<td>photos</td>") && pipelines.text.contains("<td>letters</td>"))
+            #expect(pipelines.text.contains(#"<td class="number">2</td>"#))
+            #expect(pipelines.text.contains(#"aria-current="page">Pipelines</a>"#))
+        }
+    }
+
+    @Test("Names with markup, accents on quotation marks, line feeds and a megabyte stay texts")
+    func hostileNames() async throws {
+        let long = String(repeating: "x", count: 1_000_000)
+        let names = ["<script>alert(1)</script>", "a\"\u{301} onfocus='b'", "c\nd", "e\u{202E}f", long]
+        try await ConsoleFixture(allowsChanges: true, pipelines: names).run { client in
+            let page = try await client.get("/pipelines")
+            #expect(page.status == .ok)
+            let text = page.text
+            #expect(text.contains("&lt;script&gt;alert(1)&lt;/script&gt;"))
+            #expect(text.range(of: "<script>alert", options: .literal) == nil)
+            #expect(text.range(of: "\"\u{301}", options: .literal) == nil)
+            #expect(text.contains(#"c\nd"#) && text.contains(#"e\u{202e}f"#))
+            #expect(text.contains("cut, 1000000 bytes"))
+            #expect(page.body.readableBytes < 100_000)
+            // A form whose address would be too long is left out.
+            #expect(text.matches(of: /<form method/).count == names.count - 1)
+        }
+    }
+
+    @Test("Texts are escaped by Unicode scalars")
+    func escaping() {
+        let text = MarkupText().escapeText("<&>\"'\"\u{301}<\u{338}\u{0}\u{2028}é")
+        let expected = "&lt;&amp;&gt;&quot;&#39;&quot;\u{301}&lt;\u{338}\\u{0}\\u{2028}é"
+        #expect(Array(text.utf8) == Array(expected.utf8))
+    }
+
+    @Test("No template writes a text without escaping it, and every part of a template exists")
+    func templates() throws {
+        let names = Templates.all.map(\.name)
+        #expect(Set(names).count == names.count)
+        for template in Templates.all {
+            #expect(!template.text.contains("{{{") && !template.text.contains("{{&"), "\(template.name)")
+            #expect(!template.text.contains("style=") && !template.text.contains("onclick"), "\(template.name)")
+            for part in template.text.matches(of: /\{\{>([a-z-]+)\}\}/) {
+                #expect(names.contains(String(part.1)), "\(template.name) names \(part.1)")
+            }
+        }
+    }
+
+    @Test("A console below a path has relative links, also on pages that do not exist")
+    func prefix() async throws {
+        try await ConsoleFixture().run(below: "ops/console") { client in
+            let root = try await client.get("/ops/console?a=b")
+            #expect(root.status == .seeOther)
+            #expect(root.headers[.location] == "./console/?a=b")
+            let overview = try await client.get("/ops/console/")
+            #expect(overview.status == .ok)
+            #expect(overview.text.contains(#"href="./pipelines""#) && overview.text.contains(#"href="./style.css""#))
+            #expect(try await client.get("/ops/console/pipelines/").text.contains(#"href="../style.css""#))
+            let missing = try await client.get("/ops/console/some/thing")
+            #expect(missing.status == .notFound)
+            #expect(missing.text.contains(#"href="../style.css""#))
+            #expect(try await client.get("/ops/console//pipelines").status == .notFound)
+        }
+    }
+
+    @Test("A page whose models were not opened says so")
+    func unopened() async throws {
+        try await ConsoleFixture(models: []).run { client in
+            let pipelines = try await client.get("/pipelines")
+            #expect(pipelines.status == .ok)
+            #expect(pipelines.text.contains("This page needs the models of queues."))
+            #expect(try await client.get("/").text.contains("without the models of queues"))
+        }
+    }
+
+    @Test("HEAD has the headers of the page and no body, and other methods are refused")
+    func methods() async throws {
+        try await ConsoleFixture().run { client in
+            let head = try await client.executeRequest(uri: "/pipelines", method: .head, headers: [:], body: nil)
+            #expect(head.status == .ok)
+            #expect(head.body.readableBytes == 0)
+            #expect(Int(head.headers[.contentLength] ?? "").map { $0 > 100 } == true)
+            #expect(try await client.post("/pipelines", "").status == .methodNotAllowed)
+            let put = try await client.executeRequest(uri: "/", method: .put, headers: [:], body: nil)
+            #expect(put.status == .methodNotAllowed)
+            #expect(try await client.get("/actions/pipelines/pause?pipeline=photos").status == .methodNotAllowed)
+        }
+    }
+
+    @Test("Broken, long and unknown values of a query are refused")
+    func queries() async throws {
+        try await ConsoleFixture().run { client in
+            #expect(try await client.get("/pipelines?page=0").status == .badRequest)
+            #expect(try await client.get("/pipelines?page=101").status == .badRequest)
+            #expect(try await client.get("/pipelines?page=%zz").status == .badRequest)
+            #expect(try await client.get("/pipelines?page=%ff").status == .badRequest)
+            #expect(try await client.get("/pipelines?page=%").status == .badRequest)
+            let long = String(repeating: "1", count: ConsoleFields.greatestValue + 1)
+            #expect(try await client.get("/pipelines?page=\(long)").status == .uriTooLong)
+            let longer = String(repeating: "&a=1", count: ConsoleFields.greatestQuery / 4 + 1)
+            #expect(try await client.get("/pipelines?page=1\(longer)").status == .uriTooLong)
+            #expect(try await client.get("/pipelines?page=2").status == .ok)
+        }
+    }
+
+    @Test("A value of a query is the same after it was in a link")
+    func links() throws {
+        for text in ["a b+c", "é\u{0}\n/?#&=%", "\u{202E}", ""] {
+            let path = try #require(ConsoleLink.path("pipelines", ["name": text, "other": "1"]))
+            let query = try #require(path.split(separator: "?").last)
+            let fields = try ConsoleFields(parsing: String(query))
+            #expect(fields.text("name").map { Array($0.utf8) } == Array(text.utf8))
+            #expect(fields.text("other") == "1")
+        }
+        #expect(ConsoleLink.path("pipelines", ["name": String(repeating: "a", count: 5000)]) == nil)
+    }
+}
