@@ -265,7 +265,7 @@ let package = Package(
         .target(
             name: "PressKit",
             dependencies: [
-                "ExampleFolders", "Strata", "StrataCloud", "StrataHTTP", "StrataPipeline",
+                "ExampleFolders", "Strata", "StrataCloud", "StrataConsole", "StrataHTTP", "StrataPipeline",
                 .product(
                     name: "AsyncAlgorithms",
                     package: "swift-async-algorithms",

@@ -14,7 +14,7 @@ struct PressServer: Sendable {
     func application() -> some ApplicationProtocol {
         let (settings, onListening) = (press.settings, onListening)
         return Application(
-            router: PressRouter(press, metrics: metrics).build(),
+            router: PressRouter(press, metrics: metrics, logger: logger).build(),
             server: .http1(configuration: .init(idleTimeout: .seconds(Int64(settings.idleTimeout)))),
             configuration: ApplicationConfiguration(
                 address: .hostname(settings.host, port: settings.port),
