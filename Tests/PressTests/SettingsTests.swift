@@ -27,7 +27,8 @@ import Testing
         #expect(SettingKey.pictureMaximumBytes.flag == "--pictures-maximum-bytes")
         #expect(SettingKey.pictureMaximumBytes.variable == "PRESS_PICTURES_MAXIMUM_BYTES")
         let numbers: [SettingKey] = [
-            .httpPort, .httpIdleTimeout, .pictureMaximumBytes, .eventsMaximumClients, .eventsHeartbeat, .shutdownGrace,
+            .httpPort, .httpIdleTimeout, .httpMaximumConnections, .pictureMaximumBytes, .eventsMaximumClients,
+            .eventsHeartbeat, .shutdownGrace,
             .healthMinimumFreeBytes, .articles,
         ]
         for key in numbers {

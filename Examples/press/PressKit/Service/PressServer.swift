@@ -1,4 +1,5 @@
 import Hummingbird
+import HummingbirdCore
 import Logging
 import NIOCore
 import ServiceLifecycle
@@ -18,7 +19,8 @@ struct PressServer: Sendable {
             server: .http1(configuration: .init(idleTimeout: .seconds(Int64(settings.idleTimeout)))),
             configuration: ApplicationConfiguration(
                 address: .hostname(settings.host, port: settings.port),
-                serverName: "press"
+                serverName: "press",
+                availableConnectionsDelegate: MaximumAvailableConnections(settings.maximumConnections, logger: logger)
             ),
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? settings.port) },
             logger: logger

@@ -28,6 +28,10 @@ struct PressSettings: Sendable {
     var host = "127.0.0.1"
     var port = 8080
     var idleTimeout = 60
+    /// The greatest number of open connections; further ones wait until others are closed.
+    ///
+    /// At most half of the files that the process may open, because without a free file, the server would end.
+    var maximumConnections = min(4096, sysconf(Int32(_SC_OPEN_MAX)) / 2)
     var siteAddress = "http://127.0.0.1:8080"
     /// The largest body of a request, in bytes, except for pictures.
     var maximumBodyBytes = 1_048_576
@@ -91,6 +95,8 @@ struct PressSettings: Sendable {
         host = try await reader.text(.httpHost) ?? host
         port = try await reader.number(.httpPort, in: 0...65_535) ?? port
         idleTimeout = try await reader.number(.httpIdleTimeout, in: 1...86_400) ?? idleTimeout
+        maximumConnections =
+            try await reader.number(.httpMaximumConnections, in: 1...1_000_000) ?? maximumConnections
         siteAddress = try await reader.text(.siteAddress) ?? siteAddress
         maximumPictureBytes =
             try await reader.number(.pictureMaximumBytes, in: 1...1_073_741_824) ?? maximumPictureBytes
