@@ -48,6 +48,11 @@ ensure_requirements() {
     if [[ ${#missing[@]} -gt 0 ]]; then install_packages "${missing[@]}"; fi
 }
 
+# Sees to the program that sends requests to press.
+ensure_wrk() {
+    if ! command -v wrk >/dev/null; then install_packages wrk; fi
+}
+
 # Sees to the servers that the tests of remotes talk to. Those in Python come into an environment of their own beside the build, which is
 # made once, and again when the versions change.
 ensure_servers() {
