@@ -265,7 +265,7 @@ let package = Package(
         .target(
             name: "PressKit",
             dependencies: [
-                "ExampleFolders", "Strata", "StrataCloud", "StrataHTTP", "StrataPipeline",
+                "ExampleFolders", "Strata", "StrataCloud", "StrataConsole", "StrataHTTP", "StrataPipeline",
                 .product(
                     name: "AsyncAlgorithms",
                     package: "swift-async-algorithms",
@@ -327,6 +327,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
             ]
         ),
         .testTarget(

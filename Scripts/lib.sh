@@ -62,6 +62,11 @@ ensure_environment() {
     cp "$requirements" "$environment/installed.txt"
 }
 
+# Sees to the program that sends requests to press.
+ensure_wrk() {
+    if ! command -v wrk >/dev/null; then install_packages wrk; fi
+}
+
 # Sees to the servers that the tests of remotes talk to. Those in Python come into a separate environment beside the
 # build.
 ensure_servers() {

@@ -45,6 +45,8 @@ import Testing
             }
             #expect(rows.map(\.preview) == [PicturePreview(width: 4, height: 3), PicturePreview(width: 6, height: 5)])
             #expect(rows.allSatisfy { $0.state == .ready && $0.mirroredAt != nil })
+            // The upload and the preview have changed the picture, so that its entity tag is another one.
+            #expect(rows.map(\.version) == [3, 3])
             let files = try Self.mirrorFiles(fixture)
             #expect(Set(files.values.map(\.count)) == [Self.png().readableBytes, Self.jpeg.readableBytes])
 

@@ -37,6 +37,14 @@ import Testing
         }
     }
 
+    @Test("A method that the service does not have gets the list of its methods", .timeLimit(.minutes(1)))
+    func methods() async throws {
+        try await PressFixture.run { _, client in
+            let answer = try await client.send(.patch, "/articles", "{}")
+            #expect(answer.headers[.allow] == "GET, HEAD, POST, PUT, DELETE")
+        }
+    }
+
     @Test("A broken rule names the field", .timeLimit(.minutes(1)))
     func fields() async throws {
         try await PressFixture.run { _, client in

@@ -1,5 +1,8 @@
+import AsyncHTTPClient
 import Foundation
 import Logging
+import NIOCore
+import NIOPosix
 import StoreModels
 import Strata
 import StrataPipeline
@@ -149,6 +152,33 @@ import Testing
         for key in SettingKey.allCases { #expect(lines.contains { $0.contains(key.flag) }) }
         process.process.terminate()
         await process.process.wait()
+    }
+
+    @Test("More connections than the process may have open files do not end the service", .timeLimit(.minutes(1)))
+    func connections() async throws {
+        let scratch = try ScratchFolder()
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments = [
+            "-c", "ulimit -n 256; exec \"$0\" \"$@\"", HelperProcess.folder.appending(path: "press").path, "serve",
+            "--data-folder", scratch.url.path, "--http-port", "0", "--log-level", "critical",
+        ]
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        defer { process.terminate() }
+        let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        let port = try #require(Int(line.split(separator: ":").last?.split(separator: "\n").first ?? ""))
+
+        // The system completes connections that the service has not accepted yet.
+        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        var channels: [any Channel] = []
+        for _ in 0..<300 { channels.append(try await bootstrap.connect(host: "127.0.0.1", port: port).get()) }
+        for channel in channels { try await channel.close().get() }
+        try await waitUntil {
+            let request = HTTPClientRequest(url: "http://127.0.0.1:\(port)/health/live")
+            return (try? await HTTPClient.shared.execute(request, timeout: .seconds(10)))?.status == .ok
+        }
     }
 
     @Test("seed adds articles, and can be repeated", .timeLimit(.minutes(1)))

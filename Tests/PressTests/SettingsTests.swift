@@ -27,7 +27,8 @@ import Testing
         #expect(SettingKey.pictureMaximumBytes.flag == "--pictures-maximum-bytes")
         #expect(SettingKey.pictureMaximumBytes.variable == "PRESS_PICTURES_MAXIMUM_BYTES")
         let numbers: [SettingKey] = [
-            .httpPort, .httpIdleTimeout, .pictureMaximumBytes, .eventsMaximumClients, .eventsHeartbeat, .shutdownGrace,
+            .httpPort, .httpIdleTimeout, .httpMaximumConnections, .pictureMaximumBytes, .eventsMaximumClients,
+            .eventsHeartbeat, .shutdownGrace,
             .healthMinimumFreeBytes, .articles,
         ]
         for key in numbers {
@@ -46,13 +47,32 @@ import Testing
             ["--http-port", "70000"], ["--http-port"], ["--http-port", "--log-level", "info"], ["--nothing", "1"],
             ["word"], ["--log-level", "loud"], ["--digest-time-zone", "Mars/Olympus"], ["--mail-sender", "a b"],
             ["--remote-bucket", "b", "--remote-folder", "f"], ["--config", "/nowhere/press.json"],
-            ["--remote-bucket", "b", "--remote-endpoint", "nowhere"],
+            ["--remote-bucket", "b", "--remote-endpoint", "nowhere"], ["--console-token", "short"],
+            ["--console-editor", "ada"], ["--console-token", "0123456789abcdef", "--console-editor", ""],
         ]
     )
     func refused(_ arguments: [String]) async throws {
         await #expect(throws: SettingsError.self) {
             _ = try await PressSettings(arguments: ["press", "serve"] + arguments, environment: [:])
         }
+    }
+
+    @Test("The console may change the store only if an editor is named")
+    func console() async throws {
+        let token = "0123456789abcdef"
+        let reading = try await PressSettings(
+            arguments: ["press", "serve"],
+            environment: ["PRESS_CONSOLE_TOKEN": token]
+        )
+        #expect(reading.console?.token == token)
+        #expect(reading.console?.editor == nil)
+        let changing = try await PressSettings(
+            arguments: ["press", "serve", "--console-editor", "ada"],
+            environment: ["PRESS_CONSOLE_TOKEN": token]
+        )
+        #expect(changing.console?.editor == "ada")
+        let none = try await PressSettings(arguments: ["press", "serve"], environment: [:])
+        #expect(none.console == nil)
     }
 
     @Test("systemd's folder is the default of the data")

@@ -46,17 +46,27 @@ struct EventFeed: Sendable {
                 // The closure holds the place. So the place is free again when the answer is released, even if the
                 // client is gone before the closure runs.
                 defer { withExtendedLifetime(place) {} }
+                // A channel has no buffer: a signal waits until the events before it are written.
+                let signals = AsyncChannel<Signal>()
                 try await writer.write(ByteBuffer(string: Self.event("ready", id: first, data: "{}")))
-                try await send(since: first, to: &writer, logger: logger)
+                // A client that leaves makes room at once, and not only when the next event cannot be written.
+                try await request.body.consumeWithInboundCloseHandler { _ in
+                    try await send(signals, since: first, to: &writer, logger: logger)
+                } onInboundClosed: {
+                    signals.finish()
+                }
                 try await writer.finish(nil)
             }
         )
     }
 
     /// Writes events until the service shuts down, or the client is gone.
-    private func send(since start: HistoryToken, to writer: inout any ResponseBodyWriter, logger: Logger) async throws {
-        // A channel has no buffer: a signal waits until the events before it are written.
-        let signals = AsyncChannel<Signal>()
+    private func send(
+        _ signals: AsyncChannel<Signal>,
+        since start: HistoryToken,
+        to writer: inout any ResponseBodyWriter,
+        logger: Logger
+    ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await follow(since: start, signals, logger: logger) }
             group.addTask { try await beat(signals) }
@@ -87,7 +97,8 @@ struct EventFeed: Sendable {
         }
     }
 
-    /// Sends signs of life. Without them, the service would keep the connections of clients that are gone.
+    /// Sends signs of life. Without them, proxies would end idle connections, and the service would keep connections to
+    /// machines that have disappeared without closing them.
     private func beat(_ signals: AsyncChannel<Signal>) async throws {
         while true {
             try await Task.sleep(for: heartbeat)

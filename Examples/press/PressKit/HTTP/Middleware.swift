@@ -33,7 +33,11 @@ struct MethodMiddleware<Context: RequestContext>: RouterMiddleware {
         context: Context,
         next: (Request, Context) async throws -> Response
     ) async throws -> Response {
-        guard Self.methods.contains(request.method) else { return Problem(.methodNotAllowed).response }
+        guard Self.methods.contains(request.method) else {
+            var problem = Problem(.methodNotAllowed)
+            problem.headers[.allow] = Self.methods.map(\.rawValue).joined(separator: ", ")
+            return problem.response
+        }
         return try await next(request, context)
     }
 }

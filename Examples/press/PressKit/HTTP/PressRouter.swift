@@ -1,15 +1,19 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import Logging
 import Strata
+import StrataConsole
 
 /// The routes of the service.
 struct PressRouter: Sendable {
     let press: Press
     let metrics: PrometheusMetrics
     let feed: EventFeed
+    /// The console for operators; nil if no token is set.
+    private let console: StoreConsole?
 
-    init(_ press: Press, metrics: PrometheusMetrics) {
+    init(_ press: Press, metrics: PrometheusMetrics, logger: Logger) {
         self.press = press
         self.metrics = metrics
         feed = EventFeed(
@@ -17,6 +21,18 @@ struct PressRouter: Sendable {
             heartbeat: press.settings.eventHeartbeat,
             clients: EventClients(limit: press.settings.maximumEventClients)
         )
+        console = press.settings.console.map { settings in
+            StoreConsole(
+                of: press.stack,
+                options: ConsoleOptions(
+                    title: "press",
+                    allowsChanges: settings.editor != nil,
+                    authentication: .token(settings.token),
+                    operatorName: settings.editor ?? "console",
+                    logger: logger
+                )
+            )
+        }
     }
 
     var bodyLimit: Int { press.settings.maximumBodyBytes }
@@ -25,7 +41,8 @@ struct PressRouter: Sendable {
         let router = Router(context: PressContext.self, options: .autoGenerateHeadEndpoints)
         router.addMiddleware {
             MethodMiddleware<PressContext>()
-            TracingMiddleware<PressContext>()
+            // The address that opens the console contains its token, which must not get into traces.
+            TracingMiddleware<PressContext>(redactingQueryParameters: ["token"])
             MetricsMiddleware<PressContext>()
             ProblemMiddleware<PressContext>()
         }
@@ -35,7 +52,7 @@ struct PressRouter: Sendable {
         addPictures(to: router)
         addSubscribers(to: router)
         addOperations(to: router)
-        // A console for operators belongs here: a group of routes under "/console", for press.stack.
+        console?.addRoutes(to: router.group("console"))
         return router
     }
 

@@ -63,6 +63,8 @@ struct PictureUploads: CloudHandler {
 
     func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws {
         guard let id = node.link.flatMap({ ObjectID<Picture>($0) }) else { return }
-        try cloud.context.find(id)?.mirroredAt = Date()
+        guard let picture = try cloud.context.find(id) else { return }
+        picture.mirroredAt = Date()
+        picture.revise()
     }
 }

@@ -1,4 +1,5 @@
 import Hummingbird
+import HummingbirdCore
 import Logging
 import NIOCore
 import ServiceLifecycle
@@ -14,11 +15,12 @@ struct PressServer: Sendable {
     func application() -> some ApplicationProtocol {
         let (settings, onListening) = (press.settings, onListening)
         return Application(
-            router: PressRouter(press, metrics: metrics).build(),
+            router: PressRouter(press, metrics: metrics, logger: logger).build(),
             server: .http1(configuration: .init(idleTimeout: .seconds(Int64(settings.idleTimeout)))),
             configuration: ApplicationConfiguration(
                 address: .hostname(settings.host, port: settings.port),
-                serverName: "press"
+                serverName: "press",
+                availableConnectionsDelegate: MaximumAvailableConnections(settings.maximumConnections, logger: logger)
             ),
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? settings.port) },
             logger: logger

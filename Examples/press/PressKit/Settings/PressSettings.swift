@@ -15,11 +15,23 @@ struct PressSettings: Sendable {
         case s3(bucket: String, prefix: [String], endpoint: URL?, region: String?)
     }
 
+    /// The console at `/console`.
+    struct ConsoleSettings: Sendable {
+        /// The secret that an operator enters.
+        var token: String
+        /// The author of changes; nil if the console may only read.
+        var editor: String?
+    }
+
     /// The folder of the store, of the pictures, and of the remains of interrupted uploads.
     var dataFolder: URL
     var host = "127.0.0.1"
     var port = 8080
     var idleTimeout = 60
+    /// The greatest number of open connections; further ones wait until others are closed.
+    ///
+    /// At most half of the files that the process may open, because without a free file, the server would end.
+    var maximumConnections = min(4096, sysconf(Int32(_SC_OPEN_MAX)) / 2)
     var siteAddress = "http://127.0.0.1:8080"
     /// The largest body of a request, in bytes, except for pictures.
     var maximumBodyBytes = 1_048_576
@@ -31,6 +43,8 @@ struct PressSettings: Sendable {
     var mailRetry = RetryPolicy(maxAttempts: 20, base: .seconds(5), cap: .seconds(3600))
     var digestSchedule = "0 6 * * *"
     var digestTimeZone = TimeZone.gmt
+    /// The console for operators; nil for none.
+    var console: ConsoleSettings?
     var maximumEventClients = 1000
     var eventHeartbeat = Duration.seconds(15)
     var shutdownGrace = Duration.seconds(20)
@@ -81,6 +95,8 @@ struct PressSettings: Sendable {
         host = try await reader.text(.httpHost) ?? host
         port = try await reader.number(.httpPort, in: 0...65_535) ?? port
         idleTimeout = try await reader.number(.httpIdleTimeout, in: 1...86_400) ?? idleTimeout
+        maximumConnections =
+            try await reader.number(.httpMaximumConnections, in: 1...1_000_000) ?? maximumConnections
         siteAddress = try await reader.text(.siteAddress) ?? siteAddress
         maximumPictureBytes =
             try await reader.number(.pictureMaximumBytes, in: 1...1_073_741_824) ?? maximumPictureBytes
@@ -108,7 +124,19 @@ struct PressSettings: Sendable {
             logLevel = level
         }
         articles = try await reader.number(.articles, in: 0...100_000_000) ?? articles
+        console = try await Self.console(reader)
         try await readMirror(reader)
+    }
+
+    private static func console(_ reader: SettingReader) async throws -> ConsoleSettings? {
+        let editor = try await reader.text(.consoleEditor)
+        guard let token = try await reader.text(.consoleToken) else {
+            guard editor == nil else { throw SettingsError("console.editor needs console.token.") }
+            return nil
+        }
+        guard token.utf8.count >= 16 else { throw SettingsError("console.token must have 16 bytes or more.") }
+        guard editor?.isEmpty != true else { throw SettingsError("console.editor must not be empty.") }
+        return ConsoleSettings(token: token, editor: editor)
     }
 
     private mutating func readMirror(_ reader: SettingReader) async throws {
