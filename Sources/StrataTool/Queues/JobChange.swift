@@ -64,10 +64,8 @@ struct JobChange: ParsableArguments {
         return count
     }
 
-    private static let accountWarning = """
-        Some of these operations upload, move or delete files of an account. Without them, these changes never reach \
-        the remote, and nothing reports this. 'strata pause' or 'strata jobs hold' stops them for a while.
-        """
+    private static let accountWarning =
+        AccountOperations.warning + " 'strata pause' or 'strata jobs hold' stops them for a while."
 
     /// Refuses ids that are not queued, so that a spelling mistake is noticed.
     private static func check(_ ids: [JobID], in context: ObjectContext) throws {
@@ -91,14 +89,4 @@ struct JobChange: ParsableArguments {
     }
 
     private static func words(_ count: Int) -> String { count == 1 ? "1 operation" : "\(count) operations" }
-}
-
-extension Query where Object == QueuedOperation {
-    /// The operations of this query in the pipelines of accounts, whose names are `cloud.` and the id of the account.
-    fileprivate var ofAccounts: Query {
-        let (first, end) = ("cloud.", "cloud/")
-        return self.where {
-            Condition<QueuedOperation>.sql("+\($0.pipeline) >= \(first) AND +\($0.pipeline) < \(end)")
-        }
-    }
 }
