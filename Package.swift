@@ -409,7 +409,7 @@ let package = Package(
         .testTarget(
             name: "StrataConsoleTests",
             dependencies: [
-                "Strata", "StrataConsole", "StrataPipeline", "StoreModels",
+                "Strata", "StrataCloud", "StrataConsole", "StrataInspection", "StrataPipeline", "StoreModels",
                 .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Console"])),
                 .product(name: "HummingbirdTesting", package: "hummingbird", condition: .when(traits: ["Console"])),
                 .product(name: "InMemoryLogging", package: "swift-log"),

@@ -34,5 +34,8 @@ enum ConsoleActions {
     static let all: [any ConsoleAction] = [
         PipelinePauseAction(isPaused: true),
         PipelinePauseAction(isPaused: false),
+        OperationChangeAction(change: .retry), OperationChangeAction(change: .skip),
+        OperationChangeAction(change: .hold), OperationChangeAction(change: .release),
+        OperationChangeAction(change: .setPriority), OperationChangeAction(change: .delete),
     ]
 }

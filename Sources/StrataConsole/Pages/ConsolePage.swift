@@ -43,5 +43,6 @@ enum ConsolePages {
     static let all: [any ConsolePage] = [
         OverviewPage(),
         PipelinesPage(),
+        OperationsPage(), OperationPage(), OperationChangePage(), DependenciesPage(),
     ]
 }
