@@ -40,5 +40,8 @@ enum ConsoleActions {
         SchedulePauseAction(isPaused: true),
         SchedulePauseAction(isPaused: false),
         ScheduleRunAction(),
+        OperationChangeAction(change: .retry), OperationChangeAction(change: .skip),
+        OperationChangeAction(change: .hold), OperationChangeAction(change: .release),
+        OperationChangeAction(change: .setPriority), OperationChangeAction(change: .delete),
     ]
 }

@@ -60,6 +60,17 @@ final class StoreAccess: Sendable {
             return try body(context)
         }
     }
+
+    /// Runs a block that makes separate commits, such as bulk actions, in the name of a person.
+    func batch<Value: Sendable>(
+        by person: String,
+        _ body: @escaping @Sendable (ObjectContext) throws -> Value
+    ) async throws -> Value {
+        try await stack.overStore { context in
+            context.author = person
+            return try body(context)
+        }
+    }
 }
 
 /// Lets a number of pages read at once, so that many requests do not take the readers of the application.

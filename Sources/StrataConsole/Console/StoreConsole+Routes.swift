@@ -40,6 +40,7 @@ struct ConsoleRoute: Sendable {
     enum Target: Sendable {
         case page(any ConsolePage)
         case action(any ConsoleAction)
+        case download(OperationDownload)
         case asset(ConsoleAsset)
         case events
         case login
@@ -69,7 +70,8 @@ struct ConsoleRoute: Sendable {
         let pages = ConsolePages.all.map { page in ConsoleRoute(page.path, .page(page)) }
         let actions = ConsoleActions.all.map { action in ConsoleRoute(actionPrefix + action.path, .action(action)) }
         let assets = ConsoleAsset.all.map { asset in ConsoleRoute(asset.path, .asset(asset)) }
+        let downloads = [ConsoleRoute(OperationDownload.path, .download(OperationDownload()))]
         let others = [ConsoleRoute("events", .events), ConsoleRoute("login", .login), ConsoleRoute(.unknown)]
-        return pages + actions + assets + others
+        return pages + actions + downloads + assets + others
     }()
 }

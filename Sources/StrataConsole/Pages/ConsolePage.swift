@@ -43,6 +43,7 @@ enum ConsolePages {
     static let all: [any ConsolePage] = [
         OverviewPage(),
         PipelinesPage(),
+        OperationsPage(), OperationPage(), OperationChangePage(), DependenciesPage(),
         PipelinePage(), SchedulesPage(), WorkersPage(),
         StorePage(), TablePage(), ObjectPage(), CommitsPage(), CommitPage(), StatementsPage(),
         AccountsPage(), TreePage(), TransfersPage(), ConflictsPage(),

@@ -9,6 +9,11 @@ enum ConsoleLink {
     ///
     /// - Returns: nil if a value is too long for an address.
     static func path(_ path: String, _ items: KeyValuePairs<String, String>) -> String? {
+        self.path(path, items: Array(items))
+    }
+
+    /// As ``path(_:_:)``, for any number of items.
+    static func path(_ path: String, items: [(key: String, value: String)]) -> String? {
         guard items.allSatisfy({ $0.value.utf8.count <= ConsoleFields.greatestValue }) else { return nil }
         let query = items.map { encoded($0.key) + "=" + encoded($0.value) }.joined(separator: "&")
         guard query.utf8.count <= ConsoleFields.greatestQuery else { return nil }

@@ -34,9 +34,22 @@ struct ConsoleRequest: Sendable {
         return try await store.change(by: person) { context in try body(context, person) }
     }
 
+    /// Runs bulk actions, which are separate commits, in the name of the person.
+    func batch<Value: Sendable>(
+        _ body: @escaping @Sendable (_ context: ObjectContext) throws -> Value
+    ) async throws -> Value {
+        guard let person else { throw ConsoleError.forbidden("The console does not know who you are.") }
+        return try await store.batch(by: person, body)
+    }
+
     /// The address of a page; nil if a value is too long for an address.
     func link(_ path: String, _ items: KeyValuePairs<String, String> = [:]) -> String? {
         ConsoleLink.path(path, items).map { base + $0 }
+    }
+
+    /// The address of a page with any number of items; nil if a value is too long for an address.
+    func link(_ path: String, items: [(key: String, value: String)]) -> String? {
+        ConsoleLink.path(path, items: items).map { base + $0 }
     }
 
     /// A form with one button that runs an action; nil if the store may not be changed.

@@ -75,6 +75,10 @@ extension StoreConsole {
         case .action(let action):
             guard request.method == .post else { throw Self.wrongMethod }
             return try await run(action, request, query, base, person)
+        case .download(let download):
+            try Self.requireReading(request)
+            guard store.has(.queues) else { throw Self.unknownPath }
+            return try await download.response(ConsoleRequest(self, base, query, person: person))
         case .events:
             try Self.requireReading(request)
             guard feed.hasPlace else {

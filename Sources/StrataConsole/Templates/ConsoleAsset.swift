@@ -7,7 +7,11 @@ struct ConsoleAsset: Sendable {
     let text: String
 
     static let all: [ConsoleAsset] = [
-        ConsoleAsset(path: "style.css", type: "text/css; charset=utf-8", text: StyleSheet.text + StyleSheet.charts),
+        ConsoleAsset(
+            path: "style.css",
+            type: "text/css; charset=utf-8",
+            text: StyleSheet.text + StyleSheet.charts + StyleSheet.operations
+        ),
         ConsoleAsset(path: "script.js", type: "text/javascript; charset=utf-8", text: Script.text),
         ConsoleAsset(path: "icon.svg", type: "image/svg+xml", text: icon),
     ]

@@ -69,7 +69,7 @@ extension PageTemplate {
         {{#.isNeeded}}
         <nav class="pager" aria-label="Pages of the list">
         {{#.previous}}<a href="{{.}}" rel="prev">Previous</a>{{/.previous}}
-        <span>Page {{.page}}</span>
+        {{#.page}}<span>Page {{.}}</span>{{/.page}}
         {{#.next}}<a href="{{.}}" rel="next">Next</a>{{/.next}}
         </nav>
         {{/.isNeeded}}

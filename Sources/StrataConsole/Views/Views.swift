@@ -52,7 +52,8 @@ struct Facts: Sendable {
 
 /// The links to the previous and the next page of a list. The partial `pager` shows them.
 struct Pager: Sendable {
-    let page: Int
+    /// Nil in a list whose pages have no numbers.
+    let page: Int?
     let previous: String?
     let next: String?
     let isNeeded: Bool
@@ -65,6 +66,14 @@ struct Pager: Sendable {
         previous = page > 1 ? link(page - 1) : nil
         next = hasMore ? link(page + 1) : nil
         isNeeded = page > 1 || hasMore
+    }
+
+    /// - Parameters:
+    ///   - previous: the address of the previous page; nil on the first page.
+    ///   - next: the address of the next page; nil on the last page.
+    init(previous: String?, next: String?) {
+        (page, self.previous, self.next) = (nil, previous, next)
+        isNeeded = previous != nil || next != nil
     }
 }
 

@@ -6,6 +6,8 @@ import StrataPipeline
 package struct JobDetails: Sendable {
     /// The greatest number of transitions that are read, the newest ones.
     package static let transitionLimit = 50
+    /// The greatest number of tags and holds that are read for a person, and of prerequisites that are examined.
+    package static let partLimit = 200
 
     package struct Hold: Sendable {
         package let name: String
@@ -39,7 +41,8 @@ package struct JobDetails: Sendable {
     /// Parts that could not be read, with the reasons.
     package private(set) var problems: [String] = []
 
-    /// - Parameter isComplete: whether the whole payload is read, or only the beginning that a person sees.
+    /// - Parameter isComplete: whether everything is read, or only what a person sees: the beginning of the payload, and
+    ///   at most ``partLimit`` tags and holds.
     /// - Returns: nil if the operation is neither queued nor finished.
     package static func find(_ id: Int64, isComplete: Bool, in context: ObjectContext) throws -> JobDetails? {
         guard let row = try JobRow.find(id, in: context) else { return nil }
@@ -48,7 +51,7 @@ package struct JobDetails: Sendable {
         let sql = isFinished ? selectFinished(id, size: size) : selectQueued(id, size: size)
         guard let values = try context.rows(sql).first else { return nil }
         var details = JobDetails(row, values)
-        details.readRest(of: id, isFinished: isFinished, values, in: context)
+        details.readRest(of: id, isFinished: isFinished, isComplete: isComplete, values, in: context)
         return details
     }
 
@@ -87,10 +90,17 @@ package struct JobDetails: Sendable {
         if known == nil { problems.append("The failures of its attempts cannot be read.") }
     }
 
-    private mutating func readRest(of id: Int64, isFinished: Bool, _ values: SQLRow, in context: ObjectContext) {
+    private mutating func readRest(
+        of id: Int64,
+        isFinished: Bool,
+        isComplete: Bool,
+        _ values: SQLRow,
+        in context: ObjectContext
+    ) {
+        let limit = isComplete ? Int(Int32.max) : Self.partLimit
         attempt("tags") { details in
             let all = OperationTag.where { $0.operation == id }.sorted { $0.name }
-            details.tags = try context.column(all, \.name)
+            details.tags = try context.column(all.limit(limit), \.name)
         }
         attempt("transitions") { details in
             let all = OperationTransition.where { $0.operation == id }.sorted { [$0.at.descending, $0.id.descending] }
@@ -101,7 +111,7 @@ package struct JobDetails: Sendable {
         if isFinished { return }
         attempt("holds") { details in
             let all = OperationHold.where { $0.operation == id }.sorted { $0.until }
-            details.holds = try context.rows(all).map { Hold(name: $0.name, until: $0.until) }
+            details.holds = try context.rows(all.limit(limit)).map { Hold(name: $0.name, until: $0.until) }
         }
         attempt("options") { details in
             guard let settings = try context.rows(OperationSettings.where { $0.operation == id }).first else { return }
@@ -110,10 +120,22 @@ package struct JobDetails: Sendable {
             details.retry = settings.attempts?.retry
         }
         attempt("wait reasons") { details in
-            guard let id = try values.id(of: QueuedOperation.self), let operation = try context.find(id) else { return }
+            // Each prerequisite is a reason, and becomes an object.
+            guard try Self.prerequisiteCount(of: id, upTo: limit + 1, in: context) <= limit else {
+                let text = "Its wait reasons are left out, because it depends on more than \(limit) operations."
+                details.problems.append(text)
+                return
+            }
+            guard let known = try values.id(of: QueuedOperation.self) else { return }
+            guard let operation = try context.find(known) else { return }
             // This process runs nothing, and says so of each operation.
             details.waitReasons = try operation.waitReasons().filter { $0 != .notOpen }
         }
+    }
+
+    private static func prerequisiteCount(of id: Int64, upTo limit: Int, in context: ObjectContext) throws -> Int {
+        let found: SQL = "SELECT 1 FROM \"OperationDependency\" WHERE \"dependant\" = \(id) LIMIT \(limit)"
+        return try context.values(Int.self, "SELECT count(*) FROM (\(found))").first ?? 0
     }
 
     /// Reads a part, which another program may have damaged.

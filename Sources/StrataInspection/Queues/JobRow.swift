@@ -29,14 +29,22 @@ package struct JobRow: Sendable {
     ///
     /// - Complexity: that of the filter's query up to the limit, and a lookup for each row.
     package static func list(_ filter: OperationFilter, limit: Int, in context: ObjectContext) throws -> [JobRow] {
-        let ids = try context.ids(filter.query.limit(limit)).map(\.rawValue)
-        return ordered(try context.rows(selectQueued(ids)), ids) { queued($0) }
+        try rows(ofQueued: context.ids(filter.query.limit(limit)).map(\.rawValue), in: context)
     }
 
     /// The rows of finished operations, in the order of the filter.
     package static func list(_ filter: FinishedFilter, limit: Int, in context: ObjectContext) throws -> [JobRow] {
-        let ids = try context.ids(filter.query.limit(limit)).map(\.rawValue)
-        return ordered(try context.rows(selectFinished(ids)), ids) { finished($0) }
+        try rows(ofFinished: context.ids(filter.query.limit(limit)).map(\.rawValue), in: context)
+    }
+
+    /// The rows of queued operations, in the order of the ids. Other operations are left out.
+    package static func rows(ofQueued ids: [Int64], in context: ObjectContext) throws -> [JobRow] {
+        ordered(try context.rows(selectQueued(ids)), ids) { queued($0) }
+    }
+
+    /// The rows of finished operations, in the order of the ids. Other operations are left out.
+    package static func rows(ofFinished ids: [Int64], in context: ObjectContext) throws -> [JobRow] {
+        ordered(try context.rows(selectFinished(ids)), ids) { finished($0) }
     }
 
     /// The row of an operation; nil if it is neither queued nor finished.

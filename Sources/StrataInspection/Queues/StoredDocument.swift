@@ -30,6 +30,12 @@ package struct StoredDocument: Sendable {
         return lines
     }
 
+    /// Whether the shown bytes are text.
+    package var isText: Bool {
+        let beginning = bytes.prefix(Self.shownSize)
+        return Self.text(beginning, isComplete: beginning.count == size) != nil
+    }
+
     /// The text of bytes. The end of a beginning may be a part of a character, which is left out.
     private static func text(_ bytes: Data, isComplete: Bool) -> String? {
         for excess in 0...(isComplete ? 0 : min(3, bytes.count)) {

@@ -65,10 +65,8 @@ struct JobChange: ParsableArguments {
         return count
     }
 
-    private static let accountWarning = """
-        Some of these operations upload, move or delete files of an account. Without them, these changes never reach \
-        the remote, and nothing reports this. 'strata pause' or 'strata jobs hold' stops them for a while.
-        """
+    private static let accountWarning =
+        AccountOperations.warning + " 'strata pause' or 'strata jobs hold' stops them for a while."
 
     /// Refuses ids that are not queued, so that a spelling mistake is noticed.
     private static func check(_ ids: [JobID], in context: ObjectContext) throws {

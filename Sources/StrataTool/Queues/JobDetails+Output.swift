@@ -152,25 +152,3 @@ extension WaitReason {
         ])
     }
 }
-
-extension WaitReason {
-    fileprivate var isHold: Bool { if case .hold = self { true } else { false } }
-
-    /// The reason in words. Unlike the description, it keeps the control characters of stored texts, which the console
-    /// escapes.
-    fileprivate var text: String {
-        switch self {
-        case .hold(let name, let date): "is held by '\(name)' until \(date.endOfHold)"
-        case .constraint(let constraint): "waits for '\(constraint.rawValue)'"
-        case .failed(let message): "has failed: \(TerminalText.shortened(message, to: 1000))"
-        case .paused(let name, let date):
-            "waits until its pipeline, which '\(name)' paused at \(Timestamp.text(date) ?? "-"), is resumed"
-        default: description
-        }
-    }
-}
-
-extension Date {
-    /// The end of a hold in words.
-    fileprivate var endOfHold: String { self >= .distantFuture ? "released" : Timestamp.text(self) ?? "-" }
-}

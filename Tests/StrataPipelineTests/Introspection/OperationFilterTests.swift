@@ -33,6 +33,7 @@ private struct Parcel: OperationPayload {
 
     private static let ids = "USING INTEGER PRIMARY KEY (rowid=?)"
     private static let statuses = "INDEX QueuedOperation_status_pipeline_rank_commit_index"
+    private static let keys = "INDEX QueuedOperation_pipeline_key_with_key_unique"
     private static let lanes = "INDEX QueuedOperation_pipeline_lane_sortKey_commit_index"
 
     /// The operations are numbered from 0 to 11. Those of the pipeline `a` are even and have the lanes `x` and `y` in
@@ -44,6 +45,20 @@ private struct Parcel: OperationPayload {
             $0.tag = "third"
             $0.pipeline = "a"
             $0.status = .pending
+        },
+        Selection("key", "\(keys) (pipeline=? AND key=?)", [7]) {
+            $0.pipeline = "b"
+            $0.key = "key 7"
+            $0.lane = "y"
+            $0.status = .pending
+        },
+        Selection("key without a pipeline", "\(statuses) (status=?)", [7]) {
+            $0.key = "key 7"
+            $0.status = .pending
+        },
+        Selection("type", "\(lanes) (pipeline=?)", []) {
+            $0.pipeline = "a"
+            $0.type = "Letter"
         },
         Selection("lane", "\(lanes) (pipeline=? AND lane=?)", [0, 4, 8]) {
             $0.pipeline = "a"
@@ -80,6 +95,7 @@ private struct Parcel: OperationPayload {
                     in: number % 2 == 0 ? "a" : "b",
                     lane: number % 4 == 0 ? "x" : "y",
                     priority: number,
+                    key: "key \(number)",
                     tags: number % 3 == 0 ? ["third"] : []
                 )
             }

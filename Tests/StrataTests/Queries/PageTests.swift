@@ -40,6 +40,25 @@ struct PageTests {
         try await stack.close()
     }
 
+    @Test("Pages of ids have the same ids and tokens as pages of rows", arguments: pageOrders.indices)
+    func ids(_ index: Int) async throws {
+        let query = pageOrders[index]
+        let stack = try await openPages(150)
+        try await stack.background { context in
+            let rows = try context.rowPage(query, size: 8)
+            let first = try context.idPage(query, size: 8)
+            #expect(first.elements == rows.elements.map(\.id))
+            #expect(first.previous == nil && first.next == rows.next)
+            let following = try context.rowPage(query, size: 8, after: first.next)
+            let second = try context.idPage(query, size: 8, after: first.next)
+            #expect(second.elements == following.elements.map(\.id))
+            if first.next == nil { return }
+            let back = try context.idPage(query, size: 8, before: second.previous)
+            #expect(back.elements == first.elements)
+        }
+        try await stack.close()
+    }
+
     @Test(
         "Pages include unsaved changes, and lead back and forth in every order",
         arguments: pageOrders.indices

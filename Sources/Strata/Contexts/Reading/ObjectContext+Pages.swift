@@ -66,6 +66,31 @@ extension ObjectContext {
         try rowPage(query, PageRequest(size: size, position: position, isForward: false))
     }
 
+    /// One page of the ids of a query: see ``page(_:size:after:)``. Large values of the objects are not read.
+    package func idPage<Object: Model>(
+        _ query: Query<Object>,
+        size: Int,
+        after position: PageToken? = nil
+    ) throws -> QueryPage<ObjectID<Object>> {
+        try idPage(query, PageRequest(size: size, position: position, isForward: true, readsIDs: true))
+    }
+
+    /// One page of the ids of a query: see ``page(_:size:before:)``. Large values of the objects are not read.
+    package func idPage<Object: Model>(
+        _ query: Query<Object>,
+        size: Int,
+        before position: PageToken?
+    ) throws -> QueryPage<ObjectID<Object>> {
+        try idPage(query, PageRequest(size: size, position: position, isForward: false, readsIDs: true))
+    }
+
+    private func idPage<Object: Model>(
+        _ query: Query<Object>,
+        _ request: PageRequest
+    ) throws -> QueryPage<ObjectID<Object>> {
+        try page(query, request) { $0.read(ObjectID<Object>.self, at: 0) }
+    }
+
     private func objectPage<Object: Model>(
         _ query: Query<Object>,
         _ request: PageRequest

@@ -5,6 +5,8 @@ struct PageRequest: Sendable {
     let position: PageToken?
     /// Whether the page follows the position. Otherwise it precedes the position.
     let isForward: Bool
+    /// Whether the elements of the page are ids. Then no other columns are read, except those of the order.
+    var readsIDs = false
 }
 
 /// The statements that find one page.
@@ -46,7 +48,7 @@ extension Query {
         if let position = request.position, !position.isOf(query) { throw PageToken.invalidError }
         var select = try SelectBuilder(_$parts, model: Object._$schema, sources: sources, .none)
         let statements = try select.pages(request)
-        let first = Int32(Object._$schema.columns.count + 1)
+        let first = Int32(request.readsIDs ? 1 : Object._$schema.columns.count + 1)
         let count = Int32(_$parts.sorts.isEmpty ? select.memberOrder.count : _$parts.sorts.count) + 1
         return CompiledPage(statements: statements, tokenColumns: first..<(first + count), query: query)
     }
@@ -72,7 +74,7 @@ extension SelectBuilder {
         var terms: [SortTerm]
     }
 
-    /// The statements of a page. Each returns the columns of the model, followed by the sort values.
+    /// The statements of a page. Each returns the id, or all columns of the model, followed by the sort values.
     mutating func pages(_ request: PageRequest) throws -> [CompiledQuery] {
         let terms = try sortTerms(reversed: !request.isForward)
         var ranges = [SortRange(terms: terms)]
@@ -86,7 +88,8 @@ extension SelectBuilder {
                 ranges = [SortRange(condition: "(\(all))", terms: terms)]
             }
         }
-        let list = ([columns] + terms.map(\.text)).joined(separator: ", ")
+        let element = request.readsIDs ? "\(scope.alias).\"id\"" : columns
+        let list = ([element] + terms.map(\.text)).joined(separator: ", ")
         let limit = writer.bind(.integer(Int64(request.size) + 1))
         return ranges.map { range in
             let order = range.terms.map(\.sql).joined(separator: ", ")

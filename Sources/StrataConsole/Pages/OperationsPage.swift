@@ -1,0 +1,191 @@
+import Foundation
+import Strata
+import StrataInspection
+import StrataPipeline
+
+/// The queued or finished operations, with filters and bulk actions.
+struct OperationsPage: ConsolePage {
+    let path = "operations"
+    let title = "Operations"
+    let group: NavigationGroup? = .queues
+    let needs = StoreNeeds.queues
+    let template = PageTemplate.operations
+
+    static let pageSize = 50
+    /// The greatest number to which the operations of a list are counted.
+    static let countLimit = 1000
+
+    struct Values: Sendable {
+        let form: FilterForm
+        let count: String
+        let rows: Rows
+        /// Why the list shows less than all; nil if it does not.
+        let note: String?
+        let pager: Pager
+        /// The links that change all operations of the list; nil without any.
+        let all: All?
+    }
+
+    /// A table of operations, which have check boxes if they may be changed.
+    struct Rows: Sendable {
+        let caption: String
+        let columns: [Table.Column]
+        let rows: [Row]
+        let isEmpty: Bool
+        let whenEmpty: String
+        /// Nil without check boxes.
+        let check: Check?
+        let hasChecks: Bool
+    }
+
+    struct Row: Sendable {
+        let id: Int64
+        let hasCheck: Bool
+        let cells: [Cell]
+    }
+
+    /// The form with the check boxes.
+    struct Check: Sendable {
+        struct Item: Sendable {
+            let name: String
+            let value: String
+        }
+
+        /// The values of the list's address, to which the person returns.
+        let items: [Item]
+        let changes: [Change]
+    }
+
+    struct Change: Sendable {
+        let name: String
+        let title: String
+    }
+
+    struct All: Sendable {
+        struct Link: Sendable {
+            let title: String
+            let href: String
+        }
+
+        let count: String
+        let links: [Link]
+    }
+
+    private struct Found: Sendable {
+        let page: OperationSearch.Found
+        let rows: [JobRow]
+        let count: BoundedCount
+    }
+
+    func content(_ request: ConsoleRequest) async throws -> PageContent {
+        let selection = try OperationSelection(request.query, at: request.time)
+        let position = try ListPosition(request.query)
+        let found = try await request.read { context in
+            let search = OperationSearch(context: context)
+            let page = try search.page(selection, position, size: Self.pageSize)
+            let (ids, isFinished) = (page.ids, selection.isFinished)
+            let rows =
+                try isFinished ? JobRow.rows(ofFinished: ids, in: context) : JobRow.rows(ofQueued: ids, in: context)
+            return Found(page: page, rows: rows, count: try search.count(selection, upTo: Self.countLimit))
+        }
+        let isChangeable = request.allowsChanges && !selection.isFinished
+        let previous = found.page.previous.flatMap { link("before", $0, selection, request) }
+        let next = found.page.next.flatMap { link("after", $0, selection, request) }
+        let values = Values(
+            form: selection.form,
+            count: found.count.text,
+            rows: rows(found.rows, selection, isChangeable: isChangeable, request),
+            note: note(found.page, hasLinks: found.page.next == nil || next != nil),
+            pager: Pager(previous: previous, next: next),
+            all: isChangeable && found.count.count > 0 ? all(selection, found.count, request) : nil
+        )
+        return PageContent(values)
+    }
+
+    private func link(
+        _ name: String,
+        _ position: PageToken,
+        _ selection: OperationSelection,
+        _ request: ConsoleRequest
+    ) -> String? {
+        request.link(path, items: selection.items(isFixed: true) + [(key: name, value: "\(position)")])
+    }
+
+    private func note(_ page: OperationSearch.Found, hasLinks: Bool) -> String? {
+        if !hasLinks {
+            return "The list continues, but a name at this position is too long for an address. Use filters."
+        }
+        guard page.isCut else { return nil }
+        let limit = BoundedCount.operations(OperationSearch.greatestExamined)
+        return "No index has these filters, so a page examines at most \(limit). The next page continues there."
+    }
+
+    // MARK: Rows
+
+    private func rows(
+        _ found: [JobRow],
+        _ selection: OperationSelection,
+        isChangeable: Bool,
+        _ request: ConsoleRequest
+    ) -> Rows {
+        let table = Table(
+            selection.isFinished ? "Finished operations" : "Queued operations",
+            ["Operation", "Status", "Type", "Pipeline", "Lane", "Key"],
+            numbers: selection.isFinished ? ["Attempts"] : ["Priority", "Attempts"],
+            selection.isFinished ? ["Queued", "Finished"] : ["Queued"]
+        )
+        var check: Check?
+        if isChangeable {
+            let items = selection.items(isFixed: false).map { Check.Item(name: $0.key, value: $0.value) }
+            let changes = OperationChange.allCases.map { Change(name: $0.rawValue, title: $0.title) }
+            check = Check(items: items, changes: changes)
+        }
+        return Rows(
+            caption: table.caption,
+            columns: table.columns,
+            rows: found.map { Row(id: $0.id, hasCheck: isChangeable, cells: cells($0, selection, request)) },
+            isEmpty: found.isEmpty,
+            whenEmpty: selection.isEmpty ? "No operation is queued." : "No operation here meets the filters.",
+            check: found.isEmpty ? nil : check,
+            hasChecks: isChangeable
+        )
+    }
+
+    private func cells(_ row: JobRow, _ selection: OperationSelection, _ request: ConsoleRequest) -> [Cell] {
+        func age(_ date: Date?) -> Cell { date.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("-") }
+        func number(_ number: Int64?) -> Cell { number.map { Cell.number($0) } ?? Cell.text("-") }
+        var cells: [Cell] = [
+            .text("\(row.id)", href: request.link("operation", ["id": "\(row.id)"])),
+            .mark(row.status, Mark.kind(ofStatus: row.status)), .text(row.type), .text(row.pipeline), .text(row.lane),
+            .text(row.key ?? "-"),
+        ]
+        if !selection.isFinished { cells.append(number(row.priority)) }
+        cells += [number(row.attempts), age(row.queuedAt)]
+        if selection.isFinished { cells.append(age(row.finishedAt)) }
+        return cells
+    }
+
+    private func all(_ selection: OperationSelection, _ count: BoundedCount, _ request: ConsoleRequest) -> All? {
+        // All operations of a store are never meant, and other filters alone would read all of them.
+        guard selection.queued.hasIndex else { return nil }
+        let links = OperationChange.allCases.compactMap { change -> All.Link? in
+            let items = [(key: "change", value: change.rawValue)] + selection.items(isFixed: true)
+            return request.link("operations/change", items: items).map { All.Link(title: change.title, href: $0) }
+        }
+        return All(count: count.text, links: links)
+    }
+}
+
+extension Mark {
+    /// The kind for the name of an ``OperationStatus`` or of an ``OperationResult``.
+    static func kind(ofStatus name: String) -> String {
+        if let status = OperationStatus.allCases.first(where: { $0.description.hasSameBytes(as: name) }) {
+            return kind(of: status)
+        }
+        switch OperationResult.allCases.first(where: { "\($0)".hasSameBytes(as: name) }) {
+        case .completed: return good
+        case .discarded, .expired: return warning
+        case .skipped, nil: return idle
+        }
+    }
+}
