@@ -147,7 +147,7 @@ import Testing
             #expect(try await client.get("/transfers?account=carol").status == .notFound)
             #expect(try await client.get("/conflicts?account=carol").status == .notFound)
         }
-        try await Self.make().run(models: CloudAccount.models) { client, _ in
+        try await Self.make().run(models: CloudAccount.models) { client, _ async throws in
             #expect(try await client.get("/tree?account=alice&node=999999").status == .notFound)
             #expect(try await client.get("/tree?account=alice&node=\(Int64.max)").status == .badRequest)
         }

@@ -80,7 +80,7 @@ import Testing
     func unknown() async throws {
         let shop = try ShopFixture()
         try await shop.make(["a"])
-        try await shop.run { client, _ in
+        try await shop.run { client, _ async throws in
             #expect(try await client.get("/commit?sequence=2").status == .notFound)
             #expect(try await client.get("/commit?sequence=9223372036854775807").status == .notFound)
             #expect(try await client.get("/commit").status == .badRequest)

@@ -138,7 +138,7 @@ import Testing
 
     @Test("A missing name is refused, and an unknown one is not found")
     func unknown() async throws {
-        try await ConsoleFixture().run { client in
+        try await ConsoleFixture().run { client async throws in
             #expect(try await client.get("/pipeline").status == .badRequest)
             #expect(try await client.get("/pipeline?name=other").status == .notFound)
             #expect(try await client.get("/pipeline?name=").status == .notFound)

@@ -153,7 +153,7 @@ import Testing
     func readOnly() async throws {
         let fixture = try await ConsoleFixture()
         let id = try #require(try await fixture.ids().first)
-        try await fixture.run { client in
+        try await fixture.run { client async throws in
             #expect(try await client.get(Self.path("delete", [id])).status == .forbidden)
             let form = "form-token=\(fixture.console.access.formToken)"
             #expect(try await client.post("/actions/operations/delete?id=\(id)", form).status == .forbidden)

@@ -86,7 +86,7 @@ import Testing
     @Test("Unknown statuses, ages and positions are refused")
     func wrongValues() async throws {
         let fixture = try await ConsoleFixture()
-        try await fixture.run { client in
+        try await fixture.run { client async throws in
             for query in ["state=nothing", "age=soon", "age=0s", "after=abc", "before=%20", "at=0", "age=1h&at=x"] {
                 #expect(try await client.get("/operations?\(query)").status == .badRequest, "\(query)")
             }

@@ -119,7 +119,7 @@ import Testing
     func unknown(_ path: String) async throws {
         let shop = try ShopFixture()
         try await shop.make(["a"])
-        try await shop.run { client, _ in
+        try await shop.run { client, _ async throws in
             #expect(try await client.get(path).status == .notFound)
         }
     }
@@ -128,7 +128,7 @@ import Testing
     func queries() async throws {
         let shop = try ShopFixture()
         try await shop.make(["a"])
-        try await shop.run { client, _ in
+        try await shop.run { client, _ async throws in
             for path in ["/table", "/table?name=Book&after=x", "/object?table=Book", "/object?table=Book&id=0"] {
                 #expect(try await client.get(path).status == .badRequest)
             }
