@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataCloud
 import StrataInspection
 import StrataPipeline
 
