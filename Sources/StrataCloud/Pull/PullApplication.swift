@@ -89,7 +89,9 @@ final class PullApplication {
 
     /// Whether a move of a node is running, or may have run.
     private func hasBegunMove(_ node: CloudNode) throws -> Bool {
-        try cloud.operations(for: node).contains { try $0.hasBegun && $0.payload(as: CloudWork.self).kind == .move }
+        try cloud.operations(for: node).contains { operation in
+            try operation.payload(as: CloudWork.self).kind == .move && operation.hasBegun
+        }
     }
 
     /// The parent folder of an object, at the remote and here; nil if it is not known yet, or was deleted here.
@@ -141,7 +143,7 @@ final class PullApplication {
         guard let parent = node.parent else { return false }
         let operations = try cloud.operations(for: node)
         // If an attempt has begun, its object may already be at the remote. The pull may have found this very object.
-        guard !operations.contains(where: \.hasBegun) else { return false }
+        guard try !operations.contains(where: { try $0.hasBegun }) else { return false }
         let path = node.path
         // The new name must be in a place that no other operation fills or frees. Otherwise the operations of this node
         // would run after such an operation, which may wait for them.
@@ -246,7 +248,7 @@ final class PullApplication {
             return
         }
         let moves = try cloud.operations(for: node).filter { try $0.payload(as: CloudWork.self).kind == .move }
-        guard !moves.contains(where: \.hasBegun) else { return deferStep() }
+        guard try !moves.contains(where: { try $0.hasBegun }) else { return deferStep() }
         if let taken = try cloud.child(name, of: folder), taken !== node {
             guard try !isInPlace(taken), try giveWay(taken) else { return deferStep() }
         }
@@ -346,10 +348,20 @@ final class PullApplication {
 }
 
 extension QueuedOperation {
-    /// Whether an attempt of the operation has ever started.
+    /// Whether an attempt of the operation may have changed the remote.
     fileprivate var hasBegun: Bool {
-        // An attempt that has lost its connection is not counted in `attempts`, but may have taken effect.
-        status == .active || attempts > 0 || crashes > 0 || !failures.list.isEmpty
+        get throws {
+            // An attempt that has lost its connection is not counted in `attempts`, but may have taken effect. A process
+            // that was killed while several operations ran is not counted in `crashes`, but leaves a suspicion.
+            if status == .active || attempts > 0 || crashes > 0 || suspicion != nil || !failures.list.isEmpty {
+                return true
+            }
+            // Nothing in the known state shows that a move was sent, and none of these values shows an attempt that was
+            // cancelled when the account was closed. So a move has begun with its first start. The exception is a move
+            // that waits for a pull: the remote has refused it.
+            guard startedAt != nil, constraint != CloudAccount.pullToEnd.rawValue else { return false }
+            return try payload(as: CloudWork.self).kind == .move
+        }
     }
 }
 

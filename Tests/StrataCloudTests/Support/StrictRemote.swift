@@ -47,6 +47,8 @@ final class StrictRemote: Remote {
     enum Fault {
         case before(RemoteError)
         case answerLost
+        /// The request takes effect, and its answer does not arrive before the task is cancelled.
+        case noAnswer
         case pause(Int)
         case gate(Gate)
         case refusal(Gate, RemoteError)
@@ -180,6 +182,7 @@ final class StrictRemote: Remote {
         if case .answerLost = fault {
             throw RemoteError(.answerLost, "The answer is lost.", key: key)
         }
+        if case .noAnswer = fault { try await Task.sleep(for: .seconds(86_400)) }
         if case .pause(let turns) = fault { for _ in 0..<turns { await Task.yield() } }
         return result
     }
