@@ -52,7 +52,7 @@ struct CommitPage: ConsolePage {
         guard let found else {
             throw ConsoleError.notFound("The history of the store does not contain the commit \(sequence).")
         }
-        let record = try await request.store.stack.storeRecord()
+        let record = try await request.store.record()
         var facts = Facts()
         facts.add("Commit", .number(sequence))
         facts.add("Time", .time(found.commit.time))

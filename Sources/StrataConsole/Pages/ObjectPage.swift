@@ -32,7 +32,7 @@ struct ObjectPage: ConsolePage {
         guard let id = try request.query.number("id") else {
             throw ConsoleError.invalid("The address lacks the value 'id'.")
         }
-        let record = try await request.store.stack.storeRecord()
+        let record = try await request.store.record()
         let name = try request.query.required("table")
         guard let stored = StoredTable(named: name, in: record) else {
             throw ConsoleError.notFound("The store has no table '\(ViewText.line(name))'.")

@@ -45,7 +45,7 @@ struct OperationChangePage: ConsolePage {
         }
         let target = try OperationTarget(request.query, at: request.time)
         let (limit, filter) = (OperationChangeAction.greatestCount, target.filter)
-        let record = try await request.store.stack.storeRecord()
+        let record = try await request.store.record()
         let mayConcernAccounts = change.warnsOfAccounts && !record.accountModels.isEmpty
         let (found, hasAccounts) = try await request.read { context -> (Int, Bool) in
             let query = change.query(filter)

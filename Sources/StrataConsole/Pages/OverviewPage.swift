@@ -36,7 +36,7 @@ struct OverviewPage: ConsolePage {
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
-        let record = try await request.store.stack.storeRecord()
+        let record = try await request.store.record()
         let processes = await request.store.processes.current()
         let facts = facts(record, processes, request)
         guard request.store.hasQueues else { return PageContent(Values(facts: facts, queues: nil)) }

@@ -66,9 +66,13 @@ extension PipelinePage {
         return .text((shown + (rest > 0 ? ["\(rest) more"] : [])).joined(separator: "; "), to: reasonLength)
     }
 
+    /// The starts that the tokens of a bucket allow. Another program may have stored any number, and infinite ones can
+    /// give one that is not a number.
+    static func starts(_ tokens: Double) -> Int { tokens > 0 ? Int(min(tokens, 1e15)) : 0 }
+
     private static func bucket(_ bucket: LaneRow.Bucket?) -> Cell {
         guard let bucket else { return .text("-") }
-        let tokens = Int(min(max(bucket.tokens, 0), 1e15))
+        let tokens = starts(bucket.tokens)
         if tokens == 0, let date = bucket.opensAt {
             return .mark("closed", Mark.warning, note: "until \(Timestamp.text(date) ?? "-")")
         }

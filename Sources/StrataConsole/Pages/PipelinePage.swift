@@ -121,7 +121,7 @@ struct PipelinePage: ConsolePage {
             facts.add("Kind", .text("not opened by a process yet"))
         }
         if let rate = work.rate {
-            facts.add("Starts allowed now", .number(Int(min(max(rate.tokens, 0), 1e15))))
+            facts.add("Starts allowed now", .number(Self.starts(rate.tokens)))
             facts.add("Next start", rate.nextStart.map { Cell.time($0) } ?? Cell.text("at once"))
         }
         return facts

@@ -62,7 +62,7 @@ struct TablePage: ConsolePage {
     /// - Throws: ``ConsoleError`` with the status 404 if the store does not record such a table.
     static func table(_ item: String, of request: ConsoleRequest) async throws -> StoredTable {
         let name = try request.query.required(item)
-        let record = try await request.store.stack.storeRecord()
+        let record = try await request.store.record()
         guard let table = StoredTable(named: name, in: record) else {
             throw ConsoleError.notFound("The store has no table '\(ViewText.line(name))'.")
         }

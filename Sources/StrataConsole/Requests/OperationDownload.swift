@@ -43,16 +43,18 @@ struct OperationDownload: Sendable {
                     + "prints documents of any size."
             )
         }
+        // The answer keeps this copy only.
+        let buffer = ByteBuffer(bytes: bytes)
         return Response(
             status: .ok,
             headers: [
                 .contentType: "application/octet-stream",
                 .contentDisposition: "attachment; filename=\"operation-\(id)-\(part.rawValue)\"",
             ],
-            body: ResponseBody(contentLength: bytes.count) { writer in
+            body: ResponseBody(contentLength: buffer.readableBytes) { writer in
                 // The place is free when the answer is sent or given up.
                 defer { withExtendedLifetime(place) {} }
-                try await writer.write(ByteBuffer(bytes: bytes))
+                try await writer.write(buffer)
                 try await writer.finish(nil)
             }
         )
