@@ -20,11 +20,18 @@ final class StoreAccess: Sendable {
     let allowsChanges: Bool
     /// The samples of a ``DepthSampler``.
     let depth = DepthHistory()
+    let figures: QueueFiguresCache
     let processes: ProcessList
     private let readers: ReadLimiter
 
-    init(_ stack: ContextStack, maximumReaders: Int, allowsChanges: Bool) {
+    init(
+        _ stack: ContextStack,
+        maximumReaders: Int,
+        allowsChanges: Bool,
+        figures: QueueFiguresCache = QueueFiguresCache()
+    ) {
         self.stack = stack
+        self.figures = figures
         hasQueues = stack.knows(QueuedOperation.self)
         hasAccounts = stack.knows(CloudNode.self)
         processes = ProcessList(of: stack.filePath)
@@ -68,7 +75,8 @@ final class StoreAccess: Sendable {
         by person: String,
         _ body: @escaping @Sendable (ObjectContext) throws -> Value
     ) async throws -> Value {
-        try await stack.write { context in
+        defer { figures.forget() }
+        return try await stack.write { context in
             context.author = person
             return try body(context)
         }
@@ -79,7 +87,8 @@ final class StoreAccess: Sendable {
         by person: String,
         _ body: @escaping @Sendable (ObjectContext) throws -> Value
     ) async throws -> Value {
-        try await stack.overStore { context in
+        defer { figures.forget() }
+        return try await stack.overStore { context in
             context.author = person
             return try body(context)
         }

@@ -19,6 +19,8 @@ struct PipelinePage: ConsolePage {
     struct Values: Sendable {
         let facts: Facts
         let totals: [Total]
+        /// Nil if the operations were counted for this page.
+        let note: String?
         let settings: Table
         /// Nil if the store may not be changed.
         let controls: PipelineControls?
@@ -39,6 +41,7 @@ struct PipelinePage: ConsolePage {
 
     /// What a pipeline's page reads.
     private struct Work: Sendable {
+        let figures: QueueFigures
         let queue: QueueSummary
         let record: PipelineRecord.Row?
         let oldestReady: Date?
@@ -55,8 +58,7 @@ struct PipelinePage: ConsolePage {
     func content(_ request: ConsoleRequest) async throws -> PageContent {
         let name = try request.query.required("name")
         let after = request.query.text("after")
-        let time = request.time
-        let work = try await request.read { try Self.work(PipelineName(name), after: after, at: time, in: $0) }
+        let work = try await request.read { try Self.work(PipelineName(name), after: after, request, in: $0) }
         guard let work else {
             throw ConsoleError.notFound(
                 "The store does not have a pipeline '\(ViewText.line(name))'. No process has used the name."
@@ -65,7 +67,8 @@ struct PipelinePage: ConsolePage {
         let isSerial = work.record.map { $0.ordering != .flat } ?? false
         let values = Values(
             facts: facts(work, request),
-            totals: Total.all { work.queue.counts[$0] ?? 0 },
+            totals: Total.all(work.queue.counts),
+            note: work.figures.note(request),
             settings: settings(work.queue.settings, isOfBroker: work.record?.isTransient ?? false),
             controls: PipelineControls(work.queue.settings, isOfBroker: work.record?.isTransient ?? false, request),
             blocked: isSerial ? blocked(work.blocked, request) : nil,
@@ -79,18 +82,21 @@ struct PipelinePage: ConsolePage {
     private static func work(
         _ name: PipelineName,
         after lane: String?,
-        at time: Date,
+        _ request: ConsoleRequest,
         in context: ObjectContext
     ) throws -> Work? {
-        guard let queue = try context.queueSummary(of: name) else { return nil }
+        let figures = try request.figures(in: context)
+        let counts = figures.counts[name] ?? [:]
+        guard let queue = try context.queueSummary(of: name, counts: counts) else { return nil }
         let record = try context.pipelineRecord(of: name)
         // A queue of a broker does not have its own limit.
         let limit = record?.isTransient == true ? nil : queue.settings.rateLimit.value
         return Work(
+            figures: figures,
             queue: queue,
             record: record,
             oldestReady: try context.oldestOperation(of: name, .pending),
-            rate: try limit.map { try context.rateLimitState(of: name, $0, now: time) },
+            rate: try limit.map { try context.rateLimitState(of: name, $0, now: request.time) },
             blocked: try LaneRow.blocked(of: name, record, limit: laneLimit, in: context),
             // One more than shown says whether there are further lanes.
             lanes: try LaneRow.list(of: name, record, after: lane, limit: laneLimit + 1, in: context)

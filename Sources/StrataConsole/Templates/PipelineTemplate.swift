@@ -16,6 +16,9 @@ extension PageTemplate {
         <li><span class="total mark-{{.kind}}">{{.count}}</span> <span>{{.name}}</span></li>
         {{/.totals}}
         </ul>
+        {{#.note}}
+        <p class="note">{{.}}</p>
+        {{/.note}}
         </section>
         <section id="settings" data-live aria-labelledby="settings-title">
         <h2 id="settings-title">Settings</h2>
