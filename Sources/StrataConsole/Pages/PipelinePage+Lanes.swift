@@ -80,14 +80,15 @@ extension PipelinePage {
     }
 
     /// - Parameter lanes: the lanes of the page, and one more if there are further ones.
-    func pager(_ name: String, after: String?, _ lanes: [LaneRow], _ request: ConsoleRequest) -> LanePager {
+    func pager(_ name: String, after: String?, _ lanes: [LaneRow], _ request: ConsoleRequest) -> Pager {
         let last = lanes.prefix(Self.laneLimit).last?.name
         let hasMore = lanes.count > Self.laneLimit
         let next = hasMore ? last.flatMap { request.link(Self.pathText, ["name": name, "after": $0]) } : nil
-        return LanePager(
-            isNeeded: hasMore || after != nil,
+        return Pager(
             first: after == nil ? nil : request.address(ofPipeline: name),
             next: next,
+            firstTitle: "First lanes",
+            nextTitle: "Further lanes",
             note: hasMore && next == nil ? "There are further lanes, but a name is too long for an address." : nil
         )
     }

@@ -27,16 +27,7 @@ struct PipelinePage: ConsolePage {
         /// Nil if the operations of a lane do not wait for each other.
         let blocked: Table?
         let lanes: Table
-        let pager: LanePager
-    }
-
-    /// The links to other parts of the list of lanes.
-    struct LanePager: Sendable {
-        let isNeeded: Bool
-        let first: String?
-        let next: String?
-        /// Why the list ends.
-        let note: String?
+        let pager: Pager
     }
 
     /// What a pipeline's page reads.

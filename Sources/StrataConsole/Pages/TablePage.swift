@@ -17,7 +17,7 @@ struct TablePage: ConsolePage {
 
     struct Values: Sendable {
         let table: Table
-        let pager: CursorPager
+        let pager: Pager
         /// Nil if all columns are shown.
         let note: String?
     }
@@ -47,7 +47,7 @@ struct TablePage: ConsolePage {
         }
         table.whenEmpty = after > 0 ? "No further row exists." : "The table has no rows."
         let last = found.count > Self.pageSize ? shown.last?.id : nil
-        let pager = CursorPager(
+        let pager = Pager(
             first: after > 0 ? request.link("table", ["name": stored.name]) : nil,
             next: last.flatMap { request.link("table", ["name": stored.name, "after": "\($0)"]) }
         )

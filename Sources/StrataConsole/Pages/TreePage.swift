@@ -28,7 +28,7 @@ struct TreePage: ConsolePage {
         let ancestors: [TitledLink]
         let facts: Facts
         let children: Table
-        let pager: CursorPager
+        let pager: Pager
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
@@ -47,7 +47,7 @@ struct TreePage: ConsolePage {
                 .compactMap { TitledLink($0.name, link(account, $0.id, request)) },
             facts: facts(listing.node, account),
             children: table(listing, account, after: after, request),
-            pager: CursorPager(first: after == nil ? nil : link(account, id, request), next: next)
+            pager: Pager(first: after == nil ? nil : link(account, id, request), next: next)
         )
         return PageContent(
             title: "\(account): \(ViewText.line(listing.node.path.description))",

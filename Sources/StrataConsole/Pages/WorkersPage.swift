@@ -17,7 +17,7 @@ struct WorkersPage: ConsolePage {
 
     struct Values: Sendable {
         let workers: Table
-        let next: String?
+        let pager: Pager
         let processes: Table
         let note: String?
     }
@@ -39,7 +39,10 @@ struct WorkersPage: ConsolePage {
         let last = found.count > Self.pageSize ? shown.last?.id : nil
         let values = Values(
             workers: table,
-            next: last.flatMap { request.link("workers", ["after": "\($0)"]) },
+            pager: Pager(
+                first: after > 0 ? request.link(path) : nil,
+                next: last.flatMap { request.link(path, ["after": "\($0)"]) }
+            ),
             processes: Self.table(processes),
             note: Self.note(processes)
         )

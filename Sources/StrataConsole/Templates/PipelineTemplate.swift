@@ -63,13 +63,7 @@ extension PageTemplate {
         {{>table}}
         {{/.lanes}}
         {{#.pager}}
-        {{#.isNeeded}}
-        <nav class="pager" aria-label="Parts of the list of lanes">
-        {{#.first}}<a href="{{.}}">First lanes</a>{{/.first}}
-        {{#.next}}<a href="{{.}}" rel="next">Further lanes</a>{{/.next}}
-        {{#.note}}<span>{{.}}</span>{{/.note}}
-        </nav>
-        {{/.isNeeded}}
+        {{>pager}}
         {{/.pager}}
         </section>
 
