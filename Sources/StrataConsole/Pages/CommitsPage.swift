@@ -28,7 +28,7 @@ struct CommitsPage: ConsolePage {
         var table = Table("Commits", [], numbers: ["Commit"], ["Time", "Author", "Changes"])
         let shown = found.prefix(Self.pageSize)
         for commit in shown {
-            let link = request.link("commit", ["sequence": "\(commit.sequence)"])
+            let link = request.address(ofCommit: commit.sequence)
             table.add([
                 .number(commit.sequence, href: link), .time(commit.time), .text(commit.author ?? "-"),
                 .text(Self.text(of: commit.changes)),

@@ -37,7 +37,7 @@ struct ConflictsPage: ConsolePage {
         )
         let shown = found.prefix(Self.pageSize)
         for conflict in shown {
-            let link = conflict.path == nil ? nil : TreePage.link(account, conflict.node, request)
+            let link = conflict.path == nil ? nil : request.address(ofNode: conflict.node, of: account)
             table.add([
                 .text(conflict.path?.description ?? "(deleted node \(conflict.node))", href: link),
                 .text(conflict.sections.description), .text(conflict.knownETag ?? "none"),

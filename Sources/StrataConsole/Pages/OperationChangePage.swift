@@ -85,7 +85,7 @@ struct OperationChangePage: ConsolePage {
         _ count: BoundedCount,
         _ request: ConsoleRequest
     ) -> Form? {
-        let path = ConsoleRoute.actionPrefix + "operations/" + change.rawValue
+        let path = ConsoleRoute.actionPrefix + OperationChangeAction(change: change).path
         guard count.count > 0, let action = request.link(path, items: target.items) else { return nil }
         return Form(
             action: action,

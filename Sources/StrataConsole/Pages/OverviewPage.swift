@@ -75,7 +75,7 @@ struct OverviewPage: ConsolePage {
             facts.add("Newest commit", .number(newest.sequence, href: commit))
             facts.add(
                 "Committed",
-                newest.time.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("at an unknown time")
+                .age(of: newest.time, at: request.time, unknown: "at an unknown time")
             )
             facts.add("Author", .text(newest.author ?? "-"))
         } else {
@@ -84,8 +84,8 @@ struct OverviewPage: ConsolePage {
         facts.add("Models", .number(record.schema.tables.filter { !$0.isRelationship }.count))
         facts.add("Version", .number(record.version))
         let sizes = StoreFileSizes(of: request.store.stack.filePath)
-        facts.add("Size", .text(StoreFileSizes.text(sizes.file)))
-        facts.add("Journal", .text(StoreFileSizes.text(sizes.journal)))
+        facts.add("Size", .size(sizes.file))
+        facts.add("Journal", .size(sizes.journal))
         let others = StoreProcesses.text(processes)
         facts.add("Other processes", .text(others, href: request.store.hasQueues ? request.link("workers") : nil))
         facts.add("Changes", .text(request.allowsChanges ? "allowed" : "not allowed"))
@@ -135,9 +135,9 @@ struct OverviewPage: ConsolePage {
     private func cells(_ row: JobRow, _ request: ConsoleRequest) -> [Cell] {
         [
             .text(row.type), .text(row.pipeline, href: request.address(ofPipeline: row.pipeline)),
-            .text(row.lane), row.startedAt.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("-"),
+            .text(row.lane), .age(of: row.startedAt, at: request.time),
             .number(row.id, href: request.address(ofOperation: row.id)),
-            row.attempts.map { Cell.number($0) } ?? Cell.text("-"),
+            .number(row.attempts),
         ]
     }
 }

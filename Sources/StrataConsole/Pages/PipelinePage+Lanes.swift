@@ -38,7 +38,7 @@ extension PipelinePage {
         let isLong = lane.count >= LaneRow.countLimit
         return [
             name, Self.head(lane, request), Self.status(lane), Self.reasons(lane),
-            lane.since.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("-"),
+            .age(of: lane.since, at: request.time),
             isLong ? Cell.text("\(LaneRow.countLimit) or more") : Cell.number(lane.count), Self.bucket(lane.bucket),
         ]
     }
@@ -54,8 +54,7 @@ extension PipelinePage {
 
     private static func status(_ lane: LaneRow) -> Cell {
         guard let head = lane.head else { return .text("-") }
-        let status = OperationStatus.allCases.first { $0.description.hasSameBytes(as: head.status) }
-        return status.map { Cell.status($0) } ?? .text(head.status)
+        return .mark(head.status, Mark.kind(ofStatus: head.status))
     }
 
     private static func reasons(_ lane: LaneRow) -> Cell {
@@ -83,7 +82,7 @@ extension PipelinePage {
     func pager(_ name: String, after: String?, _ lanes: [LaneRow], _ request: ConsoleRequest) -> Pager {
         let last = lanes.prefix(Self.laneLimit).last?.name
         let hasMore = lanes.count > Self.laneLimit
-        let next = hasMore ? last.flatMap { request.link(Self.pathText, ["name": name, "after": $0]) } : nil
+        let next = hasMore ? last.flatMap { request.link(Self.pathText, ["pipeline": name, "after": $0]) } : nil
         return Pager(
             first: after == nil ? nil : request.address(ofPipeline: name),
             next: next,

@@ -43,11 +43,11 @@ struct PipelinePage: ConsolePage {
 
     /// The address of the page about a pipeline, for actions; that of the list for a name that is too long.
     static func address(of name: String) -> String {
-        ConsoleLink.path(pathText, ["name": name]) ?? "pipelines"
+        ConsoleLink.path(pathText, ["pipeline": name]) ?? "pipelines"
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
-        let name = try request.query.required("name")
+        let name = try request.query.required("pipeline")
         let after = request.query.text("after")
         let work = try await request.read { try Self.work(PipelineName(name), after: after, request, in: $0) }
         guard let work else {
@@ -106,8 +106,8 @@ struct PipelinePage: ConsolePage {
         let name = queue.name.rawValue
         facts.add("Queued", .number(queue.total, href: request.address(ofOperationsIn: name)))
         facts.add("Failed", .number(queue.counts[.failed] ?? 0, href: request.address(ofOperationsIn: name, .failed)))
-        facts.add("Oldest operation", Self.age(queue.oldest, request))
-        facts.add("Oldest ready operation", Self.age(work.oldestReady, request))
+        facts.add("Oldest operation", .age(of: queue.oldest, at: request.time))
+        facts.add("Oldest ready operation", .age(of: work.oldestReady, at: request.time))
         if let record = work.record {
             facts.add("Kind", .text(record.isTransient ? "queue of a broker" : "pipeline"))
             facts.add("Order", .text(record.ordering.rawValue))
@@ -122,10 +122,6 @@ struct PipelinePage: ConsolePage {
             facts.add("Next start", rate.nextStart.map { Cell.time($0) } ?? Cell.text("at once"))
         }
         return facts
-    }
-
-    private static func age(_ date: Date?, _ request: ConsoleRequest) -> Cell {
-        date.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("-")
     }
 
     private static func text(_ policy: FailurePolicy) -> String {

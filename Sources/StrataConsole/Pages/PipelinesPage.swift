@@ -53,7 +53,7 @@ struct PipelinesPage: ConsolePage {
             .number(queue.counts[.active] ?? 0),
             failed > 0 ? Cell.mark("\(failed)", Mark.bad, isNumber: true) : Cell.number(0),
             .number(queue.counts[.held] ?? 0),
-            queue.oldest.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("-"),
+            .age(of: queue.oldest, at: request.time),
             settings.pauseText.map { Cell.mark("paused", Mark.warning, note: $0) } ?? Cell.mark("open", Mark.good),
             .text(ConcurrencyLimit.text(settings.maxConcurrent.value)),
             .text(RateLimitValue.text(settings.rateLimit.value)),

@@ -54,7 +54,7 @@ struct StorePage: ConsolePage {
             rows.isNumber = true
         }
         return [
-            .text(stored.description.subject), .text(stored.name, href: request.link("table", ["name": stored.name])),
+            .text(stored.description.subject), .text(stored.name, href: request.address(ofTable: stored.name)),
             rows, .number(stored.columns.count),
         ]
     }

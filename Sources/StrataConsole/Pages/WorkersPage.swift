@@ -52,8 +52,8 @@ struct WorkersPage: ConsolePage {
     private static func row(_ worker: WorkerSummary, _ request: ConsoleRequest) -> [Cell] {
         [
             state(worker.state), .text(worker.machine, to: 80),
-            worker.startedAt.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("-"),
-            worker.heartbeatAt.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("no longer known"),
+            .age(of: worker.startedAt, at: request.time),
+            .age(of: worker.heartbeatAt, at: request.time, unknown: "no longer known"),
             .number(worker.id), .number(worker.process), .number(worker.runningCount),
             worker.heartbeatCommit.map { Cell.number($0, href: request.address(ofCommit: $0)) } ?? Cell.text("-"),
         ]

@@ -23,9 +23,7 @@ struct OperationDownload: Sendable {
         guard let part = Part.allCases.first(where: { $0.rawValue.hasSameBytes(as: name) }) else {
             throw ConsoleError.notFound("An operation has no part '\(ViewText.line(name))'.")
         }
-        guard let id = try request.query.number("id", upTo: (1 << 48) - 1) else {
-            throw ConsoleError.invalid("The address lacks the value 'id'.")
-        }
+        let id = try request.query.requiredNumber("id", upTo: ConsoleFields.greatestID)
         let place = try DownloadPlaces.shared.take()
         let limit = Self.greatestSize
         let found = try await request.read { context -> (bytes: Data, size: Int)? in

@@ -12,7 +12,7 @@ struct Total: Sendable {
         OperationStatus.allCases.map { status in
             let count = counts[status] ?? 0
             return Total(
-                name: status == .active ? "running" : status.description,
+                name: status.description,
                 count: count,
                 kind: count > 0 ? Mark.kind(of: status) : Mark.idle
             )
