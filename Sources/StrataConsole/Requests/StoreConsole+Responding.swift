@@ -117,7 +117,7 @@ extension StoreConsole {
 
     /// A page with the layout of the console.
     ///
-    /// - Parameter isKnown: whether the person may use the console. Otherwise, the page has nothing of the store.
+    /// - Parameter isKnown: whether the person may use the console. Otherwise, the page shows no values of the store.
     private func view(
         _ template: PageTemplate,
         _ content: PageContent,

@@ -49,8 +49,9 @@ struct ConsoleAccess: Sendable {
 
     /// The cookie for a person who has entered the token.
     ///
-    /// Without a path, the browser sends the cookie to the addresses beside and below that of the request, as it knows
-    /// them. The console does not know them behind a proxy. So the request must be to a page directly below the root.
+    /// Without a path, the browser sends the cookie to the addresses beside and below that of the request. The console
+    /// does not know its whole path, of which a proxy may remove a part. So the request must be to a page directly below
+    /// the root.
     func cookie(for request: Request) -> Cookie {
         // If a proxy adds TLS, only the browser and the proxy know the scheme.
         let proxy = request.headers[HeaderNames.forwardedProto] ?? ""
