@@ -28,7 +28,7 @@ final class ReadLimiter: Sendable {
             return state.nextID
         }
         try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 let result: Result<Void, any Error>? = state.withLock { state in
                     // A cancellation from now on finds the continuation.
                     if Task.isCancelled { return .failure(CancellationError()) }
