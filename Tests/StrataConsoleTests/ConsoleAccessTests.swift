@@ -33,6 +33,7 @@ import Testing
                 let response = try await client.get(path)
                 #expect(response.status == .unauthorized, "\(path)")
                 #expect(!response.text.contains("photos") && !response.text.contains("Newest commit"), "\(path)")
+                #expect(response.text.contains(#"data-commit="0""#), "\(path)")
             }
             let pause = try await client.post("/actions/pipelines/pause?pipeline=photos", "")
             #expect(pause.status == .unauthorized)
@@ -57,6 +58,28 @@ import Testing
             #expect(first.headers[.location] == "./pipelines")
             let cookie = try #require(first.cookie)
             #expect(try await client.get("/pipelines", [.cookie: cookie]).status == .ok)
+            // The address is opened a second time.
+            let second = try await client.get("/pipelines?token=\(Self.token)", [.cookie: cookie])
+            #expect(second.status == .seeOther)
+            #expect(second.headers[.location] == "./pipelines")
+        }
+    }
+
+    @Test("The cookie is for the addresses of the console only, and for encrypted connections if a proxy adds TLS")
+    func cookie() async throws {
+        let fixture = try await ConsoleFixture(.token(Self.token))
+        try await fixture.run(below: "ops/console") { client in
+            // The path of the cookie is the folder of the address.
+            let plain = try await client.get("/ops/console/?token=\(Self.token)")
+            let first = try #require(plain.headers[.setCookie])
+            #expect(!first.contains("Path") && !first.contains("Secure"))
+            let deep = try await client.get("/ops/console/operations/change?token=\(Self.token)")
+            #expect(deep.headers[.setCookie] == nil)
+            #expect(deep.headers[.location] == "../?token=\(Self.token)")
+            for proxy: HTTPFields in [[HeaderNames.forwardedProto: "https"], [.origin: "https://localhost"]] {
+                let answer = try await client.get("/ops/console/?token=\(Self.token)", proxy)
+                #expect(answer.headers[.setCookie]?.contains("Secure") == true)
+            }
         }
     }
 
@@ -72,12 +95,13 @@ import Testing
 
     @Test("A request for another host is refused")
     func hosts() async throws {
-        try await ConsoleFixture(allowedHosts: ["127.0.0.1"]).run { client in
+        try await ConsoleFixture(allowsChanges: true, allowedHosts: ["127.0.0.1"]).run { client in
             let response = try await client.get("/pipelines")
             #expect(response.status == .misdirectedRequest)
-            #expect(!response.text.contains("photos"))
+            #expect(!response.text.contains("photos") && !response.text.contains("as ada"))
+            #expect(response.text.contains(#"data-commit="0""#))
         }
-        try await ConsoleFixture(allowedHosts: ["localhost"]).run { client in
+        try await ConsoleFixture(allowedHosts: ["LocalHost"]).run { client in
             let response = try await client.get("/pipelines")
             #expect(response.status == .ok)
         }

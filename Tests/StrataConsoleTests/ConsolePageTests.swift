@@ -15,7 +15,7 @@ import Testing
             #expect(overview.text.contains("<span>pending</span>") && overview.text.contains("Newest commit"))
             let pipelines = try await client.get("/pipelines")
             #expect(pipelines.status == .ok)
-            #expect(pipelines.text.contains(#"<td><a href="./pipeline?name=photos">photos</a></td>"#))
+            #expect(pipelines.text.contains(#"<td><a href="./pipeline?pipeline=photos">photos</a></td>"#))
             #expect(pipelines.text.contains(">letters</a></td>"))
             #expect(pipelines.text.contains(#"<td class="number">2</td>"#))
             #expect(pipelines.text.contains(#"aria-current="page">Pipelines</a>"#))

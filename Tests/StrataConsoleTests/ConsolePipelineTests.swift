@@ -49,7 +49,7 @@ import Testing
         try await Self.fail("letters", .fifo, in: fixture)
         try await Self.enqueue(["fresh"], in: "letters", fixture.stack)
         try await fixture.run { client in
-            let page = try await client.get("/pipeline?name=letters")
+            let page = try await client.get("/pipeline?pipeline=letters")
             #expect(page.status == .ok)
             let text = page.text
             #expect(text.contains("<title>Pipeline letters – Test &lt;store&gt;</title>"))
@@ -66,7 +66,7 @@ import Testing
             #expect(text.contains(#"href="./operations?pipeline=letters&amp;state=failed""#))
             #expect(page.formToken == nil && !text.contains("<form"))
             let overview = try await client.get("/").text
-            #expect(overview.contains(#"<a href="./pipeline?name=letters">letters</a>"#))
+            #expect(overview.contains(#"<a href="./pipeline?pipeline=letters">letters</a>"#))
             #expect(overview.contains("Failed operations"))
         }
     }
@@ -77,7 +77,7 @@ import Testing
         try await Self.enqueue(["inbox", "inbox"], in: "letters", fixture.stack)
         try await Self.fail("letters", .flat, in: fixture)
         try await fixture.run { client in
-            let text = try await client.get("/pipeline?name=letters").text
+            let text = try await client.get("/pipeline?pipeline=letters").text
             #expect(!text.contains("Blocked lanes"))
             #expect(text.contains("<td>inbox</td>"))
         }
@@ -89,15 +89,15 @@ import Testing
         let names = (10..<40).map { "lane-\($0)" }
         try await Self.enqueue(names.reversed(), in: "photos", fixture.stack)
         try await fixture.run { client in
-            let first = try await client.get("/pipeline?name=photos").text
+            let first = try await client.get("/pipeline?pipeline=photos").text
             // The operation of the fixture does not have a lane.
             #expect(first.contains("without a name"))
             #expect(names.filter { first.contains("<td>\($0)</td>") } == Array(names.prefix(24)))
-            #expect(first.contains(#"<a href="./pipeline?name=photos&amp;after=lane-33" rel="next">"#))
-            let second = try await client.get("/pipeline?name=photos&after=lane-33").text
+            #expect(first.contains(#"<a href="./pipeline?pipeline=photos&amp;after=lane-33" rel="next">"#))
+            let second = try await client.get("/pipeline?pipeline=photos&after=lane-33").text
             #expect(names.filter { second.contains("<td>\($0)</td>") } == Array(names.dropFirst(24)))
             #expect(second.contains("First lanes") && !second.contains("Further lanes"))
-            let end = try await client.get("/pipeline?name=photos&after=zzz").text
+            let end = try await client.get("/pipeline?pipeline=photos&after=zzz").text
             #expect(end.contains("No operation is queued here."))
         }
     }
@@ -110,7 +110,7 @@ import Testing
         let lanes = (10...33).map { "a\($0)" } + [long, "<i>lane</i>"]
         try await Self.enqueue(lanes + ["c"], in: PipelineName(name), fixture.stack)
         try await fixture.run { client in
-            let address = "/pipeline?name=" + ConsoleLink.encoded(name)
+            let address = "/pipeline?pipeline=" + ConsoleLink.encoded(name)
             let page = try await client.get(address)
             #expect(page.status == .ok)
             #expect(page.text.contains("&lt;i&gt;lane&lt;/i&gt;"))
@@ -130,7 +130,7 @@ import Testing
         let lanes = (10..<10 + PipelinePage.laneLimit - 1).map { "a\($0)" } + [long, "c"]
         try await Self.enqueue(lanes, in: "photos", fixture.stack)
         try await fixture.run { client in
-            let text = try await client.get("/pipeline?name=photos").text
+            let text = try await client.get("/pipeline?pipeline=photos").text
             #expect(text.contains("There are further lanes, but a name is too long for an address."))
             #expect(!text.contains("Further lanes"))
         }
@@ -140,8 +140,8 @@ import Testing
     func unknown() async throws {
         try await ConsoleFixture().run { client async throws in
             #expect(try await client.get("/pipeline").status == .badRequest)
-            #expect(try await client.get("/pipeline?name=other").status == .notFound)
-            #expect(try await client.get("/pipeline?name=").status == .notFound)
+            #expect(try await client.get("/pipeline?pipeline=other").status == .notFound)
+            #expect(try await client.get("/pipeline?pipeline=").status == .notFound)
         }
     }
 
@@ -151,7 +151,7 @@ import Testing
     func limits() async throws {
         let fixture = try await ConsoleFixture(allowsChanges: true)
         try await fixture.run { client in
-            let page = try await client.get("/pipeline?name=photos")
+            let page = try await client.get("/pipeline?pipeline=photos")
             let token = try #require(page.formToken)
             #expect(page.text.contains(#"action="./actions/pipelines/limit-rate?pipeline=photos""#))
             #expect(!page.text.contains("Reset to the declared value"))
@@ -159,7 +159,7 @@ import Testing
             let answer = try await client.post(concurrent, "form-token=\(token)&value=+3+")
             #expect(answer.status == .seeOther)
             let location = try #require(answer.headers[.location])
-            #expect(location.hasPrefix("../../pipeline?name=photos&notice="))
+            #expect(location.hasPrefix("../../pipeline?pipeline=photos&notice="))
             let rate = "/actions/pipelines/limit-rate?pipeline=photos"
             #expect(try await client.post(rate, "form-token=\(token)&value=10/1m").status == .seeOther)
             var settings = try await fixture.stack.pipelineSettings(of: "photos")
@@ -183,7 +183,7 @@ import Testing
     func validation() async throws {
         let fixture = try await ConsoleFixture(allowsChanges: true)
         try await fixture.run { client in
-            let token = try #require(try await client.get("/pipeline?name=photos").formToken)
+            let token = try #require(try await client.get("/pipeline?pipeline=photos").formToken)
             for value in ["", "0", "-1", "1.5", "abc", "99999999999999999999", "%3Cb%3E"] {
                 let path = "/actions/pipelines/limit-concurrent?pipeline=photos"
                 let answer = try await client.post(path, "form-token=\(token)&value=\(value)")
@@ -209,7 +209,7 @@ import Testing
     func refusals() async throws {
         let paths = ["limit-concurrent", "limit-rate", "reset"].map { "/actions/pipelines/\($0)" }
         try await ConsoleFixture(allowsChanges: true).run { client in
-            let token = try #require(try await client.get("/pipeline?name=photos").formToken)
+            let token = try #require(try await client.get("/pipeline?pipeline=photos").formToken)
             let values = ["3", "10/1m", ""]
             for (path, value) in zip(paths, values) {
                 let form = "form-token=\(token)&value=\(value)"
@@ -234,13 +234,13 @@ import Testing
     func pause() async throws {
         let fixture = try await ConsoleFixture(allowsChanges: true)
         try await fixture.run { client in
-            let page = try await client.get("/pipeline?name=photos")
+            let page = try await client.get("/pipeline?pipeline=photos")
             let token = try #require(page.formToken)
             #expect(page.text.contains("actions/pipelines/pause?pipeline=photos&amp;from=pipeline"))
             let path = "/actions/pipelines/pause?pipeline=photos&from=pipeline"
             let answer = try await client.post(path, "form-token=\(token)")
-            #expect(answer.headers[.location]?.hasPrefix("../../pipeline?name=photos&notice=") == true)
-            let paused = try await client.get("/pipeline?name=photos").text
+            #expect(answer.headers[.location]?.hasPrefix("../../pipeline?pipeline=photos&notice=") == true)
+            let paused = try await client.get("/pipeline?pipeline=photos").text
             #expect(paused.contains("by ada at ") && paused.contains("Resume in all processes"))
         }
     }

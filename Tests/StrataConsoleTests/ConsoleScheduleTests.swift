@@ -29,7 +29,7 @@ import Testing
             let token = try #require(page.formToken)
             #expect(page.text.contains("<td>nightly</td>") && page.text.contains("<td>every 15m</td>"))
             #expect(page.text.contains("<td>all 5</td>") && page.text.contains("<td>skip</td>"))
-            #expect(page.text.contains(#"<a href="./pipeline?name=photos">photos</a>"#))
+            #expect(page.text.contains(#"<a href="./pipeline?pipeline=photos">photos</a>"#))
             #expect(page.text.contains(#"action="./actions/schedules/pause?schedule=nightly&amp;page=1""#))
             let form = "form-token=\(token)"
             let pause = try await client.post("/actions/schedules/pause?schedule=nightly&page=1", form)

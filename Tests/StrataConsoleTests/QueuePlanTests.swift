@@ -58,7 +58,7 @@ import Testing
     @Test("Operations are counted in the index of the statuses, and finished ones in the index of the times")
     func counts() async throws {
         let stack = try await Self.open()
-        let totals = try await Self.plan(OperationCounts.totals, stack)
+        let totals = try await Self.plan(OperationCounts.byQueue, stack)
         #expect(totals.count == 1 && totals.first?.contains("COVERING \(Self.statuses)") == true, "\(totals)")
         let counts = try await Self.plan(OperationCounts.byStatus(of: "photos"), stack)
         let step = "COVERING \(Self.statuses) (status=? AND pipeline=?)"
@@ -111,6 +111,10 @@ import Testing
             let known = try #require(try context.queueSummary(of: "photos"))
             let listed = try #require(try context.queueSummaries(limit: 10).last)
             #expect(known.name == listed.name && known.counts == listed.counts && known.oldest == listed.oldest)
+            let counted = try context.queueSummary(of: "photos", counts: context.queueCounts()["photos"])
+            #expect(counted?.counts == known.counts)
+            let rest = try context.queueSummaries(from: 1, limit: 10, counts: context.queueCounts()).map(\.name)
+            #expect(rest == ["photos"])
             let ready = try context.oldestOperation(of: "photos", .pending)
             #expect(ready == known.oldest)
             let failed = try context.oldestOperation(of: "photos", .failed)

@@ -19,7 +19,7 @@ import Testing
         try await shop.run { client, _ in
             let page = try await client.get("/store")
             #expect(page.status == .ok)
-            #expect(page.link("Book") == "/table?name=Book")
+            #expect(page.link("Book") == "/table?table=Book")
             #expect(page.text.contains(#"<td class="number">3</td>"#))
             #expect(page.text.contains("model Book\n") && page.text.contains("shop.sqlite"))
             #expect(page.text.contains("commits 1 to 1") && page.text.contains("editor"))
@@ -32,7 +32,7 @@ import Testing
         let shop = try ShopFixture()
         try await shop.make((1...60).map { "Book \($0)" })
         try await shop.run(models: Shop.models) { client, stack in
-            let first = try await client.get("/table?name=Book")
+            let first = try await client.get("/table?table=Book")
             let shown = first.numbers(after: "object?table=Book&amp;id=")
             #expect(shown.count == TablePage.pageSize)
             #expect(first.link("First") == nil)
@@ -48,7 +48,7 @@ import Testing
             let rest = second.numbers(after: "object?table=Book&amp;id=")
             #expect(rest.count == 10)
             #expect(Set(shown).isDisjoint(with: rest))
-            #expect(second.link("First") == "/table?name=Book" && second.link("Next") == nil)
+            #expect(second.link("First") == "/table?table=Book" && second.link("Next") == nil)
         }
     }
 
@@ -64,7 +64,7 @@ import Testing
             #"UPDATE "Book" SET "cover" = zeroblob(300000) WHERE "title" = ''"#
         )
         try await shop.run { client, _ in
-            let page = try await client.get("/table?name=Book")
+            let page = try await client.get("/table?table=Book")
             #expect(page.status == .ok)
             #expect(page.body.readableBytes < 100_000)
             let text = page.text
@@ -93,7 +93,7 @@ import Testing
         try await stack.close()
         try ForeignChanges.run(shop.url, #"UPDATE "Book" SET "shelf" = 4711 WHERE "title" = 'lost'"#)
         try await shop.run { client, _ in
-            let ids = try await client.get("/table?name=Book").numbers(after: "object?table=Book&amp;id=")
+            let ids = try await client.get("/table?table=Book").numbers(after: "object?table=Book&amp;id=")
             #expect(ids.count == 2)
             let (first, last) = (try #require(ids.first), try #require(ids.last))
             let there = try await client.get(row(first))
@@ -111,8 +111,8 @@ import Testing
     @Test(
         "Unknown tables, tables of SQLite and of Strata, and unknown rows are not found",
         arguments: [
-            "/table?name=Nothing", "/table?name=book", "/table?name=sqlite_schema", "/table?name=SQLITE_master",
-            "/table?name=strata_history", "/table?name=Book%22%20WHERE%201", "/table?name=", "/table?name=%00",
+            "/table?table=Nothing", "/table?table=book", "/table?table=sqlite_schema", "/table?table=SQLITE_master",
+            "/table?table=strata_history", "/table?table=Book%22%20WHERE%201", "/table?table=", "/table?table=%00",
             "/object?table=strata_store&id=1", "/object?table=Book&id=999", "/object?table=Book&id=9223372036854775807",
         ]
     )
@@ -129,7 +129,7 @@ import Testing
         let shop = try ShopFixture()
         try await shop.make(["a"])
         try await shop.run { client, _ async throws in
-            for path in ["/table", "/table?name=Book&after=x", "/object?table=Book", "/object?table=Book&id=0"] {
+            for path in ["/table", "/table?table=Book&after=x", "/object?table=Book", "/object?table=Book&id=0"] {
                 #expect(try await client.get(path).status == .badRequest)
             }
         }

@@ -67,7 +67,7 @@ struct OperationConfirmation: Sendable {
     /// - Throws: ``ConsoleError`` if the confirmation is too old.
     init?(_ form: ConsoleFields, at time: Date) throws {
         guard let count = try form.number("count", upTo: Int64(OperationChangeAction.greatestCount)) else { return nil }
-        guard let shown = try form.number("shown", upTo: 253_402_300_799) else { throw Self.stale }
+        guard let shown = try form.number("shown", upTo: ConsoleFields.greatestTime) else { throw Self.stale }
         let age = Int64(time.timeIntervalSince1970) - shown
         // Clocks may be set back by a moment.
         guard (-60...Self.lifetime).contains(age) else { throw Self.stale }

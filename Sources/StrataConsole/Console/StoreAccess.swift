@@ -1,7 +1,6 @@
 import Strata
 import StrataCloud
 import StrataPipeline
-import Synchronization
 
 /// What a page or an action needs of the stack.
 enum StoreNeeds: Sendable {
@@ -21,16 +20,23 @@ final class StoreAccess: Sendable {
     let allowsChanges: Bool
     /// The samples of a ``DepthSampler``.
     let depth = DepthHistory()
+    let figures: QueueFiguresCache
     let processes: ProcessList
     private let readers: ReadLimiter
 
-    init(_ stack: ContextStack, maximumReaders: Int, allowsChanges: Bool) {
+    init(
+        _ stack: ContextStack,
+        maximumReaders: Int,
+        allowsChanges: Bool,
+        figures: QueueFiguresCache = QueueFiguresCache()
+    ) {
         self.stack = stack
+        self.figures = figures
         hasQueues = stack.knows(QueuedOperation.self)
         hasAccounts = stack.knows(CloudNode.self)
         processes = ProcessList(of: stack.filePath)
         self.allowsChanges = allowsChanges && (try? stack.checkWritable()) != nil
-        readers = ReadLimiter(max(maximumReaders, 1))
+        readers = ReadLimiter(maximumReaders)
     }
 
     func has(_ needs: StoreNeeds) -> Bool {
@@ -45,9 +51,23 @@ final class StoreAccess: Sendable {
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (ObjectContext) throws -> Value
     ) async throws -> Value {
-        await readers.begin()
+        try await readers.begin()
         defer { readers.end() }
         return try await stack.overStore { context in try body(context) }
+    }
+
+    /// The record of the store: its models and its newest commit.
+    func record() async throws -> StoreRecord {
+        try await readers.begin()
+        defer { readers.end() }
+        return try await stack.storeRecord()
+    }
+
+    /// The sizes of the file, its journal and its history.
+    func sizes() async throws -> StoreSizes {
+        try await readers.begin()
+        defer { readers.end() }
+        return try await stack.storeSizes()
     }
 
     /// Runs a block on the newest state, and commits its changes in the name of a person.
@@ -55,7 +75,8 @@ final class StoreAccess: Sendable {
         by person: String,
         _ body: @escaping @Sendable (ObjectContext) throws -> Value
     ) async throws -> Value {
-        try await stack.write { context in
+        defer { figures.forget() }
+        return try await stack.write { context in
             context.author = person
             return try body(context)
         }
@@ -66,44 +87,10 @@ final class StoreAccess: Sendable {
         by person: String,
         _ body: @escaping @Sendable (ObjectContext) throws -> Value
     ) async throws -> Value {
-        try await stack.overStore { context in
+        defer { figures.forget() }
+        return try await stack.overStore { context in
             context.author = person
             return try body(context)
         }
-    }
-}
-
-/// Lets a number of pages read at once, so that many requests do not take the readers of the application.
-private final class ReadLimiter: Sendable {
-    private struct State {
-        var free: Int
-        var waiting: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state: Mutex<State>
-
-    init(_ limit: Int) { state = Mutex(State(free: limit)) }
-
-    func begin() async {
-        await withCheckedContinuation { continuation in
-            let isFree = state.withLock { state in
-                if state.free > 0 {
-                    state.free -= 1
-                    return true
-                }
-                state.waiting.append(continuation)
-                return false
-            }
-            if isFree { continuation.resume() }
-        }
-    }
-
-    func end() {
-        let next: CheckedContinuation<Void, Never>? = state.withLock { state in
-            guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
-            state.free += 1
-            return nil
-        }
-        next?.resume()
     }
 }

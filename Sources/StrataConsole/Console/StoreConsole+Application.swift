@@ -30,7 +30,7 @@ extension StoreConsole {
     }
 
     /// Serves the console until the task is cancelled. Then the server stops accepting connections, ends live updates,
-    /// and completes the running requests.
+    /// and completes the running requests. Requests that take longer than 10 seconds are then cancelled.
     ///
     /// - Parameter onStart: receives the port when the server accepts connections.
     /// - Throws: the system's error if the address cannot be used; `CancellationError` after a cancellation.
@@ -40,7 +40,10 @@ extension StoreConsole {
         onStart: @escaping @Sendable (_ port: Int) async -> Void
     ) async throws {
         let application = makeApplication(host: host, port: port, onStart: onStart)
-        let group = ServiceGroup(configuration: .init(services: [application], logger: options.logger))
+        var configuration = ServiceGroupConfiguration(services: [application], logger: options.logger)
+        // A client that does not read its answer would otherwise keep the server.
+        configuration.maximumGracefulShutdownDuration = .seconds(10)
+        let group = ServiceGroup(configuration: configuration)
         // A separate task, because a cancelled group would not complete running requests.
         let running = Task { try await group.run() }
         try await withTaskCancellationHandler {

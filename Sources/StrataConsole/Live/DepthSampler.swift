@@ -47,9 +47,11 @@ final class DepthSampler: Sendable {
 
     /// Takes one sample.
     static func sample(_ store: StoreAccess) async throws {
-        let totals = try await store.read { try $0.operationTotals() }
+        let cache = store.figures
+        let figures = try await store.read { context in try cache.current(in: context, at: Date()) }
+        let totals = figures.totals
         let running = totals[.active] ?? 0
         let queued = totals.values.reduce(0, +) - running
-        store.depth.add(DepthHistory.Sample(time: Date(), queued: queued, running: running))
+        store.depth.add(DepthHistory.Sample(time: figures.time, queued: queued, running: running))
     }
 }

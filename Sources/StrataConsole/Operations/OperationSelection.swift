@@ -43,9 +43,8 @@ struct OperationSelection: Sendable {
         if age == nil, ageText != nil {
             throw ConsoleError.invalid("The age must be a whole number and a unit, such as 90s, 15m, 2h or 7d.")
         }
-        // Until the year 9999, as far as times have texts.
-        let now = Int64(min(max(time.timeIntervalSince1970, 1), 253_402_300_799))
-        self.time = try query.number("at", upTo: 253_402_300_799) ?? now
+        let now = Int64(min(max(time.timeIntervalSince1970, 1), Double(ConsoleFields.greatestTime)))
+        self.time = try query.number("at", upTo: ConsoleFields.greatestTime) ?? now
     }
 
     private static func kind(_ state: String) throws -> Kind {

@@ -19,7 +19,7 @@ struct OperationTarget: Sendable {
             throw ConsoleError.invalid("More than \(Self.greatestIDs) operations cannot be named in one address.")
         }
         ids = try texts.map { text in
-            guard let id = Int64(text), (1..<(1 << 48)).contains(id) else {
+            guard let id = Int64(text), (1...ConsoleFields.greatestID).contains(id) else {
                 throw ConsoleError.invalid("'\(ViewText.line(text))' is not the id of an operation.")
             }
             return id

@@ -38,9 +38,7 @@ struct CommitPage: ConsolePage {
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
-        guard let sequence = try request.query.number("sequence") else {
-            throw ConsoleError.invalid("The address lacks the value 'sequence'.")
-        }
+        let sequence = try request.query.requiredNumber("sequence")
         let page = Int(try request.query.number("page", upTo: Int64(Self.greatestPage)) ?? 1)
         let found = try await request.read { context -> Found? in
             guard let commit = try context.recordedCommit(sequence, largest: Self.largest) else { return nil }
@@ -52,14 +50,14 @@ struct CommitPage: ConsolePage {
         guard let found else {
             throw ConsoleError.notFound("The history of the store does not contain the commit \(sequence).")
         }
-        let record = try await request.store.stack.storeRecord()
+        let record = try await request.store.record()
         var facts = Facts()
         facts.add("Commit", .number(sequence))
         facts.add("Time", .time(found.commit.time))
         facts.add("Author", .text(found.commit.author ?? "-"))
         let links = [
-            found.hasEarlier ? TitledLink("Earlier", request.link("commit", ["sequence": "\(sequence - 1)"])) : nil,
-            found.hasLater ? TitledLink("Later", request.link("commit", ["sequence": "\(sequence + 1)"])) : nil,
+            found.hasEarlier ? TitledLink("Earlier", request.address(ofCommit: sequence - 1)) : nil,
+            found.hasLater ? TitledLink("Later", request.address(ofCommit: sequence + 1)) : nil,
         ]
         var changes: Changes?
         var reason: String?
@@ -99,7 +97,7 @@ struct CommitPage: ConsolePage {
             // A migration may have removed the table since.
             let isKnown = StoredTable(named: table.name, in: record) != nil
             tables.add([
-                .text(table.name, href: isKnown ? request.link("table", ["name": table.name]) : nil),
+                .text(table.name, href: isKnown ? request.address(ofTable: table.name) : nil),
                 .number(table.inserted.count), .number(table.updatedRows.count), .number(table.deleted.count),
             ])
         }
@@ -111,7 +109,7 @@ struct CommitPage: ConsolePage {
             let columns = object.columns.joined(separator: ", ")
             objects.add([
                 .text(object.table),
-                .number(object.id, href: isThere ? TablePage.link(object.table, object.id, request) : nil),
+                .number(object.id, href: isThere ? request.address(ofObject: object.id, in: object.table) : nil),
                 .mark(object.kind.rawValue, mark(of: object.kind)),
                 .text(columns.utf8.isEmpty ? "-" : columns, to: ViewText.factLength),
             ])

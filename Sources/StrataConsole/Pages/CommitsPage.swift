@@ -17,7 +17,7 @@ struct CommitsPage: ConsolePage {
 
     struct Values: Sendable {
         let table: Table
-        let pager: CursorPager
+        let pager: Pager
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
@@ -28,7 +28,7 @@ struct CommitsPage: ConsolePage {
         var table = Table("Commits", [], numbers: ["Commit"], ["Time", "Author", "Changes"])
         let shown = found.prefix(Self.pageSize)
         for commit in shown {
-            let link = request.link("commit", ["sequence": "\(commit.sequence)"])
+            let link = request.address(ofCommit: commit.sequence)
             table.add([
                 .number(commit.sequence, href: link), .time(commit.time), .text(commit.author ?? "-"),
                 .text(Self.text(of: commit.changes)),
@@ -36,7 +36,7 @@ struct CommitsPage: ConsolePage {
         }
         table.whenEmpty = before == nil ? "The store has no recorded commits." : "The history has no earlier commits."
         let last = found.count > Self.pageSize ? shown.last?.sequence : nil
-        let pager = CursorPager(
+        let pager = Pager(
             first: before == nil ? nil : request.link("commits"),
             next: last.flatMap { request.link("commits", ["before": "\($0)"]) },
             firstTitle: "Newest",

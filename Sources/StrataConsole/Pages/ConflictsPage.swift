@@ -19,7 +19,7 @@ struct ConflictsPage: ConsolePage {
 
     struct List: Sendable {
         let table: Table
-        let pager: CursorPager
+        let pager: Pager
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
@@ -37,7 +37,7 @@ struct ConflictsPage: ConsolePage {
         )
         let shown = found.prefix(Self.pageSize)
         for conflict in shown {
-            let link = conflict.path == nil ? nil : TreePage.link(account, conflict.node, request)
+            let link = conflict.path == nil ? nil : request.address(ofNode: conflict.node, of: account)
             table.add([
                 .text(conflict.path?.description ?? "(deleted node \(conflict.node))", href: link),
                 .text(conflict.sections.description), .text(conflict.knownETag ?? "none"),
@@ -46,7 +46,7 @@ struct ConflictsPage: ConsolePage {
         }
         table.whenEmpty = after > 0 ? "The account has no further conflicts." : "The account has no conflicts."
         let last = found.count > Self.pageSize ? shown.last?.id : nil
-        let pager = CursorPager(
+        let pager = Pager(
             first: after > 0 ? request.link("conflicts", ["account": account]) : nil,
             next: last.flatMap { request.link("conflicts", ["account": account, "after": "\($0)"]) }
         )

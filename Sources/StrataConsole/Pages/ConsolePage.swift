@@ -41,11 +41,10 @@ struct PageContent: Sendable {
 /// The pages of the console, in the order of the navigation.
 enum ConsolePages {
     static let all: [any ConsolePage] = [
-        OverviewPage(),
-        PipelinesPage(),
+        OverviewPage(), StorePage(), TablePage(), ObjectPage(), CommitsPage(), CommitPage(), StatementsPage(),
+        PipelinesPage(), PipelinePage(),
         OperationsPage(), OperationPage(), OperationChangePage(), DependenciesPage(),
-        PipelinePage(), SchedulesPage(), WorkersPage(),
-        StorePage(), TablePage(), ObjectPage(), CommitsPage(), CommitPage(), StatementsPage(),
+        SchedulesPage(), WorkersPage(),
         AccountsPage(), TreePage(), TransfersPage(), ConflictsPage(),
     ]
 }

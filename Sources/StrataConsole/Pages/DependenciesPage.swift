@@ -54,9 +54,7 @@ struct DependenciesPage: ConsolePage {
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
-        guard let id = try request.query.number("id", upTo: (1 << 48) - 1) else {
-            throw ConsoleError.invalid("The address lacks the value 'id'.")
-        }
+        let id = try request.query.requiredNumber("id", upTo: ConsoleFields.greatestID)
         let limit = Int64(DependencyGraph.greatestDepth)
         let depth = Int(try request.query.number("depth", upTo: limit) ?? Int64(Self.usualDepth))
         let graph = try await request.read { context in
@@ -111,7 +109,7 @@ struct DependenciesPage: ConsolePage {
         let boxes = layout.places.map { place in
             let row = nodes[place.id]?.row
             return Box(
-                href: row == nil ? nil : request.link("operation", ["id": "\(place.id)"]),
+                href: row == nil ? nil : request.address(ofOperation: place.id),
                 kind: row.map { Mark.kind(ofStatus: $0.status) } ?? Mark.idle,
                 isCentre: place.id == graph.centre,
                 x: place.x,
@@ -151,7 +149,7 @@ struct DependenciesPage: ConsolePage {
             let leftOut = more.compactMap { $0 }.joined(separator: " and ")
             let status = node.row?.status ?? "not queued"
             table.add([
-                .text(id, href: node.row == nil ? nil : request.link("operation", ["id": id])),
+                .text(id, href: node.row == nil ? nil : request.address(ofOperation: node.id)),
                 .text(Self.relation(node, isCentre: node.id == graph.centre)),
                 .mark(status, Mark.kind(ofStatus: status)), .text(node.row?.type ?? "-"),
                 .text(node.row?.pipeline ?? "-"), .text(waits.utf8.isEmpty ? "-" : waits, to: ViewText.factLength),

@@ -29,21 +29,16 @@ struct ObjectPage: ConsolePage {
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
-        guard let id = try request.query.number("id") else {
-            throw ConsoleError.invalid("The address lacks the value 'id'.")
-        }
-        let record = try await request.store.stack.storeRecord()
-        let name = try request.query.required("table")
-        guard let stored = StoredTable(named: name, in: record) else {
-            throw ConsoleError.notFound("The store has no table '\(ViewText.line(name))'.")
-        }
+        let id = try request.query.requiredNumber("id")
+        let record = try await request.store.record()
+        let stored = try TablePage.table(of: request, in: record)
         let found = try await request.read { context -> Found? in
             guard let row = try stored.row(id, length: Self.readLength, in: context) else { return nil }
             return Found(row: row, missing: try Self.missing(row, stored, record, context))
         }
         guard let found else {
             throw ConsoleError.notFound(
-                "The table '\(ViewText.line(name))' has no row \(id). It may have been deleted."
+                "The table '\(ViewText.line(stored.name))' has no row \(id). It may have been deleted."
             )
         }
         var table = Table("Values", ["Column", "Type", "Stored as", "Value"])
@@ -64,7 +59,7 @@ struct ObjectPage: ConsolePage {
             title: "\(stored.description.subject) \(id)",
             Values(
                 table: ViewText.line(stored.name),
-                rows: request.link("table", ["name": stored.name]) ?? request.base,
+                rows: request.address(ofTable: stored.name) ?? request.base,
                 fields: table
             )
         )

@@ -46,7 +46,7 @@ struct OperationChangePage: ConsolePage {
         }
         let target = try OperationTarget(request.query, at: request.time)
         let (limit, filter) = (OperationChangeAction.greatestCount, target.filter)
-        let record = try await request.store.stack.storeRecord()
+        let record = try await request.store.record()
         let mayConcernAccounts = change.warnsOfAccounts && !record.accountModels.isEmpty
         let (found, hasAccounts) = try await request.read { context -> (Int, Bool) in
             let query = change.query(filter)
@@ -86,7 +86,7 @@ struct OperationChangePage: ConsolePage {
         _ count: BoundedCount,
         _ request: ConsoleRequest
     ) -> Form? {
-        let path = ConsoleRoute.actionPrefix + "operations/" + change.rawValue
+        let path = ConsoleRoute.actionPrefix + OperationChangeAction(change: change).path
         guard count.count > 0, let action = request.link(path, items: target.items) else { return nil }
         return Form(
             action: action,

@@ -65,9 +65,7 @@ struct OperationPage: ConsolePage {
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
-        guard let id = try request.query.number("id", upTo: (1 << 48) - 1) else {
-            throw ConsoleError.invalid("The address lacks the value 'id'.")
-        }
+        let id = try request.query.requiredNumber("id", upTo: ConsoleFields.greatestID)
         let found = try await request.read { context in try JobDetails.find(id, isComplete: false, in: context) }
         guard let details = found else { throw Self.notFound(id) }
         let isQueued = details.row.finishedAt == nil
@@ -112,7 +110,7 @@ struct OperationPage: ConsolePage {
             if let date { facts.add(name, .time(date)) }
         }
         facts.add("Status", .mark(row.status, Mark.kind(ofStatus: row.status)))
-        facts.add("Pipeline", .text(row.pipeline, href: request.link("operations", ["pipeline": row.pipeline])))
+        facts.add("Pipeline", .text(row.pipeline, href: request.address(ofPipeline: row.pipeline)))
         if !row.lane.utf8.isEmpty {
             let href = request.link("operations", ["pipeline": row.pipeline, "lane": row.lane])
             facts.add("Lane", .text(row.lane, href: href))
@@ -145,7 +143,7 @@ struct OperationPage: ConsolePage {
     }
 
     private func wait(_ reason: WaitReason, _ request: ConsoleRequest) -> Wait {
-        func link(_ id: Int64) -> String? { request.link("operation", ["id": "\(id)"]) }
+        func link(_ id: Int64) -> String? { request.address(ofOperation: id) }
         switch reason {
         case .dependency(let id):
             return Wait(text: "depends on operation \(id.rawValue)", href: link(id.rawValue))
@@ -162,9 +160,9 @@ struct OperationPage: ConsolePage {
             var cells: [Cell] = [.text(hold.name), isOpen ? Cell.text("its release") : Cell.time(hold.until)]
             if request.allowsChanges {
                 let items: KeyValuePairs<String, String> = [
-                    "id": "\(details.row.id)", "hold": hold.name, "from": "operation",
+                    "id": "\(details.row.id)", "hold": hold.name, "from": path,
                 ]
-                let form = request.form("operations/release", items, button: "Release")
+                let form = request.form(OperationChangeAction(change: .release).path, items, button: "Release")
                 cells.append(form.map { Cell.form($0) } ?? Cell.text("-"))
             }
             table.add(cells)
@@ -227,12 +225,15 @@ struct OperationPage: ConsolePage {
         let id = "\(details.row.id)"
         let isFailed = details.row.status.hasSameBytes(as: OperationStatus.failed.description)
         func address(_ change: OperationChange) -> String? {
-            request.link("actions/operations/" + change.rawValue, ["id": id, "from": "operation"])
+            request.link(
+                ConsoleRoute.actionPrefix + OperationChangeAction(change: change).path,
+                ["id": id, "from": path]
+            )
         }
         func confirmation(_ change: OperationChange) -> String? {
             request.link("operations/change", ["change": change.rawValue, "id": id])
         }
-        let retry = request.form("operations/retry", ["id": id, "from": "operation"], button: "Retry")
+        let retry = request.form(OperationChangeAction(change: .retry).path, ["id": id, "from": path], button: "Retry")
         return Actions(
             retry: isFailed ? retry : nil,
             hold: address(.hold),

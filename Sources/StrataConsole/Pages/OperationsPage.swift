@@ -62,13 +62,8 @@ struct OperationsPage: ConsolePage {
     }
 
     struct All: Sendable {
-        struct Link: Sendable {
-            let title: String
-            let href: String
-        }
-
         let count: String
-        let links: [Link]
+        let links: [TitledLink]
     }
 
     private struct Found: Sendable {
@@ -152,40 +147,24 @@ struct OperationsPage: ConsolePage {
     }
 
     private func cells(_ row: JobRow, _ selection: OperationSelection, _ request: ConsoleRequest) -> [Cell] {
-        func age(_ date: Date?) -> Cell { date.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("-") }
-        func number(_ number: Int64?) -> Cell { number.map { Cell.number($0) } ?? Cell.text("-") }
         var cells: [Cell] = [
-            .text("\(row.id)", href: request.link("operation", ["id": "\(row.id)"])),
+            .text("\(row.id)", href: request.address(ofOperation: row.id)),
             .mark(row.status, Mark.kind(ofStatus: row.status)), .text(row.type), .text(row.pipeline), .text(row.lane),
             .text(row.key ?? "-"),
         ]
-        if !selection.isFinished { cells.append(number(row.priority)) }
-        cells += [number(row.attempts), age(row.queuedAt)]
-        if selection.isFinished { cells.append(age(row.finishedAt)) }
+        if !selection.isFinished { cells.append(.number(row.priority)) }
+        cells += [.number(row.attempts), .age(of: row.queuedAt, at: request.time)]
+        if selection.isFinished { cells.append(.age(of: row.finishedAt, at: request.time)) }
         return cells
     }
 
     private func all(_ selection: OperationSelection, _ count: BoundedCount, _ request: ConsoleRequest) -> All? {
         // All operations of a store are never meant, and other filters alone would read all of them.
         guard selection.queued.hasIndex else { return nil }
-        let links = OperationChange.allCases.compactMap { change -> All.Link? in
+        let links = OperationChange.allCases.compactMap { change -> TitledLink? in
             let items = [(key: "change", value: change.rawValue)] + selection.items(isFixed: true)
-            return request.link("operations/change", items: items).map { All.Link(title: change.title, href: $0) }
+            return TitledLink(change.title, request.link("operations/change", items: items))
         }
         return All(count: count.text, links: links)
-    }
-}
-
-extension Mark {
-    /// The kind for the name of an ``OperationStatus`` or of an ``OperationResult``.
-    static func kind(ofStatus name: String) -> String {
-        if let status = OperationStatus.allCases.first(where: { $0.description.hasSameBytes(as: name) }) {
-            return kind(of: status)
-        }
-        switch OperationResult.allCases.first(where: { "\($0)".hasSameBytes(as: name) }) {
-        case .completed: return good
-        case .discarded, .expired: return warning
-        case .skipped, nil: return idle
-        }
     }
 }

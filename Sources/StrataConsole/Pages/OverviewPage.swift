@@ -22,6 +22,8 @@ struct OverviewPage: ConsolePage {
 
     struct Queues: Sendable {
         let totals: [Total]
+        /// Nil if the operations were counted for this page.
+        let note: String?
         let charts: [Chart]
         let failing: Table
         let failed: Table
@@ -29,38 +31,31 @@ struct OverviewPage: ConsolePage {
     }
 
     private struct Work: Sendable {
-        let queues: [QueueSummary]
-        let finished: [Int]
+        let figures: QueueFigures
         let failed: [JobRow]
         let running: [JobRow]
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
-        let record = try await request.store.stack.storeRecord()
+        let record = try await request.store.record()
         let processes = await request.store.processes.current()
         let facts = facts(record, processes, request)
         guard request.store.hasQueues else { return PageContent(Values(facts: facts, queues: nil)) }
-        let start = OverviewCharts.start(at: request.time)
         let work = try await request.read { context in
             Work(
-                // Each pipeline costs a few lookups; the counts of all of them come from one index.
-                queues: try context.queueSummaries(limit: PipelinesPage.greatestCount),
-                finished: try context.finishedCounts(
-                    from: start,
-                    minutes: OverviewCharts.minutes,
-                    limit: OverviewCharts.countLimit
-                ),
+                figures: try request.figures(in: context),
                 failed: try Self.operations(.failed, in: context),
                 running: try Self.operations(.active, in: context)
             )
         }
         let queues = Queues(
-            totals: Total.all { status in work.queues.reduce(0) { $0 + ($1.counts[status] ?? 0) } },
+            totals: Total.all(work.figures.totals),
+            note: work.figures.note(request),
             charts: [
-                OverviewCharts.throughput(work.finished, from: start),
+                OverviewCharts.throughput(work.figures.finished, from: work.figures.start),
                 OverviewCharts.depth(request.store.depth.all, at: request.time),
             ],
-            failing: failing(work.queues, request),
+            failing: failing(work.figures.counts, request),
             failed: failed(work.failed, request),
             running: running(work.running, request)
         )
@@ -80,7 +75,7 @@ struct OverviewPage: ConsolePage {
             facts.add("Newest commit", .number(newest.sequence, href: commit))
             facts.add(
                 "Committed",
-                newest.time.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("at an unknown time")
+                .age(of: newest.time, at: request.time, unknown: "at an unknown time")
             )
             facts.add("Author", .text(newest.author ?? "-"))
         } else {
@@ -89,22 +84,26 @@ struct OverviewPage: ConsolePage {
         facts.add("Models", .number(record.schema.tables.filter { !$0.isRelationship }.count))
         facts.add("Version", .number(record.version))
         let sizes = StoreFileSizes(of: request.store.stack.filePath)
-        facts.add("Size", .text(StoreFileSizes.text(sizes.file)))
-        facts.add("Journal", .text(StoreFileSizes.text(sizes.journal)))
+        facts.add("Size", .size(sizes.file))
+        facts.add("Journal", .size(sizes.journal))
         let others = StoreProcesses.text(processes)
         facts.add("Other processes", .text(others, href: request.store.hasQueues ? request.link("workers") : nil))
         facts.add("Changes", .text(request.allowsChanges ? "allowed" : "not allowed"))
         return facts
     }
 
-    private func failing(_ queues: [QueueSummary], _ request: ConsoleRequest) -> Table {
+    private func failing(
+        _ counts: [PipelineName: [OperationStatus: Int]],
+        _ request: ConsoleRequest
+    ) -> Table {
         var table = Table("Pipelines with failed operations", ["Pipeline"], numbers: ["Failed", "Queued"])
-        for queue in queues.filter({ ($0.counts[.failed] ?? 0) > 0 }).prefix(Self.limit) {
-            let name = queue.name.rawValue
+        let names = counts.filter { ($0.value[.failed] ?? 0) > 0 }.map { $0.key.rawValue }.sortedByBytes()
+        for name in names.prefix(Self.limit) {
+            let counts = counts[PipelineName(name)] ?? [:]
             table.add([
                 .text(name, href: request.address(ofPipeline: name)),
-                .number(queue.counts[.failed] ?? 0, href: request.address(ofOperationsIn: name, .failed)),
-                .number(queue.total),
+                .number(counts[.failed] ?? 0, href: request.address(ofOperationsIn: name, .failed)),
+                .number(counts.values.reduce(0, +)),
             ])
         }
         table.whenEmpty = "No operation has failed."
@@ -136,9 +135,9 @@ struct OverviewPage: ConsolePage {
     private func cells(_ row: JobRow, _ request: ConsoleRequest) -> [Cell] {
         [
             .text(row.type), .text(row.pipeline, href: request.address(ofPipeline: row.pipeline)),
-            .text(row.lane), row.startedAt.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("-"),
+            .text(row.lane), .age(of: row.startedAt, at: request.time),
             .number(row.id, href: request.address(ofOperation: row.id)),
-            row.attempts.map { Cell.number($0) } ?? Cell.text("-"),
+            .number(row.attempts),
         ]
     }
 }

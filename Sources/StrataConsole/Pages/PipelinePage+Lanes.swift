@@ -38,7 +38,7 @@ extension PipelinePage {
         let isLong = lane.count >= LaneRow.countLimit
         return [
             name, Self.head(lane, request), Self.status(lane), Self.reasons(lane),
-            lane.since.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("-"),
+            .age(of: lane.since, at: request.time),
             isLong ? Cell.text("\(LaneRow.countLimit) or more") : Cell.number(lane.count), Self.bucket(lane.bucket),
         ]
     }
@@ -54,8 +54,7 @@ extension PipelinePage {
 
     private static func status(_ lane: LaneRow) -> Cell {
         guard let head = lane.head else { return .text("-") }
-        let status = OperationStatus.allCases.first { $0.description.hasSameBytes(as: head.status) }
-        return status.map { Cell.status($0) } ?? .text(head.status)
+        return .mark(head.status, Mark.kind(ofStatus: head.status))
     }
 
     private static func reasons(_ lane: LaneRow) -> Cell {
@@ -66,9 +65,13 @@ extension PipelinePage {
         return .text((shown + (rest > 0 ? ["\(rest) more"] : [])).joined(separator: "; "), to: reasonLength)
     }
 
+    /// The starts that the tokens of a bucket allow. Another program may have stored any number, and infinite ones can
+    /// give one that is not a number.
+    static func starts(_ tokens: Double) -> Int { tokens > 0 ? Int(min(tokens, 1e15)) : 0 }
+
     private static func bucket(_ bucket: LaneRow.Bucket?) -> Cell {
         guard let bucket else { return .text("-") }
-        let tokens = Int(min(max(bucket.tokens, 0), 1e15))
+        let tokens = starts(bucket.tokens)
         if tokens == 0, let date = bucket.opensAt {
             return .mark("closed", Mark.warning, note: "until \(Timestamp.text(date) ?? "-")")
         }
@@ -76,14 +79,15 @@ extension PipelinePage {
     }
 
     /// - Parameter lanes: the lanes of the page, and one more if there are further ones.
-    func pager(_ name: String, after: String?, _ lanes: [LaneRow], _ request: ConsoleRequest) -> LanePager {
+    func pager(_ name: String, after: String?, _ lanes: [LaneRow], _ request: ConsoleRequest) -> Pager {
         let last = lanes.prefix(Self.laneLimit).last?.name
         let hasMore = lanes.count > Self.laneLimit
-        let next = hasMore ? last.flatMap { request.link(Self.pathText, ["name": name, "after": $0]) } : nil
-        return LanePager(
-            isNeeded: hasMore || after != nil,
+        let next = hasMore ? last.flatMap { request.link(Self.pathText, ["pipeline": name, "after": $0]) } : nil
+        return Pager(
             first: after == nil ? nil : request.address(ofPipeline: name),
             next: next,
+            firstTitle: "First lanes",
+            nextTitle: "Further lanes",
             note: hasMore && next == nil ? "There are further lanes, but a name is too long for an address." : nil
         )
     }

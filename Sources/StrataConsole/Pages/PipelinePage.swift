@@ -19,26 +19,20 @@ struct PipelinePage: ConsolePage {
     struct Values: Sendable {
         let facts: Facts
         let totals: [Total]
+        /// Nil if the operations were counted for this page.
+        let note: String?
         let settings: Table
         /// Nil if the store may not be changed.
         let controls: PipelineControls?
         /// Nil if the operations of a lane do not wait for each other.
         let blocked: Table?
         let lanes: Table
-        let pager: LanePager
-    }
-
-    /// The links to other parts of the list of lanes.
-    struct LanePager: Sendable {
-        let isNeeded: Bool
-        let first: String?
-        let next: String?
-        /// Why the list ends.
-        let note: String?
+        let pager: Pager
     }
 
     /// What a pipeline's page reads.
     private struct Work: Sendable {
+        let figures: QueueFigures
         let queue: QueueSummary
         let record: PipelineRecord.Row?
         let oldestReady: Date?
@@ -49,14 +43,13 @@ struct PipelinePage: ConsolePage {
 
     /// The address of the page about a pipeline, for actions; that of the list for a name that is too long.
     static func address(of name: String) -> String {
-        ConsoleLink.path(pathText, ["name": name]) ?? "pipelines"
+        ConsoleLink.path(pathText, ["pipeline": name]) ?? "pipelines"
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
-        let name = try request.query.required("name")
+        let name = try request.query.required("pipeline")
         let after = request.query.text("after")
-        let time = request.time
-        let work = try await request.read { try Self.work(PipelineName(name), after: after, at: time, in: $0) }
+        let work = try await request.read { try Self.work(PipelineName(name), after: after, request, in: $0) }
         guard let work else {
             throw ConsoleError.notFound(
                 "The store does not have a pipeline '\(ViewText.line(name))'. No process has used the name."
@@ -65,7 +58,8 @@ struct PipelinePage: ConsolePage {
         let isSerial = work.record.map { $0.ordering != .flat } ?? false
         let values = Values(
             facts: facts(work, request),
-            totals: Total.all { work.queue.counts[$0] ?? 0 },
+            totals: Total.all(work.queue.counts),
+            note: work.figures.note(request),
             settings: settings(work.queue.settings, isOfBroker: work.record?.isTransient ?? false),
             controls: PipelineControls(work.queue.settings, isOfBroker: work.record?.isTransient ?? false, request),
             blocked: isSerial ? blocked(work.blocked, request) : nil,
@@ -79,18 +73,21 @@ struct PipelinePage: ConsolePage {
     private static func work(
         _ name: PipelineName,
         after lane: String?,
-        at time: Date,
+        _ request: ConsoleRequest,
         in context: ObjectContext
     ) throws -> Work? {
-        guard let queue = try context.queueSummary(of: name) else { return nil }
+        let figures = try request.figures(in: context)
+        let counts = figures.counts[name] ?? [:]
+        guard let queue = try context.queueSummary(of: name, counts: counts) else { return nil }
         let record = try context.pipelineRecord(of: name)
         // A queue of a broker does not have its own limit.
         let limit = record?.isTransient == true ? nil : queue.settings.rateLimit.value
         return Work(
+            figures: figures,
             queue: queue,
             record: record,
             oldestReady: try context.oldestOperation(of: name, .pending),
-            rate: try limit.map { try context.rateLimitState(of: name, $0, now: time) },
+            rate: try limit.map { try context.rateLimitState(of: name, $0, now: request.time) },
             blocked: try LaneRow.blocked(of: name, record, limit: laneLimit, in: context),
             // One more than shown says whether there are further lanes.
             lanes: try LaneRow.list(of: name, record, after: lane, limit: laneLimit + 1, in: context)
@@ -109,8 +106,8 @@ struct PipelinePage: ConsolePage {
         let name = queue.name.rawValue
         facts.add("Queued", .number(queue.total, href: request.address(ofOperationsIn: name)))
         facts.add("Failed", .number(queue.counts[.failed] ?? 0, href: request.address(ofOperationsIn: name, .failed)))
-        facts.add("Oldest operation", Self.age(queue.oldest, request))
-        facts.add("Oldest ready operation", Self.age(work.oldestReady, request))
+        facts.add("Oldest operation", .age(of: queue.oldest, at: request.time))
+        facts.add("Oldest ready operation", .age(of: work.oldestReady, at: request.time))
         if let record = work.record {
             facts.add("Kind", .text(record.isTransient ? "queue of a broker" : "pipeline"))
             facts.add("Order", .text(record.ordering.rawValue))
@@ -121,14 +118,10 @@ struct PipelinePage: ConsolePage {
             facts.add("Kind", .text("not opened by a process yet"))
         }
         if let rate = work.rate {
-            facts.add("Starts allowed now", .number(Int(min(max(rate.tokens, 0), 1e15))))
+            facts.add("Starts allowed now", .number(Self.starts(rate.tokens)))
             facts.add("Next start", rate.nextStart.map { Cell.time($0) } ?? Cell.text("at once"))
         }
         return facts
-    }
-
-    private static func age(_ date: Date?, _ request: ConsoleRequest) -> Cell {
-        date.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("-")
     }
 
     private static func text(_ policy: FailurePolicy) -> String {

@@ -12,30 +12,37 @@ struct PipelinesPage: ConsolePage {
 
     private static let pageSize = 100
     private static let greatestPage = 100
-    /// The greatest number of pipelines that a page reads.
-    static let greatestCount = pageSize * greatestPage
 
     struct Values: Sendable {
         let table: Table
+        /// Nil if the operations were counted for this page.
+        let note: String?
         let pager: Pager
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
         let page = Int(try request.query.number("page", upTo: Int64(Self.greatestPage)) ?? 1)
-        let end = page * Self.pageSize
-        let found = try await request.read { context in try context.queueSummaries(limit: end + 1) }
+        let (found, note) = try await request.read { context -> ([QueueSummary], String?) in
+            let figures = try request.figures(in: context)
+            let found = try context.queueSummaries(
+                from: (page - 1) * Self.pageSize,
+                limit: Self.pageSize + 1,
+                counts: figures.counts
+            )
+            return (found, figures.note(request))
+        }
         var table = Table(
             "Pipelines",
             ["Pipeline"],
             numbers: ["Queued", "Running", "Failed", "Held"],
             ["Oldest", "State", "Concurrent", "Rate"] + (request.allowsChanges ? ["Action"] : [])
         )
-        for queue in found.dropFirst(end - Self.pageSize).prefix(Self.pageSize) { table.add(row(queue, request)) }
+        for queue in found.prefix(Self.pageSize) { table.add(row(queue, request)) }
         table.whenEmpty = "The store has no pipelines yet."
-        let pager = Pager(page: page, hasMore: found.count > end && page < Self.greatestPage) { number in
+        let pager = Pager(page: page, hasMore: found.count > Self.pageSize && page < Self.greatestPage) { number in
             request.link("pipelines", ["page": "\(number)"])
         }
-        return PageContent(Values(table: table, pager: pager))
+        return PageContent(Values(table: table, note: note, pager: pager))
     }
 
     private func row(_ queue: QueueSummary, _ request: ConsoleRequest) -> [Cell] {
@@ -46,7 +53,7 @@ struct PipelinesPage: ConsolePage {
             .number(queue.counts[.active] ?? 0),
             failed > 0 ? Cell.mark("\(failed)", Mark.bad, isNumber: true) : Cell.number(0),
             .number(queue.counts[.held] ?? 0),
-            queue.oldest.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("-"),
+            .age(of: queue.oldest, at: request.time),
             settings.pauseText.map { Cell.mark("paused", Mark.warning, note: $0) } ?? Cell.mark("open", Mark.good),
             .text(ConcurrencyLimit.text(settings.maxConcurrent.value)),
             .text(RateLimitValue.text(settings.rateLimit.value)),

@@ -73,13 +73,7 @@ struct SchedulesPage: ConsolePage {
     }
 
     private static func lastRun(_ run: ScheduledRun, _ request: ConsoleRequest) -> Cell {
-        let kind: String
-        switch run.outcome {
-        case .failed, .discarded, .expired: kind = Mark.bad
-        case .running: kind = Mark.active
-        case .completed: kind = Mark.good
-        default: kind = Mark.idle
-        }
+        let kind = run.outcome == .running ? Mark.active : Mark.kind(ofStatus: run.outcome.rawValue)
         let age = Timestamp.age(since: run.queuedAt, at: request.time)
         let error = run.error.map { ": " + ViewText.line($0) } ?? ""
         var cell = Cell.mark(run.outcome.rawValue, kind, note: "\(age) ago\(error)")

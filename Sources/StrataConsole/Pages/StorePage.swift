@@ -1,4 +1,3 @@
-import Foundation
 import Strata
 import StrataInspection
 
@@ -26,14 +25,13 @@ struct StorePage: ConsolePage {
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
-        let stack = request.store.stack
-        let (record, sizes) = (try await stack.storeRecord(), try await stack.storeSizes())
+        let (record, sizes) = (try await request.store.record(), try await request.store.sizes())
         let all = StoredTable.all(in: record)
         let shown = Array(all.prefix(Self.greatestTableCount))
         let counts = try await request.read { context in
             try shown.map { try $0.count(upTo: Self.countedRows + 1, in: context) }
         }
-        let processes = await Self.processes(of: sizes.path)
+        let processes = await request.store.processes.current()
         var table = Table("Models and relationships", ["Model", "Table"], numbers: ["Rows", "Columns"])
         for (stored, count) in zip(shown, counts) { table.add(row(stored, count, request)) }
         table.whenEmpty = "The store has no models."
@@ -48,13 +46,6 @@ struct StorePage: ConsolePage {
         )
     }
 
-    /// The search waits for the system, so it runs on another thread.
-    private static func processes(of path: String) async -> StoreProcesses? {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: StoreProcesses(of: path)) }
-        }
-    }
-
     private func row(_ stored: StoredTable, _ count: Int, _ request: ConsoleRequest) -> [Cell] {
         let isCounted = count <= Self.countedRows
         var rows = Cell.number(min(count, Self.countedRows))
@@ -63,7 +54,7 @@ struct StorePage: ConsolePage {
             rows.isNumber = true
         }
         return [
-            .text(stored.description.subject), .text(stored.name, href: request.link("table", ["name": stored.name])),
+            .text(stored.description.subject), .text(stored.name, href: request.address(ofTable: stored.name)),
             rows, .number(stored.columns.count),
         ]
     }

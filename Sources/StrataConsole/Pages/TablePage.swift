@@ -17,14 +17,15 @@ struct TablePage: ConsolePage {
 
     struct Values: Sendable {
         let table: Table
-        let pager: CursorPager
+        let pager: Pager
         /// Nil if all columns are shown.
         let note: String?
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
         let after = try request.query.number("after") ?? 0
-        let stored = try await Self.table("name", of: request)
+        let record = try await request.store.record()
+        let stored = try Self.table(of: request, in: record)
         let found = try await request.read { context in
             try stored.rows(
                 after: after,
@@ -39,7 +40,7 @@ struct TablePage: ConsolePage {
         var table = Table("Rows of \(ViewText.line(stored.name))", ["id"] + names)
         let shown = found.prefix(Self.pageSize)
         for row in shown {
-            let id = Cell.number(row.id, href: Self.link(stored.name, row.id, request))
+            let id = Cell.number(row.id, href: request.address(ofObject: row.id, in: stored.name))
             let fields = zip(row.fields, columns).map { field, column in
                 Cell.field(field, of: column, href: Self.reference(field, column, request))
             }
@@ -47,9 +48,9 @@ struct TablePage: ConsolePage {
         }
         table.whenEmpty = after > 0 ? "No further row exists." : "The table has no rows."
         let last = found.count > Self.pageSize ? shown.last?.id : nil
-        let pager = CursorPager(
-            first: after > 0 ? request.link("table", ["name": stored.name]) : nil,
-            next: last.flatMap { request.link("table", ["name": stored.name, "after": "\($0)"]) }
+        let pager = Pager(
+            first: after > 0 ? request.address(ofTable: stored.name) : nil,
+            next: last.flatMap { request.address(ofTable: stored.name, after: $0) }
         )
         let rest = stored.columns.count - columns.count
         let note = rest > 0 ? "\(rest) more columns are on the page of each row." : nil
@@ -57,26 +58,20 @@ struct TablePage: ConsolePage {
         return PageContent(title: title, Values(table: table, pager: pager, note: note))
     }
 
-    /// The table that a value of the query names.
+    /// The table that the query names.
     ///
     /// - Throws: ``ConsoleError`` with the status 404 if the store does not record such a table.
-    static func table(_ item: String, of request: ConsoleRequest) async throws -> StoredTable {
-        let name = try request.query.required(item)
-        let record = try await request.store.stack.storeRecord()
+    static func table(of request: ConsoleRequest, in record: StoreRecord) throws -> StoredTable {
+        let name = try request.query.required("table")
         guard let table = StoredTable(named: name, in: record) else {
             throw ConsoleError.notFound("The store has no table '\(ViewText.line(name))'.")
         }
         return table
     }
 
-    /// The address of a row.
-    static func link(_ table: String, _ id: Int64, _ request: ConsoleRequest) -> String? {
-        request.link("object", ["table": table, "id": "\(id)"])
-    }
-
     /// The address of the object to which a value refers; nil if it does not refer to one.
     static func reference(_ field: StoredField, _ column: ColumnDescription, _ request: ConsoleRequest) -> String? {
         guard let target = column.referencedTable, case .integer(let id) = field.value, id > 0 else { return nil }
-        return link(target, id, request)
+        return request.address(ofObject: id, in: target)
     }
 }

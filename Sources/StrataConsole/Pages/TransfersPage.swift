@@ -57,21 +57,14 @@ struct TransfersPage: ConsolePage {
     }
 
     private func row(_ transfer: TransferLine, _ request: ConsoleRequest) -> [Cell] {
-        let started = transfer.startedAt.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("-")
-        let attempts = transfer.attempts.map { Cell.number($0) } ?? Cell.text("-")
         let path = transfer.path ?? "(deleted node \(transfer.node))"
-        let link = transfer.path == nil ? nil : TreePage.link(transfer.account, transfer.node, request)
+        let link = transfer.path == nil ? nil : request.address(ofNode: transfer.node, of: transfer.account)
         return [
-            .text(transfer.direction), .mark(transfer.state, Self.mark(of: transfer.state)),
+            .text(transfer.direction), .mark(transfer.state, Mark.kind(ofStatus: transfer.state)),
             .text(path, href: link), .text(transfer.sections.description), .size(transfer.bytesDone),
-            .size(transfer.bytesTotal), Self.progress(transfer), attempts, started,
+            .size(transfer.bytesTotal), Self.progress(transfer), .number(transfer.attempts),
+            .age(of: transfer.startedAt, at: request.time),
         ]
-    }
-
-    /// The kind of the mark for a state, which is the name of an operation's status, or `marked`.
-    private static func mark(of state: String) -> String {
-        let status = OperationStatus.allCases.first { $0.description.hasSameBytes(as: state) }
-        return status.map { Mark.kind(of: $0) } ?? Mark.idle
     }
 
     private static func progress(_ transfer: TransferLine) -> Cell {

@@ -12,8 +12,6 @@ struct TreePage: ConsolePage {
     let template = PageTemplate.tree
 
     static let pageSize = 100
-    /// The greatest id of a node.
-    static let greatestID: Int64 = 1 << 48 - 1
     /// The greatest number of folders above the node that are shown.
     private static let greatestDepth = 50
 
@@ -28,26 +26,26 @@ struct TreePage: ConsolePage {
         let ancestors: [TitledLink]
         let facts: Facts
         let children: Table
-        let pager: CursorPager
+        let pager: Pager
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
         let choice = try await AccountChoice(request, path: path)
         guard let account = choice.account else { return PageContent(Values(choice: choice, folder: nil)) }
-        let number = try request.query.number("node", upTo: Self.greatestID)
+        let number = try request.query.number("node", upTo: ConsoleFields.greatestID)
         let after = request.query.filled("after")
         let listing = try await request.read { context in
             try context.cloud(accountID: account).folderListing(of: number, after: after, limit: Self.pageSize)
         }
         let id = listing.node.id
-        let next = listing.next.flatMap { link(account, id, request, after: $0) }
+        let next = listing.next.flatMap { request.address(ofNode: id, of: account, after: $0) }
         let folder = Folder(
-            trunks: listing.trunks.compactMap { TitledLink($0.name, link(account, $0.id, request)) },
+            trunks: listing.trunks.compactMap { TitledLink($0.name, request.address(ofNode: $0.id, of: account)) },
             ancestors: listing.ancestors.suffix(Self.greatestDepth)
-                .compactMap { TitledLink($0.name, link(account, $0.id, request)) },
+                .compactMap { TitledLink($0.name, request.address(ofNode: $0.id, of: account)) },
             facts: facts(listing.node, account),
             children: table(listing, account, after: after, request),
-            pager: CursorPager(first: after == nil ? nil : link(account, id, request), next: next)
+            pager: Pager(first: after == nil ? nil : request.address(ofNode: id, of: account), next: next)
         )
         return PageContent(
             title: "\(account): \(ViewText.line(listing.node.path.description))",
@@ -71,7 +69,8 @@ struct TreePage: ConsolePage {
             let name = (entry.path.name ?? "") + (entry.isFolder ? "/" : "")
             let conflicts = request.link("conflicts", ["account": account])
             table.add([
-                .text(name, href: link(account, entry.id, request)), .size(entry.size), .text(entry.eTag ?? "-"),
+                .text(name, href: request.address(ofNode: entry.id, of: account)), .size(entry.size),
+                .text(entry.eTag ?? "-"),
                 Self.remote(entry), Self.operations(entry), Self.download(entry),
                 Self.conflict(entry, href: conflicts),
             ])
@@ -125,13 +124,4 @@ struct TreePage: ConsolePage {
         return cell
     }
 
-    private func link(_ account: String, _ node: Int64, _ request: ConsoleRequest, after: String? = nil) -> String? {
-        Self.link(account, node, request, after: after)
-    }
-
-    /// The address of a node.
-    static func link(_ account: String, _ node: Int64, _ request: ConsoleRequest, after: String? = nil) -> String? {
-        guard let after else { return request.link("tree", ["account": account, "node": "\(node)"]) }
-        return request.link("tree", ["account": account, "node": "\(node)", "after": after])
-    }
 }

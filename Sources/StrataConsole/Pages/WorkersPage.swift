@@ -17,7 +17,7 @@ struct WorkersPage: ConsolePage {
 
     struct Values: Sendable {
         let workers: Table
-        let next: String?
+        let pager: Pager
         let processes: Table
         let note: String?
     }
@@ -39,7 +39,10 @@ struct WorkersPage: ConsolePage {
         let last = found.count > Self.pageSize ? shown.last?.id : nil
         let values = Values(
             workers: table,
-            next: last.flatMap { request.link("workers", ["after": "\($0)"]) },
+            pager: Pager(
+                first: after > 0 ? request.link(path) : nil,
+                next: last.flatMap { request.link(path, ["after": "\($0)"]) }
+            ),
             processes: Self.table(processes),
             note: Self.note(processes)
         )
@@ -49,8 +52,8 @@ struct WorkersPage: ConsolePage {
     private static func row(_ worker: WorkerSummary, _ request: ConsoleRequest) -> [Cell] {
         [
             state(worker.state), .text(worker.machine, to: 80),
-            worker.startedAt.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("-"),
-            worker.heartbeatAt.map { Cell.age(of: $0, at: request.time) } ?? Cell.text("no longer known"),
+            .age(of: worker.startedAt, at: request.time),
+            .age(of: worker.heartbeatAt, at: request.time, unknown: "no longer known"),
             .number(worker.id), .number(worker.process), .number(worker.runningCount),
             worker.heartbeatCommit.map { Cell.number($0, href: request.address(ofCommit: $0)) } ?? Cell.text("-"),
         ]

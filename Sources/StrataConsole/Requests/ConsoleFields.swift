@@ -9,6 +9,10 @@ struct ConsoleFields: Sendable {
     static let greatestQuery = 16_384
     /// The greatest number of bytes of a form.
     static let greatestForm = 65_536
+    /// The greatest id of an object.
+    static let greatestID: Int64 = (1 << 48) - 1
+    /// The end of the year 9999, up to which times have texts, in seconds since 1970.
+    static let greatestTime: Int64 = 253_402_300_799
     /// The greatest number of items.
     static let greatestCount = 1000
 
@@ -57,6 +61,16 @@ struct ConsoleFields: Sendable {
         guard let text = filled(name) else { return nil }
         guard let number = Int64(text), (1...limit).contains(number) else {
             throw ConsoleError.invalid("The value '\(name)' must be a number from 1 to \(limit).")
+        }
+        return number
+    }
+
+    /// The number that the page needs.
+    ///
+    /// - Throws: ``ConsoleError`` with the status 400 if it is missing, and as ``number(_:upTo:)``.
+    func requiredNumber(_ name: String, upTo limit: Int64 = .max) throws -> Int64 {
+        guard let number = try number(name, upTo: limit) else {
+            throw ConsoleError.invalid("The address lacks the value '\(name)'.")
         }
         return number
     }

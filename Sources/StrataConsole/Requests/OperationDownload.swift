@@ -23,9 +23,7 @@ struct OperationDownload: Sendable {
         guard let part = Part.allCases.first(where: { $0.rawValue.hasSameBytes(as: name) }) else {
             throw ConsoleError.notFound("An operation has no part '\(ViewText.line(name))'.")
         }
-        guard let id = try request.query.number("id", upTo: (1 << 48) - 1) else {
-            throw ConsoleError.invalid("The address lacks the value 'id'.")
-        }
+        let id = try request.query.requiredNumber("id", upTo: ConsoleFields.greatestID)
         let place = try DownloadPlaces.shared.take()
         let limit = Self.greatestSize
         let found = try await request.read { context -> (bytes: Data, size: Int)? in
@@ -43,16 +41,18 @@ struct OperationDownload: Sendable {
                     + "prints documents of any size."
             )
         }
+        // The answer keeps this copy only.
+        let buffer = ByteBuffer(bytes: bytes)
         return Response(
             status: .ok,
             headers: [
                 .contentType: "application/octet-stream",
                 .contentDisposition: "attachment; filename=\"operation-\(id)-\(part.rawValue)\"",
             ],
-            body: ResponseBody(contentLength: bytes.count) { writer in
+            body: ResponseBody(contentLength: buffer.readableBytes) { writer in
                 // The place is free when the answer is sent or given up.
                 defer { withExtendedLifetime(place) {} }
-                try await writer.write(ByteBuffer(bytes: bytes))
+                try await writer.write(buffer)
                 try await writer.finish(nil)
             }
         )

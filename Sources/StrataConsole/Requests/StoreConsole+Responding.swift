@@ -71,6 +71,8 @@ extension StoreConsole {
         switch target {
         case .page(let page):
             try Self.requireReading(request)
+            // A person may open the printed address again.
+            if access.hasToken, query.text("token") != nil { return .redirect(to: base + page.path) }
             return try await show(page, ConsoleRequest(self, base, query, person: person), query)
         case .action(let action):
             guard request.method == .post else { throw Self.wrongMethod }
@@ -114,6 +116,8 @@ extension StoreConsole {
     }
 
     /// A page with the layout of the console.
+    ///
+    /// - Parameter isKnown: whether the person may use the console. Otherwise, the page shows no values of the store.
     private func view(
         _ template: PageTemplate,
         _ content: PageContent,
@@ -121,16 +125,16 @@ extension StoreConsole {
         status: HTTPResponse.Status = .ok,
         current: String? = nil,
         notice: String? = nil,
-        showsNavigation: Bool = true
+        isKnown: Bool = true
     ) -> Response {
         let values = LayoutValues(
             consoleTitle: ViewText.line(options.title),
             title: ViewText.line(content.title ?? ""),
             base: request.base,
-            commit: feed.position.commit,
+            commit: isKnown ? feed.position.commit : 0,
             formToken: request.allowsChanges ? access.formToken : nil,
             person: request.allowsChanges ? request.person.map { ViewText.line($0) } : nil,
-            groups: showsNavigation ? NavigationView.all(current: current, base: request.base) : [],
+            groups: isKnown ? NavigationView.all(current: current, base: request.base) : [],
             notice: notice,
             pageTemplate: template.name,
             content: content.values
@@ -147,9 +151,9 @@ extension StoreConsole {
     private func failurePage(for error: any Error, _ request: Request, _ base: String, _ person: String?) -> Response {
         let failure = ConsoleError(error)
         if failure.isFault {
-            options.logger.error("The console could not answer a request: \(error)")
+            options.logger.error("The console could not answer a request: \(ViewText.line("\(error)", to: 2000))")
         } else if failure.status == .forbidden {
-            options.logger.info("The console has refused a request: \(failure.message)")
+            options.logger.info("The console has refused a request: \(ViewText.line(failure.message, to: 2000))")
         }
         let values = FailureValues(status: failure.status.code, message: ViewText.line(failure.message, to: 2000))
         // A person who is not known sees nothing but the message.
@@ -157,9 +161,9 @@ extension StoreConsole {
         return view(
             .failure,
             PageContent(title: failure.status.reasonPhrase, values),
-            ConsoleRequest(self, base, ConsoleFields(), person: person),
+            ConsoleRequest(self, base, ConsoleFields(), person: isKnown ? person : nil),
             status: failure.status,
-            showsNavigation: isKnown
+            isKnown: isKnown
         )
     }
 
@@ -175,6 +179,10 @@ extension StoreConsole {
         var path = ""
         if case .page(let page) = target { path = page.path }
         if let token = query.text("token"), access.accepts(token: token) {
+            // The cookie is for the addresses below that of the answer: see `ConsoleAccess.cookie(for:)`.
+            guard base.hasSameBytes(as: "./") else {
+                return .redirect(to: base + (ConsoleLink.path("", ["token": token]) ?? ""))
+            }
             // The browser forgets the address with the token.
             return welcome(request, to: base + path)
         }
@@ -193,7 +201,7 @@ extension StoreConsole {
             PageContent(title: "Enter the token", LoginValues(next: next, hasFailed: hasFailed)),
             ConsoleRequest(self, base, ConsoleFields(), person: nil),
             status: .unauthorized,
-            showsNavigation: false
+            isKnown: false
         )
     }
 

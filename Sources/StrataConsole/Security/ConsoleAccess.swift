@@ -15,7 +15,7 @@ struct ConsoleAccess: Sendable {
 
     init(_ options: ConsoleOptions) {
         if case .token(let token) = options.authentication { self.token = token } else { token = nil }
-        allowedHosts = options.allowedHosts
+        allowedHosts = options.allowedHosts?.map { $0.lowercased() }
     }
 
     /// Whether the host of the address is one of the console's. A site that lets its name lead to this machine (DNS
@@ -33,6 +33,9 @@ struct ConsoleAccess: Sendable {
         return text.splitAtFirst(":")?.before ?? text
     }
 
+    /// Whether persons enter a token.
+    var hasToken: Bool { token != nil }
+
     func isAuthenticated(_ request: Request) -> Bool {
         guard token != nil else { return true }
         guard let value = request.cookies[cookieName]?.value else { return false }
@@ -45,13 +48,18 @@ struct ConsoleAccess: Sendable {
     }
 
     /// The cookie for a person who has entered the token.
+    ///
+    /// Without a path, the browser sends the cookie to the addresses beside and below that of the request. The console
+    /// does not know its whole path, of which a proxy may remove a part. So the request must be to a page directly below
+    /// the root.
     func cookie(for request: Request) -> Cookie {
-        // If a proxy adds TLS, only the browser knows the scheme.
-        let isEncrypted = request.headers[.origin]?.hasBytePrefix("https://") ?? false
+        // If a proxy adds TLS, only the browser and the proxy know the scheme.
+        let proxy = request.headers[HeaderNames.forwardedProto] ?? ""
+        let origin = request.headers[.origin] ?? ""
+        let isEncrypted = proxy.lowercased().hasSameBytes(as: "https") || origin.hasBytePrefix("https://")
         return Cookie(
             name: cookieName,
             value: session,
-            path: "/",
             secure: isEncrypted,
             httpOnly: true,
             sameSite: .strict
@@ -76,6 +84,7 @@ enum HeaderNames {
 
     static let secFetchSite = name("Sec-Fetch-Site")
     static let referrerPolicy = name("Referrer-Policy")
+    static let forwardedProto = name("X-Forwarded-Proto")
     static let accelBuffering = name("X-Accel-Buffering")
 
     private static func name(_ text: String) -> Name {

@@ -8,7 +8,7 @@ extension PageTemplate {
         {{>table}}
         {{/.table}}
         {{#.pager}}
-        {{>cursor-pager}}
+        {{>pager}}
         {{/.pager}}
         </section>
 
@@ -60,7 +60,7 @@ extension PageTemplate {
         {{>table}}
         {{/.children}}
         {{#.pager}}
-        {{>cursor-pager}}
+        {{>pager}}
         {{/.pager}}
         </section>
         <p class="note">Queued operations upload, move and delete. The remote is not asked. Objects that a pull \
@@ -104,7 +104,7 @@ extension PageTemplate {
         {{>table}}
         {{/.table}}
         {{#.pager}}
-        {{>cursor-pager}}
+        {{>pager}}
         {{/.pager}}
         {{/.list}}
         </section>

@@ -8,7 +8,7 @@ extension PageTemplate {
         {{>table}}
         {{/.table}}
         {{#.pager}}
-        {{>cursor-pager}}
+        {{>pager}}
         {{/.pager}}
         <p class="note">The changes are the numbers of inserted (+), updated (~) and deleted (-) objects.</p>
         </section>

@@ -17,6 +17,9 @@ extension PageTemplate {
         <li><span class="total mark-{{.kind}}">{{.count}}</span> <span>{{.name}}</span></li>
         {{/.totals}}
         </ul>
+        {{#.note}}
+        <p class="note">{{.}}</p>
+        {{/.note}}
         </section>
         <section id="charts" data-live aria-labelledby="charts-title">
         <h2 id="charts-title">The last hour</h2>

@@ -68,9 +68,11 @@ extension PageTemplate {
         """
         {{#.isNeeded}}
         <nav class="pager" aria-label="Pages of the list">
-        {{#.previous}}<a href="{{.}}" rel="prev">Previous</a>{{/.previous}}
+        {{#.first}}<a href="{{.href}}">{{.title}}</a>{{/.first}}
+        {{#.previous}}<a href="{{.href}}" rel="prev">{{.title}}</a>{{/.previous}}
         {{#.page}}<span>Page {{.}}</span>{{/.page}}
-        {{#.next}}<a href="{{.}}" rel="next">Next</a>{{/.next}}
+        {{#.next}}<a href="{{.href}}" rel="next">{{.title}}</a>{{/.next}}
+        {{#.note}}<span>{{.}}</span>{{/.note}}
         </nav>
         {{/.isNeeded}}
 

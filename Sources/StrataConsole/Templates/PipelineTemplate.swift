@@ -16,6 +16,9 @@ extension PageTemplate {
         <li><span class="total mark-{{.kind}}">{{.count}}</span> <span>{{.name}}</span></li>
         {{/.totals}}
         </ul>
+        {{#.note}}
+        <p class="note">{{.}}</p>
+        {{/.note}}
         </section>
         <section id="settings" data-live aria-labelledby="settings-title">
         <h2 id="settings-title">Settings</h2>
@@ -60,13 +63,7 @@ extension PageTemplate {
         {{>table}}
         {{/.lanes}}
         {{#.pager}}
-        {{#.isNeeded}}
-        <nav class="pager" aria-label="Parts of the list of lanes">
-        {{#.first}}<a href="{{.}}">First lanes</a>{{/.first}}
-        {{#.next}}<a href="{{.}}" rel="next">Further lanes</a>{{/.next}}
-        {{#.note}}<span>{{.}}</span>{{/.note}}
-        </nav>
-        {{/.isNeeded}}
+        {{>pager}}
         {{/.pager}}
         </section>
 

@@ -7,6 +7,9 @@ extension PageTemplate {
         {{#.table}}
         {{>table}}
         {{/.table}}
+        {{#.note}}
+        <p class="note">{{.}}</p>
+        {{/.note}}
         {{#.pager}}
         {{>pager}}
         {{/.pager}}

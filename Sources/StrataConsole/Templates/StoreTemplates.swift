@@ -36,7 +36,7 @@ extension PageTemplate {
         {{>table}}
         {{/.table}}
         {{#.pager}}
-        {{>cursor-pager}}
+        {{>pager}}
         {{/.pager}}
         {{#.note}}
         <p class="note">{{.}}</p>

@@ -16,7 +16,7 @@ enum Templates {
     /// The templates of pages that are not in ``ConsolePages``, and the parts that pages share.
     private static let shared: [PageTemplate] = [
         .layout, .failure, .unopened, .login, .cell, .table, .facts, .pager, .form, .formToken, .chart,
-        .cursorPager, .accountChoice,
+        .accountChoice,
     ]
 
     /// Every template, for tests.

@@ -8,9 +8,9 @@ extension PageTemplate {
         {{#.workers}}
         {{>table}}
         {{/.workers}}
-        {{#.next}}
-        <nav class="pager" aria-label="Parts of the list of workers"><a href="{{.}}" rel="next">Further workers</a></nav>
-        {{/.next}}
+        {{#.pager}}
+        {{>pager}}
+        {{/.pager}}
         <p class="note">A worker is a program that has opened pipelines of the store. A worker that runs nothing need not \
         send heartbeats.</p>
         </section>

@@ -27,7 +27,9 @@ struct Cell: Sendable {
         return cell
     }
 
-    static func number(_ number: some BinaryInteger, href: String? = nil) -> Cell {
+    /// A number; `-` without one.
+    static func number(_ number: (some BinaryInteger)?, href: String? = nil) -> Cell {
+        guard let number else { return Cell("-") }
         var cell = Cell("\(number)")
         cell.href = href
         cell.isNumber = true
@@ -42,8 +44,9 @@ struct Cell: Sendable {
         return cell
     }
 
-    /// The time since a moment. A pointer shows the moment.
-    static func age(of date: Date, at time: Date) -> Cell {
+    /// The time since a moment, which a pointer shows; `unknown` without a moment.
+    static func age(of date: Date?, at time: Date, unknown: String = "-") -> Cell {
+        guard let date else { return Cell(unknown) }
         var cell = Cell("\(Timestamp.age(since: date, at: time)) ago")
         cell.time = Timestamp.text(date)
         return cell
@@ -57,9 +60,6 @@ struct Cell: Sendable {
         cell.note = note.map { ViewText.line($0) }
         return cell
     }
-
-    /// The name of an operation's status, as a mark.
-    static func status(_ status: OperationStatus) -> Cell { .mark(status.description, Mark.kind(of: status)) }
 
     static func form(_ form: FormView) -> Cell {
         var cell = Cell("")
@@ -82,6 +82,18 @@ enum Mark {
         case .failed: bad
         case .held: warning
         case .pending, .waiting: idle
+        }
+    }
+
+    /// The kind for the name of an ``OperationStatus`` or of an ``OperationResult``.
+    static func kind(ofStatus name: String) -> String {
+        if let status = OperationStatus.allCases.first(where: { $0.description.hasSameBytes(as: name) }) {
+            return kind(of: status)
+        }
+        switch OperationResult.allCases.first(where: { "\($0)".hasSameBytes(as: name) }) {
+        case .completed: return good
+        case .discarded, .expired: return warning
+        case .skipped, nil: return idle
         }
     }
 }

@@ -8,11 +8,11 @@ struct Total: Sendable {
     let kind: String
 
     /// The totals of all statuses.
-    static func all(_ count: (OperationStatus) -> Int) -> [Total] {
+    static func all(_ counts: [OperationStatus: Int]) -> [Total] {
         OperationStatus.allCases.map { status in
-            let count = count(status)
+            let count = counts[status] ?? 0
             return Total(
-                name: status == .active ? "running" : status.description,
+                name: status.description,
                 count: count,
                 kind: count > 0 ? Mark.kind(of: status) : Mark.idle
             )

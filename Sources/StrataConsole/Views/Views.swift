@@ -50,33 +50,6 @@ struct Facts: Sendable {
     mutating func add(_ name: String, _ value: Cell) { facts.append(Fact(name: name, value: value)) }
 }
 
-/// The links to the previous and the next page of a list. The partial `pager` shows them.
-struct Pager: Sendable {
-    /// Nil in a list whose pages have no numbers.
-    let page: Int?
-    let previous: String?
-    let next: String?
-    let isNeeded: Bool
-
-    /// - Parameters:
-    ///   - page: the number of the page, from 1.
-    ///   - link: the address of a page.
-    init(page: Int, hasMore: Bool, _ link: (Int) -> String?) {
-        self.page = page
-        previous = page > 1 ? link(page - 1) : nil
-        next = hasMore ? link(page + 1) : nil
-        isNeeded = page > 1 || hasMore
-    }
-
-    /// - Parameters:
-    ///   - previous: the address of the previous page; nil on the first page.
-    ///   - next: the address of the next page; nil on the last page.
-    init(previous: String?, next: String?) {
-        (page, self.previous, self.next) = (nil, previous, next)
-        isNeeded = previous != nil || next != nil
-    }
-}
-
 /// A form with one button. The partial `form` shows it.
 ///
 /// A form with further fields has its own template, with the partial `form-token` in it.

@@ -20,16 +20,4 @@ package struct StoreFileSizes: Sendable {
         var info = stat()
         return stat(path, &info) == 0 ? Int64(info.st_size) : 0
     }
-
-    /// A size for people, in units of 1024 bytes, such as `12 KiB`.
-    package static func text(_ bytes: Int64) -> String {
-        var (size, unit) = (Double(max(bytes, 0)), "bytes")
-        for next in ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] where size >= 1024 {
-            size /= 1024
-            unit = next
-        }
-        let tenths = (size * 10).rounded(.down)
-        return size < 10 && unit != "bytes" && tenths.truncatingRemainder(dividingBy: 10) != 0
-            ? "\(tenths / 10) \(unit)" : "\(Int64(size)) \(unit)"
-    }
 }

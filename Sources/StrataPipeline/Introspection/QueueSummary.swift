@@ -18,30 +18,48 @@ package struct QueueSummary: Sendable {
 }
 
 extension ObjectContext {
+    /// The number of operations of each queue by status, without the queues that have none. Pending operations with a
+    /// hold are held.
+    ///
+    /// - Throws: the store's errors.
+    /// - Complexity: a scan of the index of the statuses, and a lookup for each hold that has not ended.
+    package func queueCounts() throws -> [PipelineName: [OperationStatus: Int]] {
+        var counts: [PipelineName: [OperationStatus: Int]] = [:]
+        for row in try rows(OperationCounts.byQueue) {
+            // Another program may have stored any value.
+            guard case .text(let name) = row.values[0], case .integer(let number) = row.values[1],
+                let status = OperationStatus(rawValue: Int(number))
+            else { continue }
+            counts[PipelineName(name), default: [:]][status] = try row.value(Int.self, at: 2)
+        }
+        for (name, count) in try pendingHolds() { OperationCounts.hold(count, in: &counts[name, default: [:]]) }
+        return counts
+    }
+
     /// Summaries of the queues under whose names operations are queued, that a process has opened, or whose settings an
     /// operator has changed.
     ///
-    /// - Parameter limit: the greatest number of queues.
-    /// - Returns: the first ones by name.
+    /// - Parameters:
+    ///   - offset: the number of queues before the first one of the list.
+    ///   - limit: the greatest number of queues.
+    ///   - known: the result of ``queueCounts()``; nil to count now.
+    /// - Returns: the queues in the order of their names.
     /// - Throws: the store's errors.
-    /// - Complexity: a scan of the index of the statuses, and a lookup for each hold that has not ended. For each returned
-    ///   queue, O(its different priorities) lookups.
-    package func queueSummaries(limit: Int) throws -> [QueueSummary] {
-        var counts: [PipelineName: [OperationStatus: Int]] = [:]
-        for row in try rows(OperationCounts.byQueue) {
-            let name = try row.value(PipelineName.self, at: 0)
-            counts[name, default: [:]][try row.value(OperationStatus.self, at: 1)] = try row.value(Int.self, at: 2)
-        }
-        for (name, count) in try pendingHolds() { OperationCounts.hold(count, in: &counts[name, default: [:]]) }
+    /// - Complexity: that of ``queueCounts()`` without `known`, and O(queues). For each returned queue, at most
+    ///   ``OperationCounts/priorityLimit`` lookups for each status.
+    package func queueSummaries(
+        from offset: Int = 0,
+        limit: Int,
+        counts known: [PipelineName: [OperationStatus: Int]]? = nil
+    ) throws -> [QueueSummary] {
+        let counts = try known ?? queueCounts()
         var settings: [PipelineName: PipelineSettings] = [:]
         for known in try allPipelineSettings() { settings[known.pipeline] = known }
         let names = Set(counts.keys).union(settings.keys).union(try column(PipelineRecord.all, \.name))
         let sorted = names.sorted { $0.rawValue.precedesByBytes($1.rawValue) }
-        return try sorted.prefix(limit).map { name in
+        return try sorted.dropFirst(offset).prefix(limit).map { name in
             let counts = counts[name] ?? [:]
-            let dates = try counts.keys.flatMap { status in
-                try values(Date?.self, OperationCounts.oldest(of: name, status)).compactMap { $0 }
-            }
+            let dates = try counts.keys.compactMap { try oldestOperation(of: name, $0) }
             return QueueSummary(
                 name: name,
                 counts: counts,
@@ -53,17 +71,17 @@ extension ObjectContext {
 
     /// The summary of one queue.
     ///
+    /// - Parameter known: the counts of the queue in the result of ``queueCounts()``; nil to count now.
     /// - Returns: nil if no process has used the name, and no operator has changed its settings.
     /// - Throws: the store's errors.
-    /// - Complexity: a scan of the entries of this queue in the index of the statuses, and at most
-    ///   ``OperationCounts/priorityLimit`` lookups for each status.
-    package func queueSummary(of name: PipelineName) throws -> QueueSummary? {
+    /// - Complexity: at most ``OperationCounts/priorityLimit`` lookups for each status. Without `known`, also a scan of
+    ///   the entries of this queue in the index of the statuses, and a lookup for each hold that has not ended.
+    package func queueSummary(
+        of name: PipelineName,
+        counts known: [OperationStatus: Int]? = nil
+    ) throws -> QueueSummary? {
         guard try isKnown(name) else { return nil }
-        var counts: [OperationStatus: Int] = [:]
-        for row in try rows(OperationCounts.byStatus(of: name)) {
-            counts[try row.value(OperationStatus.self, at: 0)] = try row.value(Int.self, at: 1)
-        }
-        if let held = try pendingHolds()[name] { OperationCounts.hold(held, in: &counts) }
+        let counts = try known ?? self.counts(of: name)
         let dates = try counts.keys.compactMap { try oldestOperation(of: name, $0) }
         return QueueSummary(
             name: name,
@@ -73,21 +91,13 @@ extension ObjectContext {
         )
     }
 
-    /// The number of operations of all queues by status.
-    ///
-    /// - Throws: the store's errors.
-    /// - Complexity: a scan of the index of the statuses.
-    package func operationTotals() throws -> [OperationStatus: Int] {
-        var totals: [OperationStatus: Int] = [:]
-        for row in try rows(OperationCounts.totals) {
-            // Another program may have stored any number.
-            guard case .integer(let number) = row.values[0], let status = OperationStatus(rawValue: Int(number)) else {
-                continue
-            }
-            totals[status] = try row.value(Int.self, at: 1)
+    private func counts(of name: PipelineName) throws -> [OperationStatus: Int] {
+        var counts: [OperationStatus: Int] = [:]
+        for row in try rows(OperationCounts.byStatus(of: name)) {
+            counts[try row.value(OperationStatus.self, at: 0)] = try row.value(Int.self, at: 1)
         }
-        for count in try pendingHolds().values { OperationCounts.hold(count, in: &totals) }
-        return totals
+        if let held = try pendingHolds()[name] { OperationCounts.hold(held, in: &counts) }
+        return counts
     }
 
     /// The number of pending operations of each queue that have a hold. The engine has not looked at these holds yet. In
@@ -127,7 +137,7 @@ package enum OperationCounts {
     }
 
     /// The number of operations of each queue and status.
-    static let byQueue: SQL = """
+    package static let byQueue: SQL = """
         SELECT "pipeline", "status", count(*) FROM "QueuedOperation" GROUP BY "status", "pipeline"
         """
 
@@ -140,11 +150,6 @@ package enum OperationCounts {
         GROUP BY o."pipeline"
         """
     }
-
-    /// The number of operations by status.
-    package static let totals: SQL = """
-        SELECT "status", count(*) FROM "QueuedOperation" GROUP BY "status"
-        """
 
     /// The number of operations of one queue by status.
     package static func byStatus(of name: PipelineName) -> SQL {

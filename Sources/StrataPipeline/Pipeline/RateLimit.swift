@@ -23,6 +23,8 @@ public struct RateLimit: Sendable, Hashable {
 
     /// The number of tokens in a bucket, some seconds after it contained `tokens`.
     func tokens(_ tokens: Double, after seconds: Double) -> Double {
-        min(tokens + max(seconds, 0) * rate, Double(count))
+        let sum = tokens + max(seconds, 0) * rate
+        // A damaged store may contain infinite numbers, whose sum or product is not a number.
+        return sum.isNaN ? 0 : min(sum, Double(count))
     }
 }
