@@ -52,7 +52,8 @@ ensure_requirements() {
 #
 #   ensure_environment FOLDER REQUIREMENTS
 ensure_environment() {
-    local environment="$1" requirements="$2"
+    # The folder is emptied.
+    local environment="${1:?a folder}" requirements="${2:?a file}"
     command -v python3 >/dev/null || fail "Python 3.10 or later is needed"
     if cmp -s "$requirements" "$environment/installed.txt" && "$environment/bin/python" -c pass 2>/dev/null; then return; fi
     step "installing $(tr '\n' ' ' <"$requirements")"

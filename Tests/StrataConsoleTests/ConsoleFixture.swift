@@ -32,7 +32,7 @@ struct ConsoleFixture: Sendable {
         models: [any Model.Type] = Pipeline.models
     ) async throws {
         folder = try ScratchFolder()
-        let writer = try await Self.open(folder)
+        let writer = try await Self.open(folder, models: models.isEmpty ? Pipeline.models : models)
         try await Self.enqueue(pipelines, on: writer)
         try await writer.close()
         stack = try await ContextStack.open(
@@ -58,8 +58,11 @@ struct ConsoleFixture: Sendable {
     }
 
     /// Another stack on the store, as another process has it.
-    static func open(_ folder: ScratchFolder) async throws -> ContextStack {
-        try await ContextStack.open(.sqlite(folder.file("queue.sqlite")), models: Pipeline.models, stack: .rootOnly)
+    static func open(
+        _ folder: ScratchFolder,
+        models: [any Model.Type] = Pipeline.models
+    ) async throws -> ContextStack {
+        try await ContextStack.open(.sqlite(folder.file("queue.sqlite")), models: models, stack: .rootOnly)
     }
 
     static func enqueue(_ pipelines: [String], on stack: ContextStack) async throws {
