@@ -39,7 +39,7 @@ enum OperationChange: String, Sendable, CaseIterable {
     /// What the change does, as sentences.
     var explanation: String {
         switch self {
-        case .retry: "Their attempts are reset. Only operations that have no attempts left can be retried."
+        case .retry: "Their attempts are reset. Only operations that have failed for good can be retried."
         case .skip: "They end without running, and operations that wait for them continue."
         case .hold: "They do not start until the hold ends. A running operation is held after its attempt."
         case .release: "Operations without a hold of this name stay as they are."
@@ -51,7 +51,7 @@ enum OperationChange: String, Sendable, CaseIterable {
     /// Why the change may leave an operation as it is, as a sentence.
     private func condition(_ options: OperationChangeOptions) -> String {
         switch self {
-        case .retry: "Only operations that have no attempts left can be retried."
+        case .retry: "Only operations that have failed for good can be retried."
         case .skip:
             options.cancelsRunning
                 ? "They have ended meanwhile, or are being ended already."
