@@ -9,7 +9,7 @@ import Testing
 @testable import StrataConsole
 
 @Suite("Changes of operations", .timeLimit(.minutes(1))) struct OperationChangeTests {
-    /// The path of the page that asks whether some operations are to be changed.
+    /// The path of the page that asks for a confirmation of a change of operations.
     private static func path(_ change: String, _ ids: some Sequence<Int64>) -> String {
         "/operations/change?change=\(change)" + ids.map { "&id=\($0)" }.joined()
     }

@@ -115,7 +115,7 @@ struct OperationSearch {
 
     // MARK: Portions
 
-    /// A page of the objects of a query, which stand for operations.
+    /// A page of the objects of a query, each of which represents an operation.
     ///
     /// - Parameters:
     ///   - portion: the number of objects that are read at once.

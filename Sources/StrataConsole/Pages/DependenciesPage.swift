@@ -15,7 +15,7 @@ struct DependenciesPage: ConsolePage {
     struct Values: Sendable {
         /// What the page shows.
         let text: String
-        /// What is left out.
+        /// The omitted operations, in words.
         let notes: [String]
         let depths: [Depth]
         /// Nil without dependencies.

@@ -4,7 +4,7 @@ import StrataCloud
 import StrataInspection
 import StrataPipeline
 
-/// Asks whether operations are to be changed, with their number and the filter.
+/// Asks for a confirmation of changes of operations, with their number and the filter.
 struct OperationChangePage: ConsolePage {
     let path = "operations/change"
     let title = "Change operations"

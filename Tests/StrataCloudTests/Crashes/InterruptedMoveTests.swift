@@ -52,7 +52,7 @@ import Testing
         isAnswering.withLock { $0 = true }
         let second = try await CloudHarness(remote, stack: open(store))
         if interruption != .close {
-            // The second process owns the operations by now.
+            // The second process owns the operations now.
             await first.account.close()
             try await first.stack.close()
         }
