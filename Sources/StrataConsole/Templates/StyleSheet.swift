@@ -78,6 +78,7 @@ enum StyleSheet {
         pre { overflow: auto; max-height: 70vh; margin: 0; padding: 12px; background: var(--panel);
           border: 1px solid var(--line); border-radius: 6px; font: 13px/1.5 ui-monospace, monospace; }
         code { font: 13px ui-monospace, monospace; }
+        ::placeholder { color: var(--soft); opacity: 1; }
         button, input, select, textarea { font: inherit; color: inherit; background: var(--panel);
           border: 1px solid var(--soft); border-radius: 4px; padding: 3px 10px; max-width: 100%; }
         button { cursor: pointer; }
