@@ -3,12 +3,11 @@ extension StyleSheet {
     static let operations = """
         .filters { display: flex; flex-wrap: wrap; gap: 8px 12px; align-items: end; margin: 0 0 18px; }
         .filters p { margin: 0; }
-        .filters input { width: 130px; }
+        .filters input, .fields input:not([type="checkbox"]), .actions input { width: 180px; }
         .changes, .actions { display: flex; flex-wrap: wrap; gap: 6px 12px; align-items: center; margin: 10px 0; }
         .changes span { color: var(--soft); }
         .changes a[aria-current] { font-weight: 650; text-decoration: none; color: var(--text); }
         .actions form { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; }
-        .actions input { width: 120px; }
         .fields .check label { display: inline; font-size: inherit; }
         .plain { margin: 0; padding-left: 18px; }
         .plain:empty, .tags:empty, .timeline:empty { display: none; }

@@ -15,9 +15,17 @@ struct Cell: Sendable {
     /// The time that the text describes, in the form of ISO 8601.
     var time: String?
     var isNumber = false
+    /// Whether the text needs a column that is not narrow.
+    let isLong: Bool
     var form: FormView?
 
-    private init(_ text: String) { self.text = text }
+    /// The number of characters from which a text is long.
+    private static let longLength = 30
+
+    private init(_ text: String) {
+        self.text = text
+        isLong = text.unicodeScalars.count > Self.longLength
+    }
 
     /// A text of the store, of which the beginning is shown.
     static func text(_ text: String, href: String? = nil, to limit: Int = ViewText.cellLength) -> Cell {
