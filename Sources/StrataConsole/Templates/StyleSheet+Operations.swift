@@ -13,6 +13,7 @@ extension StyleSheet {
         .plain:empty, .tags:empty, .timeline:empty { display: none; }
         .tags { display: flex; flex-wrap: wrap; gap: 6px; list-style: none; margin: 0; padding: 0; }
         .tags li { padding: 1px 9px; border-radius: 9px; background: var(--idle-back); }
+        .tags + .empty { margin-top: 0; }
         .timeline { list-style: none; margin: 0; padding: 0 0 0 14px; border-left: 2px solid var(--line); }
         .timeline li { padding: 4px 0; }
         .timeline p { margin: 2px 0; }

@@ -67,7 +67,8 @@ enum StyleSheet {
         thead th { border-top: 0; color: var(--soft); font-size: 12px; font-weight: 600; white-space: nowrap; }
         tbody tr:hover { background: var(--idle-back); }
         td { max-width: 420px; overflow-wrap: break-word; }
-        td.long, td:has(> .note) { min-width: 180px; }
+        td.long { min-width: 180px; }
+        td:has(> .note) { min-width: 140px; }
         time { white-space: nowrap; }
         .number { text-align: right; white-space: nowrap; }
         td form { display: inline; }
