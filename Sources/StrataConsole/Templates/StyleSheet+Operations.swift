@@ -3,7 +3,7 @@ extension StyleSheet {
     static let operations = """
         .filters { display: flex; flex-wrap: wrap; gap: 8px 12px; align-items: end; margin: 0 0 18px; }
         .filters p { margin: 0; }
-        .filters input, .fields input:not([type="checkbox"]), .actions input { width: 180px; }
+        .fields input:not([type="checkbox"]), .actions input { width: 180px; }
         .changes, .actions { display: flex; flex-wrap: wrap; gap: 6px 12px; align-items: center; margin: 10px 0; }
         .changes span { color: var(--soft); }
         .changes a[aria-current] { font-weight: 650; text-decoration: none; color: var(--text); }

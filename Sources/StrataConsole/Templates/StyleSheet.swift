@@ -47,8 +47,8 @@ enum StyleSheet {
         h1 { font-size: 20px; margin: 4px 0 14px; }
         h2 { font-size: 15px; margin: 0 0 8px; }
         section { margin: 0 0 22px; }
-        section > * + :is(.table-box, .facts, .limits, .empty, .plain, pre, form, details), summary + pre {
-          margin-top: 8px; }
+        section > * + :is(.table-box, .facts, .limits, .empty, .plain, pre, form, details),
+          summary + pre, .empty + pre { margin-top: 8px; }
         .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(220px, 100%), 1fr)); margin: 0;
           background: var(--panel); border: 1px solid var(--line); border-radius: 6px; overflow: hidden; }
         /* The borders at the right and lower ends lie below the border of the list. */
@@ -98,7 +98,7 @@ enum StyleSheet {
         button { cursor: pointer; white-space: nowrap; }
         button:hover { background: var(--idle-back); }
         .fields label { display: block; color: var(--soft); font-size: 12px; }
-        @media (max-width: 760px) {
+        @media (max-width: 960px) {
           /* The navigation is one line that scrolls. The focus scrolls it too. */
           .top nav { order: 1; flex: 0 0 100%; flex-wrap: nowrap; overflow-x: auto; scrollbar-width: thin; }
           .top .group, .top .group ul { flex: none; flex-wrap: nowrap; }
@@ -109,6 +109,8 @@ enum StyleSheet {
         @media (max-width: 640px) {
           .top, main { padding-left: 12px; padding-right: 12px; }
           th, td { padding: 6px 8px; }
+          .filters p { flex: 1 1 150px; }
+          .filters.fields :is(input, select) { width: 100%; }
         }
         @media (prefers-reduced-motion: reduce) {
           * { animation: none !important; transition: none !important; scroll-behavior: auto !important; }

@@ -19,12 +19,12 @@ struct Cell: Sendable {
     let isLong: Bool
     var form: FormView?
 
-    /// The number of characters from which a text is long.
-    private static let longLength = 30
+    /// The greatest number of characters of a text that is not long.
+    private static let shortLength = 20
 
     private init(_ text: String) {
         self.text = text
-        isLong = text.unicodeScalars.count > Self.longLength
+        isLong = text.unicodeScalars.count > Self.shortLength
     }
 
     /// A text of the store, of which the beginning is shown.
