@@ -47,7 +47,7 @@ extension StyleSheet {
         .chart figcaption { font-weight: 600; }
         .chart svg { display: block; width: 100%; height: auto; }
         .chart path { vector-effect: non-scaling-stroke; }
-        /* Texts scale with the drawing. The sizes keep them between 11 and 14 pixels. */
+        /* Texts scale with the drawing. The sizes keep them between 10 and 14 pixels. */
         .chart text { fill: var(--soft); font-size: 12px; }
         @container (min-width: 400px) { .chart text { font-size: 10px; } }
         @container (min-width: 480px) { .chart text { font-size: 8.5px; } }

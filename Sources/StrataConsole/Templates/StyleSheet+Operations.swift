@@ -8,6 +8,10 @@ extension StyleSheet {
         .changes span { color: var(--soft); }
         .changes a[aria-current] { font-weight: 650; text-decoration: none; color: var(--text); }
         .actions form { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; }
+        @media (max-width: 640px) {
+          .filters p { flex: 1 1 150px; }
+          .filters p > input:not([type="checkbox"]), .filters select { width: 100%; }
+        }
         .fields .check label { display: inline; font-size: inherit; }
         .plain { margin: 0; padding-left: 18px; }
         .plain:empty, .tags:empty, .timeline:empty { display: none; }

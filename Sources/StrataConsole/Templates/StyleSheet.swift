@@ -109,8 +109,6 @@ enum StyleSheet {
         @media (max-width: 640px) {
           .top, main { padding-left: 12px; padding-right: 12px; }
           th, td { padding: 6px 8px; }
-          .filters p { flex: 1 1 150px; }
-          .filters.fields :is(input, select) { width: 100%; }
         }
         @media (prefers-reduced-motion: reduce) {
           * { animation: none !important; transition: none !important; scroll-behavior: auto !important; }
