@@ -42,11 +42,18 @@ extension StyleSheet {
     /// running operations is dashed.
     static let charts = """
         .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(300px, 100%), 1fr)); gap: 12px; }
-        .chart { margin: 0; padding: 10px 12px; background: var(--panel); border: 1px solid var(--line);
+        .chart { container-type: inline-size; margin: 0; padding: 10px 12px; background: var(--panel); border: 1px solid var(--line);
           border-radius: 6px; min-width: 0; }
         .chart figcaption { font-weight: 600; }
-        .chart svg { display: block; width: 100%; max-width: 640px; height: auto; }
-        .chart text { fill: var(--soft); font-size: 11px; }
+        .chart svg { display: block; width: 100%; height: auto; }
+        .chart path { vector-effect: non-scaling-stroke; }
+        /* Texts scale with the drawing. The sizes keep them between 10 and 14 pixels. */
+        .chart text { fill: var(--soft); font-size: 12px; }
+        @container (min-width: 400px) { .chart text { font-size: 10px; } }
+        @container (min-width: 480px) { .chart text { font-size: 8.5px; } }
+        @container (min-width: 580px) { .chart text { font-size: 7px; } }
+        @container (min-width: 700px) { .chart text { font-size: 6px; } }
+        @container (min-width: 820px) { .chart text { font-size: 5px; } }
         .chart-start { text-anchor: start; }
         .chart-middle { text-anchor: middle; }
         .chart-end { text-anchor: end; }

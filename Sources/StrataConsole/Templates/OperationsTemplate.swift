@@ -53,7 +53,8 @@ extension PageTemplate {
         <td><input type="checkbox" name="id" value="{{.id}}" aria-label="Select operation {{.id}}"></td>
         {{/.hasCheck}}
         {{#.cells}}
-        <td{{#.isNumber}} class="number"{{/.isNumber}}>{{>cell}}</td>
+        <td{{#.isNumber}} class="number"{{/.isNumber}}{{^.isNumber}}{{#.isLong}} class="long"{{/.isLong}}{{/.isNumber}}>\
+        {{>cell}}</td>
         {{/.cells}}
         </tr>
         {{/.rows}}

@@ -34,7 +34,8 @@ extension PageTemplate {
         {{#.rows}}
         <tr>
         {{#.cells}}
-        <td{{#.isNumber}} class="number"{{/.isNumber}}>{{>cell}}</td>
+        <td{{#.isNumber}} class="number"{{/.isNumber}}{{^.isNumber}}{{#.isLong}} class="long"{{/.isLong}}{{/.isNumber}}>\
+        {{>cell}}</td>
         {{/.cells}}
         </tr>
         {{/.rows}}

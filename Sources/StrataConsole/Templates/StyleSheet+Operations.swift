@@ -3,17 +3,21 @@ extension StyleSheet {
     static let operations = """
         .filters { display: flex; flex-wrap: wrap; gap: 8px 12px; align-items: end; margin: 0 0 18px; }
         .filters p { margin: 0; }
-        .filters input { width: 130px; }
+        .fields input:not([type="checkbox"]), .actions input { width: 180px; }
         .changes, .actions { display: flex; flex-wrap: wrap; gap: 6px 12px; align-items: center; margin: 10px 0; }
         .changes span { color: var(--soft); }
         .changes a[aria-current] { font-weight: 650; text-decoration: none; color: var(--text); }
         .actions form { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; }
-        .actions input { width: 120px; }
+        @media (max-width: 640px) {
+          .filters p { flex: 1 1 150px; }
+          .filters p > input:not([type="checkbox"]), .filters select { width: 100%; }
+        }
         .fields .check label { display: inline; font-size: inherit; }
         .plain { margin: 0; padding-left: 18px; }
         .plain:empty, .tags:empty, .timeline:empty { display: none; }
         .tags { display: flex; flex-wrap: wrap; gap: 6px; list-style: none; margin: 0; padding: 0; }
         .tags li { padding: 1px 9px; border-radius: 9px; background: var(--idle-back); }
+        .tags + .empty { margin-top: 0; }
         .timeline { list-style: none; margin: 0; padding: 0 0 0 14px; border-left: 2px solid var(--line); }
         .timeline li { padding: 4px 0; }
         .timeline p { margin: 2px 0; }

@@ -27,25 +27,32 @@ enum StyleSheet {
         .skip { position: absolute; left: -9999px; }
         .skip:focus { left: 8px; top: 8px; z-index: 2; padding: 6px 10px; background: var(--panel); }
         .top {
-          display: flex; flex-wrap: wrap; gap: 4px 24px; align-items: baseline; padding: 10px 20px;
+          display: flex; flex-wrap: wrap; gap: 4px 14px; align-items: baseline;
+          /* The content begins where that of the page does, whose width is limited. */
+          padding: 10px max(20px, calc(50% - 880px));
           background: var(--panel); border-bottom: 1px solid var(--line);
         }
         .brand { font-weight: 650; color: var(--text); text-decoration: none; }
-        nav { display: flex; flex-wrap: wrap; gap: 4px 20px; }
-        .group { display: flex; flex-wrap: wrap; align-items: baseline; gap: 2px 10px; }
+        nav { display: flex; flex-wrap: wrap; gap: 4px 12px; }
+        .top nav { flex: 1 1 0; min-width: min(600px, 100%); }
+        .group { display: flex; flex-wrap: wrap; align-items: baseline; gap: 2px 4px; }
         .group-name { color: var(--soft); font-size: 12px; }
-        .group ul { display: flex; flex-wrap: wrap; gap: 2px 4px; list-style: none; margin: 0; padding: 0; }
-        .group a { display: inline-block; padding: 3px 8px; border-radius: 4px; text-decoration: none; }
+        .group ul { display: flex; flex-wrap: wrap; gap: 2px; list-style: none; margin: 0; padding: 0; }
+        .group a { display: inline-block; padding: 3px 6px; border-radius: 4px; text-decoration: none; }
         .group a:hover { background: var(--idle-back); }
-        .group a[aria-current] { background: var(--active-back); color: var(--active); font-weight: 600; }
+        .group a[aria-current] { background: var(--active-back); color: var(--active); text-decoration: underline; }
         .state { margin: 0 0 0 auto; color: var(--soft); font-size: 12px; }
+        .state [data-state]:not([hidden]) + span::before { content: "· "; }
         main { max-width: 1800px; margin: 0 auto; padding: 16px 20px 40px; }
         h1 { font-size: 20px; margin: 4px 0 14px; }
         h2 { font-size: 15px; margin: 0 0 8px; }
         section { margin: 0 0 22px; }
-        .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(220px, 1fr)); gap: 1px; margin: 0;
-          background: var(--line); border: 1px solid var(--line); border-radius: 6px; overflow: hidden; }
-        .facts div { background: var(--panel); padding: 8px 12px; }
+        section > * + :is(.table-box, .facts, .limits, .empty, .plain, pre, form, details),
+          summary + pre, .empty + pre { margin-top: 8px; }
+        .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(220px, 100%), 1fr)); margin: 0;
+          background: var(--panel); border: 1px solid var(--line); border-radius: 6px; overflow: hidden; }
+        /* The borders at the right and lower ends lie below the border of the list. */
+        .facts div { padding: 8px 12px; margin: 0 -1px -1px 0; border: solid var(--line); border-width: 0 1px 1px 0; }
         .facts dt { color: var(--soft); font-size: 12px; }
         .facts dd { margin: 0; }
         .totals { display: flex; flex-wrap: wrap; gap: 8px; list-style: none; margin: 0; padding: 0; }
@@ -56,12 +63,17 @@ enum StyleSheet {
         .table-box { overflow-x: auto; background: var(--panel); border: 1px solid var(--line); border-radius: 6px; }
         table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
         caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-        th, td { padding: 6px 12px; text-align: left; vertical-align: baseline; border-top: 1px solid var(--line); }
+        th, td { padding: 6px 12px; text-align: left; vertical-align: top; border-top: 1px solid var(--line); }
         thead th { border-top: 0; color: var(--soft); font-size: 12px; font-weight: 600; white-space: nowrap; }
         tbody tr:hover { background: var(--idle-back); }
-        td { max-width: 420px; }
+        td { max-width: 420px; overflow-wrap: break-word; }
+        td.long { min-width: 180px; }
+        td:has(> .note) { min-width: 140px; }
+        time { white-space: nowrap; }
         .number { text-align: right; white-space: nowrap; }
         td form { display: inline; }
+        td button { min-height: 0; padding: 1px 8px; margin: -2px 0; }
+        td input[type="checkbox"] { vertical-align: middle; margin: 0; }
         .mark { display: inline-block; padding: 0 7px; border-radius: 9px; font-size: 13px; white-space: nowrap; }
         .mark-good { color: var(--good); background: var(--good-back); }
         .mark-active { color: var(--active); background: var(--active-back); }
@@ -74,16 +86,26 @@ enum StyleSheet {
         .notice, .failure { padding: 10px 14px; border-radius: 6px; margin: 0 0 16px; }
         .notice { color: var(--good); background: var(--good-back); }
         .failure { color: var(--bad); background: var(--bad-back); }
-        .pager { gap: 14px; margin-top: 10px; color: var(--soft); }
+        .pager { gap: 4px 14px; margin-top: 10px; color: var(--soft); }
+        main > .pager { margin: 0 0 12px; }
         pre { overflow: auto; max-height: 70vh; margin: 0; padding: 12px; background: var(--panel);
           border: 1px solid var(--line); border-radius: 6px; font: 13px/1.5 ui-monospace, monospace; }
         code { font: 13px ui-monospace, monospace; }
         ::placeholder { color: var(--soft); opacity: 1; }
         button, input, select, textarea { font: inherit; color: inherit; background: var(--panel);
           border: 1px solid var(--soft); border-radius: 4px; padding: 3px 10px; max-width: 100%; }
-        button { cursor: pointer; }
+        button, select, input:not([type="checkbox"]) { min-height: 30px; vertical-align: middle; }
+        button { cursor: pointer; white-space: nowrap; }
         button:hover { background: var(--idle-back); }
         .fields label { display: block; color: var(--soft); font-size: 12px; }
+        @media (max-width: 960px) {
+          /* The navigation is one line that scrolls. The focus scrolls it too. */
+          .top nav { order: 1; flex: 0 0 100%; flex-wrap: nowrap; overflow-x: auto; scrollbar-width: thin; }
+          .top .group, .top .group ul { flex: none; flex-wrap: nowrap; }
+          .top nav a { white-space: nowrap; }
+          .top nav a:focus-visible { outline-offset: -2px; }
+          .top nav a[aria-current] { scroll-initial-target: nearest; }
+        }
         @media (max-width: 640px) {
           .top, main { padding-left: 12px; padding-right: 12px; }
           th, td { padding: 6px 8px; }

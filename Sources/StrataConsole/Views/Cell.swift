@@ -15,9 +15,17 @@ struct Cell: Sendable {
     /// The time that the text describes, in the form of ISO 8601.
     var time: String?
     var isNumber = false
+    /// Whether the text needs a column that is not narrow.
+    let isLong: Bool
     var form: FormView?
 
-    private init(_ text: String) { self.text = text }
+    /// The greatest number of characters of a text that is not long.
+    private static let shortLength = 20
+
+    private init(_ text: String) {
+        self.text = text
+        isLong = text.unicodeScalars.count > Self.shortLength
+    }
 
     /// A text of the store, of which the beginning is shown.
     static func text(_ text: String, href: String? = nil, to limit: Int = ViewText.cellLength) -> Cell {

@@ -31,8 +31,12 @@ struct Table: Sendable {
             + last.map { Column(title: $0, isNumber: false) }
     }
 
-    /// Adds a row with a cell for each column.
+    /// Adds a row with a cell for each column. In a column with numbers, every cell is aligned like a number.
     mutating func add(_ cells: [Cell]) {
+        var cells = cells
+        for (index, column) in columns.enumerated() where column.isNumber && index < cells.count {
+            cells[index].isNumber = true
+        }
         rows.append(Row(cells: cells))
         isEmpty = false
     }
