@@ -51,7 +51,7 @@ struct WorkersPage: ConsolePage {
 
     private static func row(_ worker: WorkerSummary, _ request: ConsoleRequest) -> [Cell] {
         [
-            state(worker.state), .text(worker.machine, to: 80),
+            state(worker.state), .text(worker.machine),
             .age(of: worker.startedAt, at: request.time),
             .age(of: worker.heartbeatAt, at: request.time, unknown: "no longer known"),
             .number(worker.id), .number(worker.process), .number(worker.runningCount),
