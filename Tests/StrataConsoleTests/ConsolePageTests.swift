@@ -1,6 +1,8 @@
 import Foundation
 import Hummingbird
 import HummingbirdTesting
+import Strata
+import StrataPipeline
 import Testing
 
 @testable import StrataConsole
