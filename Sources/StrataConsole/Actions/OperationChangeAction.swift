@@ -31,7 +31,7 @@ struct OperationChangeAction: ConsoleAction {
         let notNamed = Set(target.ids).count - selected
         return ActionResult(
             notice: change.result(count, of: selected + max(notNamed, 0), options),
-            page: try await page(after: target, request),
+            page: await page(after: target, request),
             count: count,
             objects: target.names,
             values: options.values(of: change)
@@ -39,10 +39,11 @@ struct OperationChangeAction: ConsoleAction {
     }
 
     /// The page of the changed operation if it is a single one and still exists, or the list.
-    private func page(after target: OperationTarget, _ request: ConsoleRequest) async throws -> String {
+    private func page(after target: OperationTarget, _ request: ConsoleRequest) async -> String {
         guard target.ids.count == 1, let id = target.ids.first else { return target.list }
-        let exists = try await request.read { context in try JobRow.find(id, in: context) != nil }
-        return exists ? "operation?id=\(id)" : target.list
+        // The change is made, also if this cannot be read.
+        let exists = try? await request.read { context in try JobRow.find(id, in: context) != nil }
+        return exists == true ? "operation?id=\(id)" : target.list
     }
 
     /// The refusal of a change that concerns no operation.

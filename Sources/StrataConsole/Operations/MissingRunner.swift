@@ -22,14 +22,19 @@ enum MissingRunner: Sendable {
 
     /// - Parameter hasWorkers: the result of ``hasWorkers(in:)``.
     /// - Returns: nil if a process may run the pipeline. The store does not know which worker runs which pipeline.
-    static func of(_ pipeline: PipelineName, hasWorkers: Bool, in context: ObjectContext) throws -> MissingRunner? {
-        if try context.pipelineRecord(of: pipeline) == nil { return .notOpened }
+    static func of(_ pipeline: PipelineName, hasWorkers: Bool, in context: ObjectContext) -> MissingRunner? {
+        do {
+            if try context.pipelineRecord(of: pipeline) == nil { return .notOpened }
+        } catch {
+            // Another program has damaged the record, so the console says nothing about it here.
+            return nil
+        }
         return hasWorkers ? nil : .noWorker
     }
 
-    /// Whether a worker may be alive. Those of other machines may be.
-    static func hasWorkers(in context: ObjectContext) throws -> Bool {
-        let workers = try context.workerSummaries(after: 0, limit: workerLimit)
+    /// Whether a worker may be alive. Those of other machines may be, and those whose rows cannot be read.
+    static func hasWorkers(in context: ObjectContext) -> Bool {
+        guard let workers = try? context.workerSummaries(after: 0, limit: workerLimit) else { return true }
         return workers.count == workerLimit || workers.contains { $0.state != .ended }
     }
 

@@ -68,7 +68,7 @@ struct OperationPage: ConsolePage {
         let id = try request.query.requiredNumber("id", upTo: ConsoleFields.greatestID)
         let found = try await request.read { context -> (JobDetails, MissingRunner?)? in
             guard let details = try JobDetails.find(id, isComplete: false, in: context) else { return nil }
-            return (details, try Self.missingRunner(details.row, in: context))
+            return (details, Self.missingRunner(details.row, in: context))
         }
         guard let (details, missing) = found else { throw Self.notFound(id) }
         let isQueued = details.row.finishedAt == nil
@@ -146,11 +146,11 @@ struct OperationPage: ConsolePage {
     }
 
     /// - Returns: nil also for an operation that could not run in any process.
-    private static func missingRunner(_ row: JobRow, in context: ObjectContext) throws -> MissingRunner? {
+    private static func missingRunner(_ row: JobRow, in context: ObjectContext) -> MissingRunner? {
         let isPending = row.status.hasSameBytes(as: OperationStatus.pending.description)
         guard row.finishedAt == nil, isPending else { return nil }
-        let hasWorkers = try MissingRunner.hasWorkers(in: context)
-        return try MissingRunner.of(PipelineName(row.pipeline), hasWorkers: hasWorkers, in: context)
+        let hasWorkers = MissingRunner.hasWorkers(in: context)
+        return MissingRunner.of(PipelineName(row.pipeline), hasWorkers: hasWorkers, in: context)
     }
 
     private func waits(_ missing: MissingRunner?, _ request: ConsoleRequest) -> [Wait] {

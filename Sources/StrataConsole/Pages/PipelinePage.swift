@@ -87,7 +87,7 @@ struct PipelinePage: ConsolePage {
             figures: figures,
             queue: queue,
             record: record,
-            missing: try MissingRunner.of(name, hasWorkers: MissingRunner.hasWorkers(in: context), in: context),
+            missing: MissingRunner.of(name, hasWorkers: MissingRunner.hasWorkers(in: context), in: context),
             oldestPending: try context.oldestOperation(of: name, .pending),
             rate: try limit.map { try context.rateLimitState(of: name, $0, now: request.time) },
             blocked: try LaneRow.blocked(of: name, record, limit: laneLimit, in: context),

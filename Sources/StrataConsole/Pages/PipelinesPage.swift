@@ -29,8 +29,8 @@ struct PipelinesPage: ConsolePage {
                 limit: Self.pageSize + 1,
                 counts: figures.counts
             )
-            let hasWorkers = try MissingRunner.hasWorkers(in: context)
-            let missing = try found.map { try MissingRunner.of($0.name, hasWorkers: hasWorkers, in: context) }
+            let hasWorkers = MissingRunner.hasWorkers(in: context)
+            let missing = found.map { MissingRunner.of($0.name, hasWorkers: hasWorkers, in: context) }
             return (found, missing, figures.note(request))
         }
         var table = Table(
