@@ -75,7 +75,7 @@ import Testing
             #expect(!first.contains("Path") && !first.contains("Secure"))
             let deep = try await client.get("/ops/console/operations/change?token=\(Self.token)")
             #expect(deep.headers[.setCookie] == nil)
-            #expect(deep.headers[.location] == "../?token=\(Self.token)")
+            #expect(deep.headers[.location] == "../?token=\(Self.token)&next=operations%2Fchange")
             for proxy: HTTPFields in [[HeaderNames.forwardedProto: "https"], [.origin: "https://localhost"]] {
                 let answer = try await client.get("/ops/console/?token=\(Self.token)", proxy)
                 #expect(answer.headers[.setCookie]?.contains("Secure") == true)
@@ -91,6 +91,54 @@ import Testing
                 #expect(login.headers[.location] == "./", "\(next)")
             }
         }
+    }
+
+    @Test("The page after the token keeps the query of its address, without the token")
+    func nextQuery() async throws {
+        let fixture = try await ConsoleFixture(.token(Self.token))
+        let id = try #require(try await fixture.ids().first)
+        try await fixture.run { client in
+            let asked = try await client.get("/operation?id=\(id)")
+            #expect(asked.status == .unauthorized)
+            #expect(asked.text.contains(#"name="next" value="operation?id=\#(id)""#))
+            let login = try await client.post("/login", "token=\(Self.token)&next=operation%3Fid%3D\(id)")
+            #expect(login.headers[.location] == "./operation?id=\(id)")
+            let cookie = try #require(login.cookie)
+            #expect(try await client.get("/operation?id=\(id)", [.cookie: cookie]).status == .ok)
+            let wrong = try await client.post("/login", "token=wrong&next=operation%3Fid%3D\(id)")
+            #expect(wrong.text.contains(#"name="next" value="operation?id=\#(id)""#))
+            for headers: HTTPFields in [[:], [.cookie: cookie]] {
+                let first = try await client.get("/operation?id=\(id)&token=\(Self.token)", headers)
+                #expect(first.headers[.location] == "./operation?id=\(id)")
+                let deep = "/?token=\(Self.token)&next=operations%2Fchange%3Fchange%3Dretry%26id%3D\(id)"
+                let second = try await client.get(deep, headers)
+                #expect(second.headers[.location] == "./operations/change?change=retry&id=\(id)")
+                let foreign = try await client.get("/?token=\(Self.token)&next=%2F%2Fexample.com", headers)
+                #expect(foreign.headers[.location] == "./")
+            }
+            // A form could not contain the query.
+            let long =
+                "/operations?"
+                + (0..<4).map { "a\($0)=" + String(repeating: "x", count: 2000) }
+                .joined(separator: "&")
+            #expect(try await client.get(long).text.contains(#"name="next" value="operations""#))
+        }
+    }
+
+    @Test("Each refused token is a line in the log, at most some in a minute")
+    func refusedTokens() async throws {
+        let fixture = try await ConsoleFixture(.token(Self.token))
+        try await fixture.run { client in
+            _ = try await client.get("/?token=wrong")
+            _ = try await client.post("/login", "token=wrong")
+            #expect(fixture.log.entries.count { $0.level == .notice } == 2)
+        }
+        let tokens = RefusedTokens()
+        let start = Date(timeIntervalSince1970: 1_000_000)
+        for _ in 0..<RefusedTokens.limit { #expect(tokens.note(at: start) == 0) }
+        #expect(tokens.note(at: start) == nil)
+        #expect(tokens.note(at: start + 59) == nil)
+        #expect(tokens.note(at: start + 61) == 2)
     }
 
     @Test("A request for another host is refused")
@@ -185,7 +233,11 @@ import Testing
         try await ConsoleFixture(allowsChanges: true).run { client in
             let token = try #require(try await client.get("/pipelines").formToken)
             let form = "form-token=\(token)"
-            #expect(try await client.post("/actions/pipelines/pause?pipeline=other", form).status == .notFound)
+            let unknown = try await client.post("/actions/pipelines/pause?pipeline=other", form)
+            #expect(unknown.status == .notFound)
+            #expect(unknown.text.contains("The store does not have a pipeline &#39;other&#39;."))
+            #expect(!unknown.text.contains("acceptsUnknownName"))
+            #expect(unknown.text.contains(#"<a href="../../pipelines">Back to the pipelines</a>"#))
             #expect(try await client.post("/actions/pipelines/pause", form).status == .badRequest)
             #expect(try await client.post("/actions/nothing", form).status == .notFound)
         }

@@ -1,6 +1,8 @@
 import Foundation
 import Hummingbird
 import HummingbirdTesting
+import Strata
+import StrataPipeline
 import Testing
 
 @testable import StrataConsole
@@ -98,6 +100,14 @@ import Testing
             #expect(try await client.post("/pipelines", "").status == .methodNotAllowed)
             let put = try await client.executeRequest(uri: "/", method: .put, headers: [:], body: nil)
             #expect(put.status == .methodNotAllowed)
+            #expect(put.headers[.allow] == "GET, HEAD")
+            let trace = try await client.executeRequest(uri: "/", method: .trace, headers: [:], body: nil)
+            #expect(trace.status == .methodNotAllowed && trace.headers[.allow] == "GET, HEAD")
+            let login = try await client.executeRequest(uri: "/login", method: .trace, headers: [:], body: nil)
+            #expect(login.headers[.allow] == "GET, HEAD, POST")
+            let action = try await client.get("/actions/pipelines/pause?pipeline=photos")
+            #expect(action.headers[.allow] == "POST")
+            #expect(try await client.get("/pipelines").headers[.allow] == nil)
             #expect(try await client.get("/actions/pipelines/pause?pipeline=photos").status == .methodNotAllowed)
         }
     }
@@ -116,6 +126,49 @@ import Testing
                 let response = try await client.get("/pipelines?\(query)")
                 #expect(response.status == status, "\(query.prefix(20))")
             }
+        }
+    }
+
+    @Test("A value that an address has more than once is refused, except the ids of a change")
+    func repeated() async throws {
+        let fixture = try await ConsoleFixture(allowsChanges: true)
+        try await fixture.run { client in
+            for path in ["/operations?tag=a&tag=b", "/operation?id=1&id=1", "/?a&a", "/pipelines?page=1&%70age=1"] {
+                let answer = try await client.get(path)
+                #expect(answer.status == .badRequest, "\(path)")
+                #expect(answer.text.contains("more than once"), "\(path)")
+            }
+            #expect(try await client.get("/operations/change?change=hold&id=1&id=2").status == .ok)
+        }
+    }
+
+    @Test("The list and the page of a pipeline say that no process has opened it")
+    func notOpened() async throws {
+        try await ConsoleFixture().run { client in
+            for path in ["/pipelines", "/pipeline?pipeline=photos"] {
+                let page = try await client.get(path)
+                #expect(page.text.contains(#"<span class="mark mark-idle">not opened</span>"#), "\(path)")
+                #expect(!page.text.contains(#"<span class="mark mark-good">open</span>"#), "\(path)")
+            }
+            #expect(try await client.get("/pipelines").text.contains("Oldest queued"))
+        }
+    }
+
+    @Test("The totals of the overview lead to the lists of their operations, and failures have their messages")
+    func totals() async throws {
+        let fixture = try await ConsoleFixture()
+        try await fixture.fail("photos")
+        let message = try await fixture.stack.background { context in
+            try context.fetch(QueuedOperation.all).first?.failures.list.last?.message ?? ""
+        }
+        #expect(!message.isEmpty)
+        try await fixture.run { client in
+            let page = try await client.get("/")
+            #expect(page.text.contains(#"<a href="./operations?state=failed"><span class="total mark-bad">1</span>"#))
+            let failed = try #require(page.text.split(separator: #"<section id="failed""#).last)
+            #expect(failed.contains("<th scope=\"col\">Error</th>"))
+            #expect(failed.contains(MarkupText().escapeText(ViewText.line(message))))
+            #expect(try await client.get("/operations?state=failed").operationCount == "1 operation")
         }
     }
 

@@ -64,6 +64,26 @@ import Testing
         }
     }
 
+    @Test("An operation that waits for its lane leads to the one that comes first")
+    func lane() async throws {
+        let fixture = try await ConsoleFixture(pipelines: [])
+        let writer = try await ConsoleFixture.open(fixture.folder)
+        let options = PipelineOptions(ordering: .fifo)
+        let pipeline = try await Pipeline.open(writer, named: "photos", options: options) { (_: Attempt<Parcel>) in
+            return .done
+        }
+        await pipeline.close()
+        try await writer.close()
+        let ids = try await Self.enqueue(2, in: fixture) { _ in [] }
+        try await fixture.run { client in
+            let page = try await client.get("/dependencies?id=\(ids[1])")
+            let link = #"<a href="./operation?id=\#(ids[0])">In its lane, it runs after operation \#(ids[0]).</a>"#
+            #expect(page.text.contains(link))
+            #expect(!page.text.contains("QueuedOperation-"))
+            #expect(!(try await client.get("/dependencies?id=\(ids[0])").text.contains("In its lane")))
+        }
+    }
+
     @Test("An operation without dependencies has no graph, and an unknown one is not found")
     func alone() async throws {
         let fixture = try await ConsoleFixture()

@@ -51,12 +51,14 @@ import Testing
             #expect(list.text.contains(#"<input type="checkbox" name="id" value="\#(ids[0])""#))
             #expect(list.text.contains(#"<button type="submit" name="change" value="set-priority">"#))
             func change(_ name: String, _ ids: some Sequence<Int64>, _ values: String = "") async throws -> String {
-                let page = try await client.get(Self.path(name, ids) + "&pipeline=photos")
-                let form = try #require(page.confirmation)
-                let answer = try await client.post(try #require(page.changePath), form + values)
+                let asked = try await client.get(Self.path(name, ids) + "&pipeline=photos")
+                let form = try #require(asked.confirmation)
+                let answer = try await client.post(try #require(asked.changePath), form + values)
                 let redirect = try #require(answer.redirect)
-                // The person returns to the filtered list.
-                #expect(redirect.hasPrefix("/operations?pipeline=photos&notice="))
+                // The person returns to the filtered list, or to a single operation that still exists.
+                let ids = Array(ids)
+                let page = ids.count == 1 ? "/operation?id=\(ids[0])" : "/operations?pipeline=photos"
+                #expect(redirect.hasPrefix(page + "&notice="))
                 return try await client.get(redirect).text
             }
             #expect(try await change("hold", ids[0..<2], "&hold=audit&for=2h").contains("2 operations were held."))
@@ -76,6 +78,26 @@ import Testing
             #expect(try await fixture.ids() == Array(ids[0..<3]))
             let finished = try await fixture.stack.background { try $0.count(FinishedOperation.all) }
             #expect(finished == 1)
+        }
+    }
+
+    @Test("The log has the values of a change")
+    func values() async throws {
+        let fixture = try await ConsoleFixture(allowsChanges: true)
+        let id = try #require(try await fixture.ids().first)
+        try await fixture.run { client in
+            let token = try #require(try await client.get("/operation?id=\(id)").formToken)
+            let changes = [
+                (path: "operations/hold?id=\(id)", form: "&hold=audit&for=120m", values: "hold=audit, for=2h"),
+                (path: "operations/set-priority?id=\(id)", form: "&priority=5", values: "priority=5"),
+                (path: "pipelines/limit-rate?pipeline=photos", form: "&value=10/1m", values: "rate=10/1m"),
+            ]
+            for change in changes {
+                let answer = try await client.post("/actions/\(change.path)", "form-token=\(token)" + change.form)
+                #expect(answer.status == .seeOther, "\(change.path)")
+                let entry = try #require(fixture.log.entries.last(where: { $0.level == .notice }))
+                #expect(entry.metadata["strata.values"] == "\(change.values)")
+            }
         }
     }
 
@@ -138,8 +160,22 @@ import Testing
                 try await client.post("/actions/operations/hold?id=\(id)", form + "&hold=start").status == .badRequest
             )
             // An operation that has not failed, and one that does not exist.
-            #expect(try await client.post("/actions/operations/retry?id=\(id)", form).status == .conflict)
-            #expect(try await client.post("/actions/operations/skip?id=\(id + 1)", form).status == .conflict)
+            let retry = try await client.post("/actions/operations/retry?id=\(id)&pipeline=photos", form)
+            #expect(retry.status == .conflict)
+            #expect(retry.text.contains("operation \(id) exists, and its status is &#39;pending&#39;."))
+            #expect(retry.text.contains(#"<a href="../../operations?pipeline=photos">Back to the list</a>"#))
+            let ofPage = try await client.post("/actions/operations/retry?id=\(id)&from=operation", form)
+            #expect(ofPage.text.contains(#"<a href="../../operation?id=\#(id)">Back to the operation</a>"#))
+            let skip = try await client.post("/actions/operations/skip?id=\(id + 1)", form)
+            #expect(skip.status == .conflict)
+            #expect(skip.text.contains("the store has no operation \(id + 1)"))
+            // The form with the check boxes, of which none is marked.
+            let list = try await client.get("/operations?pipeline=photos")
+            #expect(list.text.contains(#"<input type="hidden" name="marked" value="yes">"#))
+            let unmarked = try await client.get("/operations/change?change=delete&pipeline=photos&marked=yes")
+            #expect(unmarked.status == .badRequest)
+            #expect(unmarked.text.contains("Select operations first"))
+            #expect(unmarked.text.contains(#"<a href="../operations?pipeline=photos">Back to the list</a>"#))
             let many = (1...(OperationTarget.greatestIDs + 1)).map { "&id=\($0)" }.joined()
             #expect(try await client.get("/operations/change?change=skip\(many)").status == .badRequest)
             #expect(try await fixture.statuses() == [.pending])

@@ -72,6 +72,28 @@ import Testing
         }
     }
 
+    @Test("A pending operation that no process runs says so, and the message of a failure ends with one period")
+    func reasons() async throws {
+        let fixture = try await ConsoleFixture()
+        let id = try #require(try await fixture.ids().first)
+        try await fixture.run { client in
+            let new = try await client.get("/operation?id=\(id)")
+            #expect(new.text.contains("the store knows of none that has opened it"))
+            #expect(!new.text.contains("Nothing that the store knows"))
+            let other = try await ConsoleFixture.open(fixture.folder)
+            let options = PipelineOptions(retry: .never)
+            let pipeline = try await Pipeline.open(other, named: "photos", options: options) { (_: Attempt<Letter>) in
+                return .fail("It is not an image.")
+            }
+            try await pipeline.waitUntilIdle()
+            await pipeline.close()
+            try await other.close()
+            let failed = try await client.get("/operation?id=\(id)")
+            #expect(failed.text.contains("It has failed: It is not an image.<"))
+            #expect(!failed.text.contains("image..") && !failed.text.contains("waits for a process"))
+        }
+    }
+
     @Test("A failed operation shows its failures and its journal, and is retried from its page")
     func failed() async throws {
         let fixture = try await ConsoleFixture(allowsChanges: true)

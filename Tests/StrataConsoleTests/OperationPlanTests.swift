@@ -150,6 +150,7 @@ import Testing
             let statements: [SQL] = [
                 JobRow.selectQueued(ids), JobRow.selectFinished(ids), OperationSearch.selectTags(ids),
                 JobDetails.selectQueued(1, size: 10), JobDetails.selectFinished(1, size: 10),
+                JobDetails.selectFailures(ids),
                 DependencyGraph.selectPrerequisites(of: 1, limit: 9), DependencyGraph.selectDependants(of: 1, limit: 9),
                 DependencyGraph.selectEdges(of: 1, among: ids, limit: 9),
             ]

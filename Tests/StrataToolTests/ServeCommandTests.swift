@@ -15,6 +15,20 @@ import Testing
         #expect(process.exitStatus == 128 + SIGTERM)
     }
 
+    @Test("A port in use is named with advice")
+    func portInUse() async throws {
+        let folder = try ScratchFolder()
+        let url = try await QueueStore.make(in: folder)
+        let process = try HelperProcess(helper: "strata", ["serve", url.path, "--port", "0"])
+        let line = try await process.next()
+        let port = try #require(line.firstMatch(of: /127\.0\.0\.1:([0-9]+)/)?.1)
+        let second = await ToolRun(["serve", url.path, "--port", String(port)])
+        #expect(second.status == 1)
+        #expect(second.messages.contains("The port \(port) is in use. Choose another one with --port."))
+        process.terminate()
+        await process.wait()
+    }
+
     @Test("A token of a file is used")
     func tokenFile() async throws {
         let folder = try ScratchFolder()

@@ -27,6 +27,8 @@ struct ActionResult: Sendable {
     let count: Int
     /// The changed objects, or some of them, for the log.
     let objects: [String]
+    /// The values that the person has entered, such as `priority=5`, for the log.
+    var values: [String] = []
 }
 
 /// The actions of the console.

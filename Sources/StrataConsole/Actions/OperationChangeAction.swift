@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataInspection
 import StrataPipeline
 
 /// Changes queued operations: some by their ids, or all of a selection that a person has confirmed.
@@ -20,30 +21,40 @@ struct OperationChangeAction: ConsoleAction {
         let filter = target.filter
         let (selected, count) = try await request.batch { context -> (Int, Int) in
             let selected = try context.count(change.query(filter).limit(Self.greatestCount))
-            guard selected > 0 else { throw change.nothing(options) }
+            guard selected > 0 else { throw try Self.refusal(of: change, target, options, in: context) }
             if let confirmed, selected > confirmed.count { throw OperationConfirmation.stale }
             // The limit holds if operations are queued after the count.
-            return (selected, try change.run(filter, limit: selected, options, in: context))
+            let count = try change.run(filter, limit: selected, options, in: context)
+            guard count > 0 else { throw try Self.refusal(of: change, target, options, in: context) }
+            return (selected, count)
         }
-        guard count > 0 else { throw change.nothing(options) }
         let notNamed = Set(target.ids).count - selected
         return ActionResult(
             notice: change.result(count, of: selected + max(notNamed, 0), options),
-            page: Self.page(after: change, target, request),
+            page: await page(after: target, request),
             count: count,
-            objects: target.names
+            objects: target.names,
+            values: options.values(of: change)
         )
     }
 
-    /// The page of the operation from which the form was sent, or the list.
-    private static func page(
-        after change: OperationChange,
+    /// The page of the changed operation if it is a single one and still exists, or the list.
+    private func page(after target: OperationTarget, _ request: ConsoleRequest) async -> String {
+        guard target.ids.count == 1, let id = target.ids.first else { return target.list }
+        // The change is made, also if this cannot be read.
+        let exists = try? await request.read { context in try JobRow.find(id, in: context) != nil }
+        return exists == true ? "operation?id=\(id)" : target.list
+    }
+
+    /// The refusal of a change that concerns no operation.
+    private static func refusal(
+        of change: OperationChange,
         _ target: OperationTarget,
-        _ request: ConsoleRequest
-    ) -> String {
-        let isOfPage = request.query.filled("from").map { $0.hasSameBytes(as: "operation") } ?? false
-        if isOfPage, change != .delete, let id = target.ids.first { return "operation?id=\(id)" }
-        return target.list
+        _ options: OperationChangeOptions,
+        in context: ObjectContext
+    ) throws -> ConsoleError {
+        guard target.ids.count == 1, let id = target.ids.first else { return change.nothing(options) }
+        return change.nothing(options, id, try JobRow.find(id, in: context))
     }
 }
 

@@ -52,24 +52,20 @@ struct PipelineLimitAction: ConsoleAction {
     func run(_ request: ConsoleRequest) async throws -> ActionResult {
         let name = try request.query.required("pipeline")
         let text = (request.form.text("value") ?? "").trimmingCharacters(in: .whitespaces)
-        let pipeline = PipelineName(name)
         switch limit {
         case .concurrent:
             guard let value = ConcurrencyLimit(argument: text) else { throw refusal(of: text) }
-            try await request.change { context, person in
-                try context.updatePipelineSettings(of: pipeline, by: person) { $0.maxConcurrent = value.count }
-            }
+            try await request.changeSettings(of: name) { $0.maxConcurrent = value.count }
         case .rate:
             guard let value = RateLimitValue(argument: text) else { throw refusal(of: text) }
-            try await request.change { context, person in
-                try context.updatePipelineSettings(of: pipeline, by: person) { $0.rateLimit = value.limit }
-            }
+            try await request.changeSettings(of: name) { $0.rateLimit = value.limit }
         }
         return ActionResult(
             notice: "\(limit.title) of '\(ViewText.line(name))': the limit is now \(ViewText.line(text)).",
             page: PipelinePage.address(of: name),
             count: 1,
-            objects: [name]
+            objects: [name],
+            values: ["\(limit.rawValue)=\(text)"]
         )
     }
 
@@ -91,14 +87,13 @@ struct PipelineResetAction: ConsoleAction {
         guard let limit = PipelineLimit(rawValue: try request.query.required("limit")) else {
             throw ConsoleError.invalid("The address names a limit that pipelines do not have. Nothing was changed.")
         }
-        try await request.change { context, person in
-            try context.updatePipelineSettings(of: PipelineName(name), by: person) { $0.reset(limit.setting) }
-        }
+        try await request.changeSettings(of: name) { $0.reset(limit.setting) }
         return ActionResult(
             notice: "\(limit.title) of '\(ViewText.line(name))': the declared limit applies again.",
             page: PipelinePage.address(of: name),
             count: 1,
-            objects: [name]
+            objects: [name],
+            values: ["limit=\(limit.rawValue)"]
         )
     }
 }

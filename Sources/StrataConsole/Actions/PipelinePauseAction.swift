@@ -12,9 +12,7 @@ struct PipelinePauseAction: ConsoleAction {
     func run(_ request: ConsoleRequest) async throws -> ActionResult {
         let name = try request.query.required("pipeline")
         let isPaused = isPaused
-        try await request.change { context, person in
-            try context.updatePipelineSettings(of: PipelineName(name), by: person) { $0.isPaused = isPaused }
-        }
+        try await request.changeSettings(of: name) { $0.isPaused = isPaused }
         let isOnPage = request.query.text("from").hasSameBytes(as: PipelinePage.pathText)
         return ActionResult(
             notice: "The pipeline '\(ViewText.line(name))' was \(isPaused ? "paused" : "resumed") in all processes.",

@@ -32,7 +32,7 @@ extension StoreConsole {
     }
 
     /// Other methods get an answer of the console too, so that it has the headers of the console.
-    private static let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options]
+    private static let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options, .trace]
 }
 
 /// A path of the console, and what answers it.

@@ -20,6 +20,7 @@ public final class StoreConsole: Sendable {
     let feed: CommitFeed
     let sampler: DepthSampler
     let notices = Notices()
+    let refusedTokens = RefusedTokens()
 
     /// Creates a console.
     ///

@@ -121,7 +121,30 @@ enum OperationChange: String, Sendable, CaseIterable {
 
     /// The refusal of a change that concerns no operation.
     func nothing(_ options: OperationChangeOptions) -> ConsoleError {
-        ConsoleError(.conflict, "Nothing was changed: none of the selected operations is left. \(condition(options))")
+        ConsoleError(
+            .conflict,
+            "Nothing was changed: the change concerns none of the selected operations. \(condition(options))"
+        )
+    }
+
+    /// The refusal of a change of one operation.
+    ///
+    /// - Parameter row: the operation; nil if it does not exist.
+    func nothing(_ options: OperationChangeOptions, _ id: Int64, _ row: JobRow?) -> ConsoleError {
+        guard let row else {
+            return ConsoleError(.conflict, "Nothing was changed: the store has no operation \(id), or no longer.")
+        }
+        let status = ViewText.line(row.status)
+        if row.finishedAt != nil {
+            return ConsoleError(
+                .conflict,
+                "Nothing was changed: operation \(id) has ended, with the result '\(status)'."
+            )
+        }
+        return ConsoleError(
+            .conflict,
+            "Nothing was changed: operation \(id) exists, and its status is '\(status)'. \(condition(options))"
+        )
     }
 }
 
@@ -136,6 +159,17 @@ struct OperationChangeOptions: Sendable {
     let priority: Int?
     /// Whether `skip` cancels operations that run.
     let cancelsRunning: Bool
+
+    /// The values that a change uses, for the log.
+    func values(of change: OperationChange) -> [String] {
+        switch change {
+        case .retry, .delete: []
+        case .skip: cancelsRunning ? ["cancel-running=yes"] : []
+        case .hold: ["hold=\(hold)", "for=\(span.map { TimeSpan.text($0.seconds) } ?? "its release")"]
+        case .release: ["hold=\(hold)"]
+        case .setPriority: ["priority=\(priority ?? 0)"]
+        }
+    }
 
     /// - Throws: ``ConsoleError`` for a wrong length, and if a priority is missing.
     init(_ change: OperationChange, _ request: ConsoleRequest) throws {

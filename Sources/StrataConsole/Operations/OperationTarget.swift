@@ -26,6 +26,13 @@ struct OperationTarget: Sendable {
         }
         selection = try OperationSelection(query, at: time)
         guard ids.isEmpty else { return }
+        // The form with the check boxes means the marked operations, and never all that match.
+        if query.filled("marked") != nil || selection.isEmpty {
+            throw ConsoleError.invalid(
+                "Select operations first: mark them in the list, or filter it and change all that match. Nothing was "
+                    + "changed."
+            )
+        }
         if selection.isFinished {
             throw ConsoleError.invalid("Finished operations cannot be changed. Select queued ones.")
         }

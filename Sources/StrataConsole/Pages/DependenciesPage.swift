@@ -15,6 +15,8 @@ struct DependenciesPage: ConsolePage {
     struct Values: Sendable {
         /// What the page shows.
         let text: String
+        /// The operation that comes first in the lane; nil if the operation does not wait for its lane.
+        let lane: TitledLink?
         /// The omitted operations, in words.
         let notes: [String]
         let depths: [Depth]
@@ -57,15 +59,18 @@ struct DependenciesPage: ConsolePage {
         let id = try request.query.requiredNumber("id", upTo: ConsoleFields.greatestID)
         let limit = Int64(DependencyGraph.greatestDepth)
         let depth = Int(try request.query.number("depth", upTo: limit) ?? Int64(Self.usualDepth))
-        let graph = try await request.read { context in
+        let (graph, lane) = try await request.read { context -> (DependencyGraph, Int64?) in
             let graph = try DependencyGraph(around: id, depth: depth, in: context)
             // Another operation may depend on one that is not queued yet.
             if graph.nodes.count == 1, try JobRow.find(id, in: context) == nil { throw OperationPage.notFound(id) }
-            return graph
+            return (graph, try Self.lane(id, in: context))
         }
         let text = Self.text(graph, id)
         let values = Values(
             text: text,
+            lane: lane.flatMap { other in
+                TitledLink("In its lane, it runs after operation \(other).", request.address(ofOperation: other))
+            },
             notes: Self.notes(graph),
             depths: [1, 2, 4, 6, DependencyGraph.greatestDepth].map { steps in
                 let href = request.link(path, ["id": "\(id)", "depth": "\(steps)"])
@@ -75,6 +80,15 @@ struct DependenciesPage: ConsolePage {
             table: table(graph, request)
         )
         return PageContent(title: "Dependencies of operation \(id)", values)
+    }
+
+    /// The operation of the same lane that comes first; nil if the operation does not wait for it.
+    private static func lane(_ id: Int64, in context: ObjectContext) throws -> Int64? {
+        let reasons = try JobDetails.find(id, isComplete: false, in: context)?.waitReasons ?? []
+        for reason in reasons {
+            if case .lane(let other) = reason { return other.rawValue }
+        }
+        return nil
     }
 
     // MARK: Texts

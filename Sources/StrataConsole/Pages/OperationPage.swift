@@ -66,14 +66,17 @@ struct OperationPage: ConsolePage {
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
         let id = try request.query.requiredNumber("id", upTo: ConsoleFields.greatestID)
-        let found = try await request.read { context in try JobDetails.find(id, isComplete: false, in: context) }
-        guard let details = found else { throw Self.notFound(id) }
+        let found = try await request.read { context -> (JobDetails, MissingRunner?)? in
+            guard let details = try JobDetails.find(id, isComplete: false, in: context) else { return nil }
+            return (details, Self.missingRunner(details.row, in: context))
+        }
+        guard let (details, missing) = found else { throw Self.notFound(id) }
         let isQueued = details.row.finishedAt == nil
         let values = Values(
             isQueued: isQueued,
             facts: facts(details, request),
             problems: details.problems.map { ViewText.line($0, to: ViewText.factLength) },
-            waits: details.waitReasons.map { wait($0, request) },
+            waits: details.waitReasons.map { wait($0, request) } + waits(missing, request),
             holds: holds(details, request),
             hasHolds: !details.holds.isEmpty,
             tags: details.tags.map { tag in
@@ -142,6 +145,18 @@ struct OperationPage: ConsolePage {
         return "\(Int((progress * 100).rounded())) %"
     }
 
+    /// - Returns: nil also for an operation that could not run in any process.
+    private static func missingRunner(_ row: JobRow, in context: ObjectContext) -> MissingRunner? {
+        let isPending = row.status.hasSameBytes(as: OperationStatus.pending.description)
+        guard row.finishedAt == nil, isPending else { return nil }
+        let hasWorkers = MissingRunner.hasWorkers(in: context)
+        return MissingRunner.of(PipelineName(row.pipeline), hasWorkers: hasWorkers, in: context)
+    }
+
+    private func waits(_ missing: MissingRunner?, _ request: ConsoleRequest) -> [Wait] {
+        missing.map { [Wait(text: $0.text, href: request.link("workers"))] } ?? []
+    }
+
     private func wait(_ reason: WaitReason, _ request: ConsoleRequest) -> Wait {
         func link(_ id: Int64) -> String? { request.address(ofOperation: id) }
         switch reason {
@@ -149,7 +164,11 @@ struct OperationPage: ConsolePage {
             return Wait(text: "depends on operation \(id.rawValue)", href: link(id.rawValue))
         case .lane(let id):
             return Wait(text: "runs after operation \(id.rawValue) in its lane", href: link(id.rawValue))
-        default: return Wait(text: ViewText.line(reason.text, to: ViewText.factLength), href: nil)
+        default:
+            // The template ends the sentence, and the message of an error may have ended already.
+            let text = reason.text
+            let open = text.hasByteSuffix(".") ? text.droppingLastBytes(1) : text
+            return Wait(text: ViewText.line(open, to: ViewText.factLength), href: nil)
         }
     }
 

@@ -131,7 +131,8 @@ struct OperationsPage: ConsolePage {
         )
         var check: Check?
         if isChangeable {
-            let items = selection.items(isFixed: false).map { Check.Item(name: $0.key, value: $0.value) }
+            let marked = Check.Item(name: "marked", value: "yes")
+            let items = selection.items(isFixed: false).map { Check.Item(name: $0.key, value: $0.value) } + [marked]
             let changes = OperationChange.allCases.map { Change(name: $0.rawValue, title: $0.title) }
             check = Check(items: items, changes: changes)
         }

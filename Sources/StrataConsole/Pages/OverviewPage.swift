@@ -33,6 +33,8 @@ struct OverviewPage: ConsolePage {
     private struct Work: Sendable {
         let figures: QueueFigures
         let failed: [JobRow]
+        /// The messages of the last failed attempts, by the ids of the operations.
+        let messages: [Int64: String]
         let running: [JobRow]
     }
 
@@ -41,22 +43,24 @@ struct OverviewPage: ConsolePage {
         let processes = await request.store.processes.current()
         let facts = facts(record, processes, request)
         guard request.store.hasQueues else { return PageContent(Values(facts: facts, queues: nil)) }
-        let work = try await request.read { context in
-            Work(
+        let work = try await request.read { context -> Work in
+            let failed = try Self.operations(.failed, in: context)
+            return Work(
                 figures: try request.figures(in: context),
-                failed: try Self.operations(.failed, in: context),
+                failed: failed,
+                messages: try JobDetails.lastMessages(of: failed.map(\.id), in: context),
                 running: try Self.operations(.active, in: context)
             )
         }
         let queues = Queues(
-            totals: Total.all(work.figures.totals),
+            totals: Total.all(work.figures.totals) { request.link("operations", ["state": $0.description]) },
             note: work.figures.note(request),
             charts: [
                 OverviewCharts.throughput(work.figures.finished, from: work.figures.start),
                 OverviewCharts.depth(request.store.depth.all, at: request.time),
             ],
             failing: failing(work.figures.counts, request),
-            failed: failed(work.failed, request),
+            failed: failed(work, request),
             running: running(work.running, request)
         )
         return PageContent(Values(facts: facts, queues: queues))
@@ -110,13 +114,14 @@ struct OverviewPage: ConsolePage {
         return table
     }
 
-    private func failed(_ rows: [JobRow], _ request: ConsoleRequest) -> Table {
+    private func failed(_ work: Work, _ request: ConsoleRequest) -> Table {
         var table = Table(
             "Failed operations",
             ["Type", "Pipeline", "Lane", "Last attempt"],
-            numbers: ["Operation", "Attempts"]
+            numbers: ["Operation", "Attempts"],
+            ["Error"]
         )
-        for row in rows { table.add(cells(row, request)) }
+        for row in work.failed { table.add(cells(row, request) + [.text(work.messages[row.id] ?? "-")]) }
         table.whenEmpty = "No operation needs attention."
         return table
     }

@@ -37,7 +37,7 @@ extension PipelinePage {
         if lane.name.utf8.isEmpty { name.note = "without a name" }
         let isLong = lane.count >= LaneRow.countLimit
         return [
-            name, Self.head(lane, request), Self.status(lane), Self.reasons(lane),
+            name, Self.head(lane, request), Self.status(lane), Self.reasons(lane, request),
             .age(of: lane.since, at: request.time),
             isLong ? Cell.text("\(LaneRow.countLimit) or more") : Cell.number(lane.count), Self.bucket(lane.bucket),
         ]
@@ -57,12 +57,14 @@ extension PipelinePage {
         return .mark(head.status, Mark.kind(ofStatus: head.status))
     }
 
-    private static func reasons(_ lane: LaneRow) -> Cell {
+    private static func reasons(_ lane: LaneRow, _ request: ConsoleRequest) -> Cell {
         if let problem = lane.problem { return .text(problem, to: reasonLength) }
         if lane.waitReasons.isEmpty { return .text("-") }
         let rest = lane.waitReasons.count - reasonLimit
-        let shown = lane.waitReasons.prefix(reasonLimit).map { ViewText.line($0.description) }
-        return .text((shown + (rest > 0 ? ["\(rest) more"] : [])).joined(separator: "; "), to: reasonLength)
+        let shown = lane.waitReasons.prefix(reasonLimit).map { ViewText.line($0.text) }
+        let text = (shown + (rest > 0 ? ["\(rest) more"] : [])).joined(separator: "; ")
+        let other = lane.waitReasons.prefix(reasonLimit).compactMap(\.operation).first
+        return .text(text, href: other.flatMap { request.address(ofOperation: $0) }, to: reasonLength)
     }
 
     /// The starts that the tokens of a bucket allow. Another program may have stored any number, and infinite ones can

@@ -35,7 +35,8 @@ struct PipelinePage: ConsolePage {
         let figures: QueueFigures
         let queue: QueueSummary
         let record: PipelineRecord.Row?
-        let oldestReady: Date?
+        let missing: MissingRunner?
+        let oldestPending: Date?
         let rate: RateLimitState?
         let blocked: [LaneRow]
         let lanes: [LaneRow]
@@ -58,7 +59,7 @@ struct PipelinePage: ConsolePage {
         let isSerial = work.record.map { $0.ordering != .flat } ?? false
         let values = Values(
             facts: facts(work, request),
-            totals: Total.all(work.queue.counts),
+            totals: Total.all(work.queue.counts) { request.address(ofOperationsIn: name, $0) },
             note: work.figures.note(request),
             settings: settings(work.queue.settings, isOfBroker: work.record?.isTransient ?? false),
             controls: PipelineControls(work.queue.settings, isOfBroker: work.record?.isTransient ?? false, request),
@@ -86,7 +87,8 @@ struct PipelinePage: ConsolePage {
             figures: figures,
             queue: queue,
             record: record,
-            oldestReady: try context.oldestOperation(of: name, .pending),
+            missing: MissingRunner.of(name, hasWorkers: MissingRunner.hasWorkers(in: context), in: context),
+            oldestPending: try context.oldestOperation(of: name, .pending),
             rate: try limit.map { try context.rateLimitState(of: name, $0, now: request.time) },
             blocked: try LaneRow.blocked(of: name, record, limit: laneLimit, in: context),
             // One more than shown says whether there are further lanes.
@@ -99,15 +101,12 @@ struct PipelinePage: ConsolePage {
     private func facts(_ work: Work, _ request: ConsoleRequest) -> Facts {
         let (queue, settings) = (work.queue, work.queue.settings)
         var facts = Facts()
-        facts.add(
-            "State",
-            settings.pauseText.map { Cell.mark("paused", Mark.warning, note: $0) } ?? Cell.mark("open", Mark.good)
-        )
+        facts.add("State", MissingRunner.state(settings, work.missing))
         let name = queue.name.rawValue
         facts.add("Queued", .number(queue.total, href: request.address(ofOperationsIn: name)))
         facts.add("Failed", .number(queue.counts[.failed] ?? 0, href: request.address(ofOperationsIn: name, .failed)))
-        facts.add("Oldest operation", .age(of: queue.oldest, at: request.time))
-        facts.add("Oldest ready operation", .age(of: work.oldestReady, at: request.time))
+        facts.add("Oldest queued operation", .age(of: queue.oldest, at: request.time))
+        facts.add("Oldest pending operation", .age(of: work.oldestPending, at: request.time))
         if let record = work.record {
             facts.add("Kind", .text(record.isTransient ? "queue of a broker" : "pipeline"))
             facts.add("Order", .text(record.ordering.rawValue))

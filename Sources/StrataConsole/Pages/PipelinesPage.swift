@@ -22,22 +22,24 @@ struct PipelinesPage: ConsolePage {
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
         let page = Int(try request.query.number("page", upTo: Int64(Self.greatestPage)) ?? 1)
-        let (found, note) = try await request.read { context -> ([QueueSummary], String?) in
+        let (found, missing, note) = try await request.read { context -> ([QueueSummary], [MissingRunner?], String?) in
             let figures = try request.figures(in: context)
             let found = try context.queueSummaries(
                 from: (page - 1) * Self.pageSize,
                 limit: Self.pageSize + 1,
                 counts: figures.counts
             )
-            return (found, figures.note(request))
+            let hasWorkers = MissingRunner.hasWorkers(in: context)
+            let missing = found.map { MissingRunner.of($0.name, hasWorkers: hasWorkers, in: context) }
+            return (found, missing, figures.note(request))
         }
         var table = Table(
             "Pipelines",
             ["Pipeline"],
             numbers: ["Queued", "Running", "Failed", "Held"],
-            ["Oldest", "State", "Concurrent", "Rate"] + (request.allowsChanges ? ["Action"] : [])
+            ["Oldest queued", "State", "Concurrent", "Rate"] + (request.allowsChanges ? ["Action"] : [])
         )
-        for queue in found.prefix(Self.pageSize) { table.add(row(queue, request)) }
+        for (queue, missing) in zip(found, missing).prefix(Self.pageSize) { table.add(row(queue, missing, request)) }
         table.whenEmpty = "The store has no pipelines yet."
         let pager = Pager(page: page, hasMore: found.count > Self.pageSize && page < Self.greatestPage) { number in
             request.link("pipelines", ["page": "\(number)"])
@@ -45,7 +47,7 @@ struct PipelinesPage: ConsolePage {
         return PageContent(Values(table: table, note: note, pager: pager))
     }
 
-    private func row(_ queue: QueueSummary, _ request: ConsoleRequest) -> [Cell] {
+    private func row(_ queue: QueueSummary, _ missing: MissingRunner?, _ request: ConsoleRequest) -> [Cell] {
         let (name, settings) = (queue.name.rawValue, queue.settings)
         let failed = queue.counts[.failed] ?? 0
         var cells: [Cell] = [
@@ -54,7 +56,7 @@ struct PipelinesPage: ConsolePage {
             failed > 0 ? Cell.mark("\(failed)", Mark.bad, isNumber: true) : Cell.number(0),
             .number(queue.counts[.held] ?? 0),
             .age(of: queue.oldest, at: request.time),
-            settings.pauseText.map { Cell.mark("paused", Mark.warning, note: $0) } ?? Cell.mark("open", Mark.good),
+            MissingRunner.state(settings, missing),
             .text(ConcurrencyLimit.text(settings.maxConcurrent.value)),
             .text(RateLimitValue.text(settings.rateLimit.value)),
         ]

@@ -10,6 +10,8 @@ struct ConsoleError: Error, Sendable {
     let message: String
     /// Whether the failure is unexpected, so that the log must have it.
     var isFault = false
+    /// The methods that the address answers, for the header field `Allow`; nil if the method was not the reason.
+    var allowedMethods: String?
 
     init(_ status: HTTPResponse.Status, _ message: String) { (self.status, self.message) = (status, message) }
 

@@ -40,6 +40,27 @@ struct ConsoleFields: Sendable {
     /// All values of a name, such as those of check boxes.
     func texts(_ name: String) -> [String] { items.filter { $0.name.hasSameBytes(as: name) }.map(\.value) }
 
+    /// The items without those of a name, for an address.
+    func items(without name: String) -> [(key: String, value: String)] {
+        items.filter { !$0.name.hasSameBytes(as: name) }.map { (key: $0.name, value: $0.value) }
+    }
+
+    /// Refuses names with several values, of which a page would use only the first one.
+    ///
+    /// - Parameter name: a name that may have several values; nil for none.
+    /// - Throws: ``ConsoleError`` with the status 400.
+    func requireSingleValues(except name: String?) throws {
+        var known: Set<UTF8Text> = []
+        for item in items {
+            if let name, item.name.hasSameBytes(as: name) { continue }
+            guard known.insert(UTF8Text(item.name)).inserted else {
+                throw ConsoleError.invalid(
+                    "The address has the value '\(ViewText.line(item.name, to: 40))' more than once. Pass it once."
+                )
+            }
+        }
+    }
+
     /// The first value of a name; nil if it is missing or empty, as in a form in which nothing was entered.
     func filled(_ name: String) -> String? {
         guard let text = text(name), !text.utf8.isEmpty else { return nil }

@@ -1,5 +1,6 @@
 import Foundation
 import Hummingbird
+import Logging
 import Strata
 
 extension StoreConsole {
@@ -21,7 +22,7 @@ extension StoreConsole {
             guard let base else { return Self.finished(redirectToRoot(request), request) }
             response = try await answer(request, target, base, person)
         } catch {
-            response = failurePage(for: error, request, base ?? "./", person)
+            response = failurePage(for: error, request, target, base ?? "./", person)
         }
         return Self.finished(response, request)
     }
@@ -68,14 +69,17 @@ extension StoreConsole {
         if case .login = target { return try await login(request, base) }
         let query = try ConsoleFields(parsing: request.uri.query ?? "")
         guard access.isAuthenticated(request) else { return authenticate(request, target, query, base) }
+        try query.requireSingleValues(except: Self.repeatedName(target))
         switch target {
         case .page(let page):
             try Self.requireReading(request)
             // A person may open the printed address again.
-            if access.hasToken, query.text("token") != nil { return .redirect(to: base + page.path) }
+            if access.hasToken, query.text("token") != nil {
+                return .redirect(to: base + NextPage.following(target, query))
+            }
             return try await show(page, ConsoleRequest(self, base, query, person: person), query)
         case .action(let action):
-            guard request.method == .post else { throw Self.wrongMethod }
+            guard request.method == .post else { throw Self.wrongMethod(allowed: "POST") }
             return try await run(action, request, query, base, person)
         case .download(let download):
             try Self.requireReading(request)
@@ -92,12 +96,23 @@ extension StoreConsole {
         }
     }
 
-    private static func requireReading(_ request: Request) throws {
-        guard request.method == .get || request.method == .head else { throw wrongMethod }
+    private static func requireReading(_ request: Request, allowed: String = "GET, HEAD") throws {
+        guard request.method == .get || request.method == .head else { throw wrongMethod(allowed: allowed) }
     }
 
-    private static var wrongMethod: ConsoleError {
-        ConsoleError(.methodNotAllowed, "This address does not answer requests of this method.")
+    private static func wrongMethod(allowed: String) -> ConsoleError {
+        var error = ConsoleError(.methodNotAllowed, "This address does not answer requests of this method.")
+        error.allowedMethods = allowed
+        return error
+    }
+
+    /// The name that may have several values in the query of an address.
+    private static func repeatedName(_ target: ConsoleRoute.Target) -> String? {
+        switch target {
+        case .page(let page): page is OperationChangePage ? "id" : nil
+        case .action(let action): action is OperationChangeAction ? "id" : nil
+        default: nil
+        }
     }
 
     // MARK: Pages
@@ -148,23 +163,36 @@ extension StoreConsole {
 
     // MARK: Failures
 
-    private func failurePage(for error: any Error, _ request: Request, _ base: String, _ person: String?) -> Response {
+    private func failurePage(
+        for error: any Error,
+        _ request: Request,
+        _ target: ConsoleRoute.Target,
+        _ base: String,
+        _ person: String?
+    ) -> Response {
         let failure = ConsoleError(error)
         if failure.isFault {
             options.logger.error("The console could not answer a request: \(ViewText.line("\(error)", to: 2000))")
         } else if failure.status == .forbidden {
             options.logger.info("The console has refused a request: \(ViewText.line(failure.message, to: 2000))")
         }
-        let values = FailureValues(status: failure.status.code, message: ViewText.line(failure.message, to: 2000))
         // A person who is not known sees nothing but the message.
         let isKnown = access.allowsHost(of: request) && access.isAuthenticated(request)
-        return view(
+        let query = isKnown ? (try? ConsoleFields(parsing: request.uri.query ?? "")) : nil
+        let values = FailureValues(
+            status: failure.status.code,
+            message: ViewText.line(failure.message, to: 2000),
+            back: query.flatMap { ReturnLink.link(for: target, $0, failure.status, base: base) }
+        )
+        var response = view(
             .failure,
             PageContent(title: failure.status.reasonPhrase, values),
             ConsoleRequest(self, base, ConsoleFields(), person: isKnown ? person : nil),
             status: failure.status,
             isKnown: isKnown
         )
+        if let allowed = failure.allowedMethods { response.headers[.allow] = allowed }
+        return response
     }
 
     // MARK: Tokens
@@ -176,17 +204,25 @@ extension StoreConsole {
         _ query: ConsoleFields,
         _ base: String
     ) -> Response {
-        var path = ""
-        if case .page(let page) = target { path = page.path }
+        let next = NextPage.following(target, query)
         if let token = query.text("token"), access.accepts(token: token) {
             // The cookie is for the addresses below that of the answer: see `ConsoleAccess.cookie(for:)`.
             guard base.hasSameBytes(as: "./") else {
-                return .redirect(to: base + (ConsoleLink.path("", ["token": token]) ?? ""))
+                let address = ConsoleLink.path("", ["token": token, "next": next])
+                return .redirect(to: base + (address ?? ConsoleLink.path("", ["token": token]) ?? ""))
             }
             // The browser forgets the address with the token.
-            return welcome(request, to: base + path)
+            return welcome(request, to: base + next)
         }
-        return loginPage(base, next: path, hasFailed: query.text("token") != nil)
+        let hasFailed = query.text("token") != nil
+        if hasFailed { logRefusedToken() }
+        return loginPage(base, next: next, hasFailed: hasFailed)
+    }
+
+    private func logRefusedToken() {
+        guard let omitted = refusedTokens.note(at: Date()) else { return }
+        let metadata: Logger.Metadata = omitted > 0 ? ["strata.omitted": "\(omitted)"] : [:]
+        options.logger.notice("The console has refused a wrong token.", metadata: metadata)
     }
 
     private func welcome(_ request: Request, to address: String) -> Response {
@@ -207,17 +243,15 @@ extension StoreConsole {
 
     private func login(_ request: Request, _ base: String) async throws -> Response {
         guard request.method == .post else {
-            try Self.requireReading(request)
+            try Self.requireReading(request, allowed: "GET, HEAD, POST")
             if access.isAuthenticated(request) { return .redirect(to: base) }
             return loginPage(base, next: "", hasFailed: false)
         }
         guard access.isSameOrigin(request) else { throw Self.foreignForm }
         let form = try await Self.form(of: request)
-        // Only the path of a known page, so that no link of another site leads elsewhere.
-        let wanted = form.text("next") ?? ""
-        let next = ConsolePages.all.first { $0.path.hasSameBytes(as: wanted) }?.path ?? ""
+        let next = NextPage.known(form.text("next") ?? "")
         guard access.accepts(token: form.text("token") ?? "") else {
-            options.logger.notice("The console has refused a wrong token.")
+            logRefusedToken()
             return loginPage(base, next: next, hasFailed: true)
         }
         return welcome(request, to: base + next)
@@ -243,15 +277,16 @@ extension StoreConsole {
         }
         guard store.has(action.needs) else { throw Self.unknownPath }
         let result = try await action.run(ConsoleRequest(self, base, query, form: form, person: person))
-        options.logger.notice(
-            "The console has changed the store.",
-            metadata: [
-                "strata.person": "\(ViewText.line(person))",
-                "strata.action": "\(action.path)",
-                "strata.count": "\(result.count)",
-                "strata.objects": "\(result.objects.prefix(100).map { ViewText.line($0) }.joined(separator: ", "))",
-            ]
-        )
+        var metadata: Logger.Metadata = [
+            "strata.person": "\(ViewText.line(person))",
+            "strata.action": "\(action.path)",
+            "strata.count": "\(result.count)",
+            "strata.objects": "\(result.objects.prefix(100).map { ViewText.line($0) }.joined(separator: ", "))",
+        ]
+        if !result.values.isEmpty {
+            metadata["strata.values"] = "\(result.values.map { ViewText.line($0) }.joined(separator: ", "))"
+        }
+        options.logger.notice("The console has changed the store.", metadata: metadata)
         let mark = result.page.containsByte(of: "?") ? "&" : "?"
         return .redirect(to: base + result.page + mark + "notice=" + notices.add(result.notice))
     }

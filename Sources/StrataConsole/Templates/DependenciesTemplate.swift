@@ -5,6 +5,9 @@ extension PageTemplate {
         """
         <section id="graph" data-live aria-label="Graph">
         <p>{{.text}}</p>
+        {{#.lane}}
+        <p><a href="{{.href}}">{{.title}}</a></p>
+        {{/.lane}}
         {{#.notes}}
         <p class="note">{{.}}</p>
         {{/.notes}}

@@ -13,7 +13,8 @@ extension PageTemplate {
         <h2 id="totals-title">Operations</h2>
         <ul class="totals">
         {{#.totals}}
-        <li><span class="total mark-{{.kind}}">{{.count}}</span> <span>{{.name}}</span></li>
+        <li>{{#.href}}<a href="{{.}}">{{/.href}}<span class="total mark-{{.kind}}">{{.count}}</span> \
+        <span>{{.name}}</span>{{#.href}}</a>{{/.href}}</li>
         {{/.totals}}
         </ul>
         {{#.note}}

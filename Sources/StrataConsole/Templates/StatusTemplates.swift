@@ -2,11 +2,13 @@
 struct FailureValues: Sendable {
     let status: Int
     let message: String
+    /// The page with the form; nil for a request without one.
+    let back: TitledLink?
 }
 
 /// The values of the page that asks for the token.
 struct LoginValues: Sendable {
-    /// The path of the page that follows.
+    /// The path of the page that follows, with its query.
     let next: String
     let hasFailed: Bool
 }
@@ -22,6 +24,9 @@ extension PageTemplate {
         "failure",
         """
         <p class="failure" role="alert">{{.message}}</p>
+        {{#.back}}
+        <p><a href="{{.href}}">{{.title}}</a></p>
+        {{/.back}}
         <p>Status {{.status}}. <a href="{{base}}">Go to the overview</a></p>
 
         """

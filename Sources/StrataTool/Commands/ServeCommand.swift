@@ -62,7 +62,10 @@ struct ServeCommand: ToolCommand {
             allowedHosts: isLoopback ? ["127.0.0.1", "[::1]", "localhost"] : nil,
             logger: Logger(label: "strata") { _ in NoteLogHandler(console: console) }
         )
-        let name = host.containsByte(of: ":") ? "[\(host)]" : host
+        let isEverywhere = ["0.0.0.0", "::"].containsBytes(of: host)
+        if isEverywhere { console.note("The console listens on all addresses of this machine.") }
+        let known = isEverywhere ? Self.machineName() : host
+        let name = known.containsByte(of: ":") ? "[\(known)]" : known
         let path = token.map { "/?token=\($0)" } ?? "/"
         do {
             try await StoreConsole(of: stack, options: options).serve(host: host, port: port) { port in
@@ -74,8 +77,35 @@ struct ServeCommand: ToolCommand {
         } catch let error as any ProductError {
             throw error
         } catch {
-            throw ToolError("The console cannot listen on '\(host)', port \(port): \(error)")
+            throw ToolError(failure(error))
         }
+    }
+
+    /// Why the server could not start, with advice for the usual reasons.
+    private func failure(_ error: any Error) -> String {
+        let text = "\(error)"
+        // The error of the server has the number of the system's error only in its text.
+        func isError(_ number: Int32) -> Bool { text.hasByteSuffix("(errno: \(number))") }
+        if isError(EADDRINUSE) { return "The port \(port) is in use. Choose another one with --port." }
+        if isError(EACCES) { return "You may not listen on the port \(port). Choose one from 1024 with --port." }
+        if isError(EADDRNOTAVAIL) { return "'\(host)' is not an address of this machine. Choose another --host." }
+        return "The console cannot listen on '\(host)', port \(port): \(text)"
+    }
+
+    /// The name of this machine, for an address; `localhost` for a name that needs escapes.
+    private static func machineName() -> String {
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard gethostname(&bytes, bytes.count - 1) == 0 else { return "localhost" }
+        let name = bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        let isPlain = name.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+        return isPlain && !name.isEmpty ? String(decoding: name, as: UTF8.self) : "localhost"
     }
 }
 
@@ -151,7 +181,8 @@ private struct NoteLogHandler: LogHandler {
     func log(event: LogEvent) {
         let values = metadata.merging(event.metadata ?? [:]) { _, new in new }
         let list = values.map { "\($0.key)=\($0.value)" }.sortedByBytes()
-        console.note(([event.message.description] + list).joined(separator: " "))
+        let time = Timestamp.text(Date()) ?? "-"
+        console.note(([time, "\(event.level)", event.message.description] + list).joined(separator: " "))
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {

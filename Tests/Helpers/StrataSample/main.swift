@@ -7,7 +7,18 @@ func acknowledge(_ line: String) { FileHandle.standardOutput.write(Data((line + 
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 3 else {
-    acknowledge("usage: strata-sample make|make-hostile|fill|work|control STORE [COUNT]")
+    acknowledge(
+        """
+        usage: strata-sample MODE STORE [COUNT]
+
+        Modes:
+          make          makes a store with a little of everything that the console shows
+          make-hostile  makes a store whose names and payloads contain markup and control characters
+          fill          queues COUNT operations, in 20 pipelines with 50 lanes
+          work          runs operations until the process is ended; each one queues the next
+          control       obeys lines of the standard input: enqueue, fail or start, a PIPELINE and a COUNT
+        """
+    )
     exit(2)
 }
 let store = URL(fileURLWithPath: arguments[2])
