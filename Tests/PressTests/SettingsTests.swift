@@ -57,6 +57,23 @@ import Testing
         }
     }
 
+    @Test("Clients of events leave half of the connections to other requests")
+    func eventClients() async throws {
+        let few = try await PressSettings(
+            arguments: ["press", "serve", "--http-maximum-connections", "50"],
+            environment: [:]
+        )
+        #expect(few.maximumEventClients == 25)
+        let defaults = try await PressSettings(arguments: ["press", "serve"], environment: [:])
+        #expect(defaults.maximumEventClients <= defaults.maximumConnections / 2)
+        let arguments = ["press", "serve", "--http-maximum-connections", "50", "--events-maximum-clients"]
+        let half = try await PressSettings(arguments: arguments + ["25"], environment: [:])
+        #expect(half.maximumEventClients == 25)
+        await #expect(throws: SettingsError.self) {
+            _ = try await PressSettings(arguments: arguments + ["26"], environment: [:])
+        }
+    }
+
     @Test("The console may change the store only if an editor is named")
     func console() async throws {
         let token = "0123456789abcdef"

@@ -31,7 +31,7 @@ struct PressSettings: Sendable {
     /// The greatest number of open connections; further ones wait until others are closed.
     ///
     /// At most half of the files that the process may open, because without a free file, the server would end.
-    var maximumConnections = min(4096, sysconf(Int32(_SC_OPEN_MAX)) / 2)
+    var maximumConnections = Self.defaultConnections
     var siteAddress = "http://127.0.0.1:8080"
     /// The largest body of a request, in bytes, except for pictures.
     var maximumBodyBytes = 1_048_576
@@ -45,13 +45,17 @@ struct PressSettings: Sendable {
     var digestTimeZone = TimeZone.gmt
     /// The console for operators; nil for none.
     var console: ConsoleSettings?
-    var maximumEventClients = 1000
+    /// The greatest number of clients that follow events, at most half of the connections. Each of them keeps its
+    /// connection, and other requests must find free ones.
+    var maximumEventClients = min(1000, Self.defaultConnections / 2)
     var eventHeartbeat = Duration.seconds(15)
     var shutdownGrace = Duration.seconds(20)
     var minimumFreeBytes: Int64 = 104_857_600
     var logLevel = Logger.Level.info
     /// The number of articles that `press seed` writes.
     var articles = 1000
+
+    private static let defaultConnections = min(4096, sysconf(Int32(_SC_OPEN_MAX)) / 2)
 
     /// The default settings for a folder of data.
     init(dataFolder: URL) {
@@ -110,7 +114,7 @@ struct PressSettings: Sendable {
             }
             digestTimeZone = zone
         }
-        maximumEventClients = try await reader.number(.eventsMaximumClients, in: 0...100_000) ?? maximumEventClients
+        try await readEventClients(reader)
         eventHeartbeat =
             try await reader.number(.eventsHeartbeat, in: 1...3600).map { Duration.seconds($0) } ?? eventHeartbeat
         shutdownGrace =
@@ -126,6 +130,17 @@ struct PressSettings: Sendable {
         articles = try await reader.number(.articles, in: 0...100_000_000) ?? articles
         console = try await Self.console(reader)
         try await readMirror(reader)
+    }
+
+    private mutating func readEventClients(_ reader: SettingReader) async throws {
+        let half = maximumConnections / 2
+        maximumEventClients = try await reader.number(.eventsMaximumClients, in: 0...100_000) ?? min(1000, half)
+        guard maximumEventClients <= half else {
+            throw SettingsError(
+                "events.maximumClients must be at most half of http.maximumConnections, which is \(half), "
+                    + "not \(maximumEventClients)."
+            )
+        }
     }
 
     private static func console(_ reader: SettingReader) async throws -> ConsoleSettings? {

@@ -69,7 +69,7 @@ enum SettingKey: String, CaseIterable, Sendable {
         case .digestTimeZone: "the time zone of the digest [GMT]"
         case .consoleToken: "the token of the console at /console, of 16 bytes or more; without it, no console [none]"
         case .consoleEditor: "the name under which the console changes the store; without it, it only reads [none]"
-        case .eventsMaximumClients: "the greatest number of clients that follow /events [1000]"
+        case .eventsMaximumClients: "the greatest number of clients of /events [1000, or half of the connections]"
         case .eventsHeartbeat: "the seconds between signs of life on /events [15]"
         case .shutdownGrace: "the seconds in which requests and operations may end [20]"
         case .healthMinimumFreeBytes: "the free space, in bytes, below which the service is not ready [104857600]"
