@@ -58,6 +58,20 @@ import Testing
         }
     }
 
+    @Test("Texts have a limit in bytes, because a character may have many marks", .timeLimit(.minutes(1)))
+    func marks() async throws {
+        try await PressFixture.run { _, client in
+            let author = try await client.addAuthor()
+            let title = "e" + String(repeating: "\u{301}", count: 170_000)
+            let answer = try await client.send(.post, "/articles", PressClient.article(title, by: author))
+            #expect(answer.status == .unprocessableContent)
+            let faults = answer.json["errors"] as? [[String: Any]] ?? []
+            #expect(faults.contains { $0["field"] as? String == "title" })
+            let long = String(repeating: "ä", count: 200)
+            #expect(try await client.addArticle(long, by: author).status == .created)
+        }
+    }
+
     @Test("Bodies have a limit and a type", .timeLimit(.minutes(1)))
     func bodies() async throws {
         try await PressFixture.run(change: { $0.maximumBodyBytes = 1000 }) { _, client in
@@ -77,6 +91,8 @@ import Testing
             #expect(problem.headers[.retryAfter] != nil)
             #expect(problem.detail?.contains("path") != true)
         }
+        let full = Problem(POSIXError(.ENOSPC) as any Error)
+        #expect(full.status == .serviceUnavailable)
         let damaged = Problem(StrataError(.damagedStore, "the path of the store") as any Error)
         #expect(damaged.status == .internalServerError)
         #expect(damaged.detail == nil)

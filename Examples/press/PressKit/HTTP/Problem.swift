@@ -67,6 +67,9 @@ extension Problem {
         case let error as DecodingError: self = Problem(error)
         case is NIOTooManyBytesError: self.init(.contentTooLarge)
         case let error as any HTTPResponseError: self.init(error.status)
+        case let error as POSIXError where error.code == .ENOSPC || error.code == .EDQUOT:
+            self.init(.serviceUnavailable, "The disk is full. Nothing was written.")
+        case is IOError, is ChannelError: self.init(.badRequest, "The connection has ended before the body.")
         case is CancellationError: self.init(.serviceUnavailable, "The service is shutting down.")
         default: self.init(.internalServerError)
         }
