@@ -127,7 +127,8 @@ import Testing
         try await waitUntil {
             let lines = await process.send("GET", "/metrics")?.text.split(separator: "\n") ?? []
             return lines.contains { line in
-                line.hasPrefix("hb_request_errors_total{") && line.contains("error_type=\"404\"") && line.hasSuffix(" 1")
+                line.hasPrefix("hb_request_errors_total{") && line.contains("error_type=\"404\"")
+                    && line.hasSuffix(" 1")
             }
         }
         #expect(!text.contains("error_type=\"200\""))

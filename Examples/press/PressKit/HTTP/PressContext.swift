@@ -75,7 +75,7 @@ private struct FieldNames: Decodable {
         var intValue: Int? { nil }
 
         init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
+        init?(intValue: Int) { return nil }
     }
 
     let names: Set<String>

@@ -83,9 +83,9 @@ extension Problem {
         switch error.code {
         case .validation: self.init(.unprocessableContent, faults: faults)
         case .notUnique: self.init(.conflict, "Another object has the same value.", faults: Self.taken(error))
-        case .deleteDenied: 
+        case .deleteDenied:
             let count = error.details.count
-            self.init(.conflict, "Other objects refer to this one. There are \(count) faults.", faults: faults)
+            self.init(.conflict, "\(count) other objects refer to this one.", faults: faults)
         case .conflict: self.init(.conflict, "Another request has changed the object.", faults: faults)
         case .missingReference: self.init(.unprocessableContent, "The request refers to an object that does not exist.")
         case .idOfOtherStore: self.init(.notFound)
@@ -100,7 +100,7 @@ extension Problem {
     /// The greatest number of faults in an answer.
     static let maximumFaults = 10
 
-    /// The fields whose values are in use. The messages of the store name the other object, which is nobody's business.
+    /// The fields whose values are in use. The messages of the store name the other object, which clients must not learn.
     private static func taken(_ error: StrataError) -> [Fault] {
         let fields = Set(error.details.compactMap(\.column)).sorted()
         return fields.prefix(maximumFaults).map { Fault(field: $0, message: "is already in use") }

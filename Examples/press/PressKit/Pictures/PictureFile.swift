@@ -41,7 +41,8 @@ struct PictureHeader {
         let start = try bytes(33)
         switch PictureType(firstBytes: start) {
         case .png:
-            guard start.count == 33, Self.number(start[8..<12]) == 13, Array(start[12..<16]) == Array("IHDR".utf8) else {
+            guard start.count == 33, Self.number(start[8..<12]) == 13, Array(start[12..<16]) == Array("IHDR".utf8)
+            else {
                 return nil
             }
             return Self.preview(width: Self.number(start[16..<20]), height: Self.number(start[20..<24]))

@@ -97,7 +97,7 @@ extension Press {
     // MARK: Subscribers
 
     func addSubscriber(_ draft: SubscriberDraft) async throws -> Subscriber.Row {
-        try await stack.write { context in 
+        try await stack.write { context in
             // Addresses that differ only in capital letters reach the same person.
             context.insert(Subscriber(email: draft.email.lowercased())).snapshot
         }

@@ -64,6 +64,15 @@ struct PressSettings: Sendable {
         mailFolder = dataFolder.appending(path: "mail")
     }
 
+    /// - Throws: ``SettingsError`` if the folder of the data does not exist, and cannot be created.
+    func makeDataFolder() throws {
+        do {
+            try FileManager.default.createDirectory(at: dataFolder, withIntermediateDirectories: true)
+        } catch {
+            throw SettingsError("The folder \(dataFolder.path) cannot be created. Check data.folder.")
+        }
+    }
+
     var store: URL { dataFolder.appending(path: "press.sqlite") }
 
     /// Reads the settings from the command line, the environment and the file that these two name.
@@ -73,11 +82,13 @@ struct PressSettings: Sendable {
     init(arguments: [String], environment: [String: String]) async throws {
         let words = arguments.dropFirst(2)
         try SettingKey.check(words)
+        try SettingSources.check(environment: environment)
         var providers: [any ConfigProvider] = [
             CommandLineArgumentsProvider(arguments: ["press"] + words),
             EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "press"),
         ]
         if let file = try await SettingReader(config: ConfigReader(providers: providers)).text(.config) {
+            try SettingSources.check(file: file)
             do {
                 providers.append(try await FileProvider<JSONSnapshot>(filePath: .init(file)))
             } catch {
@@ -108,6 +119,9 @@ struct PressSettings: Sendable {
         mailSender = try await reader.text(.mailSender) ?? mailSender
         guard MailAddress.isValid(.text(mailSender)) else { throw SettingsError("mail.sender is not an address.") }
         digestSchedule = try await reader.text(.digestSchedule) ?? digestSchedule
+        guard (try? Schedule.cron(digestSchedule)) != nil else {
+            throw SettingsError("digest.schedule must be a time as in crontab(5), not \"\(digestSchedule)\".")
+        }
         if let name = try await reader.text(.digestTimeZone) {
             guard let zone = TimeZone(identifier: name) else {
                 throw SettingsError("digest.timeZone must be a time zone such as Europe/Berlin, not \"\(name)\".")
@@ -157,6 +171,11 @@ struct PressSettings: Sendable {
     private mutating func readMirror(_ reader: SettingReader) async throws {
         let folder = try await reader.text(.remoteFolder)
         guard let bucket = try await reader.text(.remoteBucket) else {
+            for key in [SettingKey.remotePrefix, .remoteEndpoint, .remoteRegion] {
+                guard try await reader.text(key) == nil else {
+                    throw SettingsError("\(key.rawValue) needs remote.bucket.")
+                }
+            }
             if let folder { mirror = .folder(URL(filePath: folder)) }
             return
         }

@@ -30,6 +30,19 @@ enum SettingKey: String, CaseIterable, Sendable {
     case logLevel = "log.level"
     case articles
 
+    /// The names of the objects of the file and of the value in them.
+    var path: [String] { rawValue.split(separator: ".").map { String($0) } }
+
+    /// Whether the value is a whole number. Other values are texts.
+    var isNumber: Bool {
+        switch self {
+        case .httpPort, .httpIdleTimeout, .httpMaximumConnections, .pictureMaximumBytes, .eventsMaximumClients,
+            .eventsHeartbeat, .shutdownGrace, .healthMinimumFreeBytes, .articles:
+            true
+        default: false
+        }
+    }
+
     /// The name on the command line.
     var flag: String { "--" + words("-").lowercased() }
 
@@ -95,6 +108,7 @@ enum SettingKey: String, CaseIterable, Sendable {
     static func check(_ arguments: some Sequence<String>) throws {
         let known = Set(allCases.map(\.flag))
         var awaiting: String?
+        var given: Set<String> = []
         for argument in arguments {
             guard argument.hasPrefix("--") else {
                 guard awaiting != nil else { throw SettingsError("\"\(argument)\" does not belong to a setting.") }
@@ -105,6 +119,7 @@ enum SettingKey: String, CaseIterable, Sendable {
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let flag = String(parts[0])
             guard known.contains(flag) else { throw SettingsError("\(flag) is not a setting.") }
+            guard given.insert(flag).inserted else { throw SettingsError("\(flag) is given more than once.") }
             awaiting = parts.count == 1 ? flag : nil
         }
         if let awaiting { throw SettingsError("\(awaiting) needs a value.") }
