@@ -85,7 +85,7 @@ extension Problem {
         case .notUnique: self.init(.conflict, "Another object has the same value.", faults: Self.taken(error))
         case .deleteDenied:
             let count = error.details.count
-            self.init(.conflict, "\(count) other objects refer to this one.", faults: faults)
+            self.init(.conflict, "Other objects refer to this one: \(count).", faults: faults)
         case .conflict: self.init(.conflict, "Another request has changed the object.", faults: faults)
         case .missingReference: self.init(.unprocessableContent, "The request refers to an object that does not exist.")
         case .idOfOtherStore: self.init(.notFound)
@@ -100,7 +100,8 @@ extension Problem {
     /// The greatest number of faults in an answer.
     static let maximumFaults = 10
 
-    /// The fields whose values are in use. The messages of the store name the other object, which clients must not learn.
+    /// The fields whose values are in use. The messages of the store contain the id of the other object, which is a secret
+    /// for subscribers.
     private static func taken(_ error: StrataError) -> [Fault] {
         let fields = Set(error.details.compactMap(\.column)).sorted()
         return fields.prefix(maximumFaults).map { Fault(field: $0, message: "is already in use") }

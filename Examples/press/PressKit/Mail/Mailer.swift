@@ -46,7 +46,7 @@ extension MailMessage {
     static func format(_ date: Date) -> String {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
-        formatter.timeZone = .gmt
+        formatter.timeZone = TimeZone.gmt
         formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss '+0000'"
         return formatter.string(from: date)
     }
