@@ -15,7 +15,7 @@ extension Versioned {
 }
 
 extension AttributeOption {
-    /// A text with at most so many bytes of UTF-8. A limit of characters alone is not enough, because a character may
+    /// A text whose UTF-8 has at most `limit` bytes. A limit of characters alone is not enough, because a character may
     /// have any number of combining marks.
     static func bytes(_ limit: Int) -> AttributeOption {
         check("must have at most \(limit) bytes") { value in
