@@ -78,6 +78,19 @@ import Testing
         }
     }
 
+    @Test("A published article does not become a draft again", .timeLimit(.minutes(1)))
+    func unpublishing() async throws {
+        try await PressFixture.run { _, client in
+            let author = try await client.addAuthor()
+            let added = try await client.addArticle("Rivers", by: author)
+            let address = try #require(added.headers[.location])
+            let draft = PressClient.article("Lakes", by: author, isPublished: false)
+            let answer = try await client.send(.put, address, draft, headers: [.ifMatch: added.eTag])
+            #expect(answer.status == .conflict)
+            #expect(try await client.send(.get, address).text("title") == "Rivers")
+        }
+    }
+
     @Test("Pages of a list have each article once while others are added", .timeLimit(.minutes(1)))
     func pages() async throws {
         try await PressFixture.run { _, client in

@@ -95,6 +95,31 @@ import Testing
         }
     }
 
+    @Test("Drafts and their comments are not announced", .timeLimit(.minutes(1)))
+    func drafts() async throws {
+        try await PressFixture.run(.live) { _, client in
+            let port = try #require(client.port)
+            let author = try await client.addAuthor()
+            let events = try await Self.events(
+                port: port,
+                onReady: {
+                    let draft = try await client.addArticle("Secret", by: author, isPublished: false)
+                    let address = draft.headers[.location] ?? ""
+                    let comment = #"{"name": "Bob", "text": "Hidden"}"#
+                    _ = try await client.send(.post, address + "/comments", comment)
+                    _ = try await client.addArticle("Open", by: author)
+                    let published = PressClient.article("Late", by: author)
+                    _ = try await client.send(.put, address, published, headers: [.ifMatch: "*"])
+                },
+                until: { $0.count == 3 }
+            )
+            #expect(events.map(\.name) == ["ready", "commit", "commit"])
+            #expect(events[1].data.contains("\"Open\""))
+            #expect(events[2].data.contains("\"Late\""))
+            #expect(!events.contains { $0.data.contains("Secret") || $0.data.contains("Hidden") })
+        }
+    }
+
     @Test("An unknown position gets reset, and a malformed one 400", .timeLimit(.minutes(1)))
     func unknownPosition() async throws {
         try await PressFixture.run(.live) { fixture, client in

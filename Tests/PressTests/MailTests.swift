@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import StoreModels
 import Strata
 import StrataPipeline
 import Synchronization
@@ -111,6 +112,24 @@ final class RecordingMailer: Mailer {
         }
     }
 
+    @Test("A mail is a file, and a start removes incomplete ones")
+    func files() async throws {
+        let scratch = try ScratchFolder()
+        let mailer = FolderMailer(folder: scratch.url)
+        for text in ["First", "Second"] {
+            try await mailer.send(
+                MailMessage(id: "7", sender: "press@b", recipient: "ada@b", subject: "Rivers", text: text)
+            )
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.url.path) == ["7.eml"])
+        let stored = try String(contentsOf: scratch.file("7.eml"), encoding: .utf8)
+        #expect(stored.contains(Data("Second".utf8).base64EncodedString()))
+        try Data([1]).write(to: scratch.file(".1.press-mail"))
+        try Data([1]).write(to: scratch.file("other"))
+        try mailer.removeDrafts()
+        #expect(try Set(FileManager.default.contentsOfDirectory(atPath: scratch.url.path)) == ["7.eml", "other"])
+    }
+
     @Test("Headers of a mail cannot be added by its texts")
     func headers() throws {
         let message = MailMessage(
@@ -123,6 +142,8 @@ final class RecordingMailer: Mailer {
         let text = String(decoding: message.data, as: UTF8.self)
         #expect(!text.contains("Bcc"))
         #expect(text.contains("\r\n\r\nVGV4dA==\r\n"))
+        #expect(text.contains("\r\nDate: "))
+        #expect(MailMessage.format(Date(timeIntervalSince1970: 0)) == "Thu, 01 Jan 1970 00:00:00 +0000")
         for address in ["a@b", "ada@example.com"] { #expect(MailAddress.isValid(.text(address))) }
         for address in ["", "@", "a@", "a b@c", "a@b\r\nBcc: c@d", "a@b@c", "ä@b"] {
             #expect(!MailAddress.isValid(.text(address)))

@@ -1,3 +1,4 @@
+import AsyncHTTPClient
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -9,11 +10,17 @@ import Testing
 @testable import PressKit
 
 @Suite("Pictures") struct PictureTests {
-    /// The beginning of a PNG of this size, and some bytes.
+    /// A PNG of this size whose data are some bytes. Its checksums are wrong, and nothing reads them.
     static func png(width: UInt8 = 4, height: UInt8 = 3, bytes: Int = 100) -> ByteBuffer {
         let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-        let header: [UInt8] = [0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52, 0, 0, 0, width, 0, 0, 0, height]
-        return ByteBuffer(bytes: signature + header + [UInt8](repeating: 7, count: bytes))
+        let header = chunk("IHDR", [0, 0, 0, width, 0, 0, 0, height, 8, 2, 0, 0, 0])
+        let data = chunk("IDAT", [UInt8](repeating: 7, count: bytes))
+        return ByteBuffer(bytes: signature + header + data + chunk("IEND", []))
+    }
+
+    private static func chunk(_ name: String, _ bytes: [UInt8]) -> [UInt8] {
+        let length: [UInt8] = [0, 0, UInt8(bytes.count / 256), UInt8(bytes.count % 256)]
+        return length + Array(name.utf8) + bytes + [0, 0, 0, 0]
     }
 
     /// A JPEG with a comment before the frame.
@@ -97,6 +104,9 @@ import Testing
                 (Self.png(), "image/jpeg", .unsupportedMediaType),
                 (ByteBuffer(string: "<script>"), "image/png", .unsupportedMediaType),
                 (ByteBuffer(), "image/png", .badRequest),
+                // The signature alone, and a header without its checksum.
+                (ByteBuffer(bytes: Array(Self.png().readableBytesView.prefix(8))), "image/png", .unprocessableContent),
+                (ByteBuffer(bytes: Array(Self.png().readableBytesView.prefix(32))), "image/png", .unprocessableContent),
             ]
             for (body, type, status) in cases {
                 let answer = try await client.send(.post, address, body: body, headers: [.contentType: type])
@@ -120,6 +130,55 @@ import Testing
                 #expect(answer.status == status)
             }
             #expect(try Self.localFiles(fixture).count == 1)
+        }
+    }
+
+    @Test("A body above the limit that does not announce its length gets 413", .timeLimit(.minutes(1)))
+    func streamedBody() async throws {
+        try await PressFixture.run(.live, change: { $0.maximumPictureBytes = 1000 }) { fixture, client in
+            let author = try await client.addAuthor()
+            let article = try await client.addArticle("Rivers", by: author)
+            let address = try #require(article.headers[.location]) + "/pictures"
+            let port = try #require(client.port)
+            var request = HTTPClientRequest(url: "http://localhost:\(port)\(address)")
+            request.method = .POST
+            request.headers.add(name: "Content-Type", value: "image/png")
+            request.body = .bytes(Self.png(bytes: 2000).readableBytesView, length: .unknown)
+            let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+            #expect(answer.status == .payloadTooLarge)
+            #expect(try Self.localFiles(fixture).isEmpty)
+        }
+    }
+
+    @Test("A picture without its end is not ready, and parameters of its type are allowed", .timeLimit(.minutes(1)))
+    func cutPicture() async throws {
+        try await PressFixture.run { fixture, client in
+            let author = try await client.addAuthor()
+            let article = try await client.addArticle("Rivers", by: author)
+            let address = try #require(article.headers[.location]) + "/pictures"
+            let cut = ByteBuffer(bytes: Array(Self.png().readableBytesView.prefix(80)))
+            let type = "Image/PNG; charset=binary"
+            let sent = try await client.send(.post, address, body: cut, headers: [.contentType: type])
+            #expect(sent.status == .created)
+            try await fixture.press.previews.waitUntilIdle()
+            let picture = try await client.send(.get, try #require(sent.headers[.location]))
+            #expect(picture.text("state") == "unreadable")
+        }
+    }
+
+    @Test("The file of a picture has an entity tag", .timeLimit(.minutes(1)))
+    func entityTag() async throws {
+        try await PressFixture.run { _, client in
+            let author = try await client.addAuthor()
+            let article = try await client.addArticle("Rivers", by: author)
+            let address = try #require(article.headers[.location]) + "/pictures"
+            let sent = try await client.send(.post, address, body: Self.png(), headers: [.contentType: "image/png"])
+            let file = try #require(sent.headers[.location]) + "/file"
+            let first = try await client.send(.get, file)
+            #expect(first.eTag.hasPrefix("\""))
+            let known = try await client.send(.get, file, headers: [.ifNoneMatch: first.eTag])
+            #expect(known.status == .notModified)
+            #expect(known.body.isEmpty)
         }
     }
 

@@ -19,6 +19,7 @@ import Testing
                 (.get, "/articles?after=x", nil, .badRequest),
                 (.get, "/articles?size=1000", nil, .badRequest),
                 (.get, "/search", nil, .badRequest),
+                (.get, "/search?q=river&after=x", nil, .badRequest),
                 (.post, "/articles", "{", .badRequest),
                 (.post, "/articles", #"{"title": 7}"#, .badRequest),
                 (.post, "/articles", PressClient.article("x", by: "Author-1-ffff"), .unprocessableContent),
@@ -40,8 +41,24 @@ import Testing
     @Test("A method that the service does not have gets the list of its methods", .timeLimit(.minutes(1)))
     func methods() async throws {
         try await PressFixture.run { _, client in
-            let answer = try await client.send(.patch, "/articles", "{}")
-            #expect(answer.headers[.allow] == "GET, HEAD, POST, PUT, DELETE")
+            let cases: [(HTTPRequest.Method, String, Set<String>)] = [
+                (.patch, "/articles", ["GET", "HEAD", "POST"]),
+                (.put, "/articles", ["GET", "HEAD", "POST"]),
+                (.post, "/articles/Article-1-9f3c", ["GET", "HEAD", "PUT", "DELETE"]),
+                (.get, "/subscribers", ["POST"]),
+                (.delete, "/health/live", ["GET", "HEAD"]),
+            ]
+            for (method, path, allowed) in cases {
+                let answer = try await client.send(method, path, "{}")
+                #expect(answer.status == .methodNotAllowed, "\(method) \(path)")
+                let methods = answer.headers[.allow]?.split(separator: ", ").map { String($0) } ?? []
+                #expect(Set(methods) == allowed, "\(method) \(path)")
+                #expect(methods.count == allowed.count, "\(method) \(path)")
+            }
+            #expect(try await client.send(.patch, "/nowhere", "{}").status == .notFound)
+            let head = try await client.send(.head, "/articles/7")
+            #expect(head.status == .notFound)
+            #expect(head.body.isEmpty)
         }
     }
 
@@ -55,6 +72,49 @@ import Testing
             let missing = try await client.send(.post, "/articles", #"{"title": "x", "body": "y"}"#)
             let missed = missing.json["errors"] as? [[String: Any]] ?? []
             #expect(missed.map { $0["field"] as? String } == ["author"])
+            let misspelt = try await client.send(.post, "/authors", #"{"name": "x", "email": "a@b", "emial": "y"}"#)
+            #expect(misspelt.status == .unprocessableContent)
+            let unknown = misspelt.json["errors"] as? [[String: Any]] ?? []
+            #expect(unknown.map { $0["field"] as? String } == ["emial"])
+            let array = try await client.send(.post, "/authors", "[]")
+            #expect(array.status == .badRequest)
+            #expect(!String(decoding: array.body, as: UTF8.self).contains("Dictionary"))
+        }
+    }
+
+    @Test("A problem lists some of many faults, and does not name other objects", .timeLimit(.minutes(1)))
+    func bounds() async throws {
+        try await PressFixture.run { _, client in
+            let author = try await client.addAuthor()
+            for number in 0..<30 { _ = try await client.addArticle("Article \(number)", by: author) }
+            let denied = try await client.send(.delete, "/authors/\(author)", headers: [.ifMatch: "*"])
+            #expect(denied.status == .conflict)
+            let faults = denied.json["errors"] as? [[String: Any]] ?? []
+            #expect(!faults.isEmpty && faults.count <= 10)
+
+            let first = try await client.send(.post, "/subscribers", #"{"email": "reader@example.com"}"#)
+            let id = try #require(first.text("id"))
+            let second = try await client.send(.post, "/subscribers", #"{"email": "Reader@Example.com"}"#)
+            #expect(second.status == .conflict)
+            let number = id.split(separator: "-")[1]
+            let text = String(decoding: second.body, as: UTF8.self)
+            #expect(!text.contains(id) && !text.contains("Subscriber") && !text.contains("#\(number)"))
+            let taken = second.json["errors"] as? [[String: Any]] ?? []
+            #expect(taken.map { $0["field"] as? String } == ["email"])
+        }
+    }
+
+    @Test("Texts have a limit in bytes, because a character may have many marks", .timeLimit(.minutes(1)))
+    func marks() async throws {
+        try await PressFixture.run { _, client in
+            let author = try await client.addAuthor()
+            let title = "e" + String(repeating: "\u{301}", count: 170_000)
+            let answer = try await client.send(.post, "/articles", PressClient.article(title, by: author))
+            #expect(answer.status == .unprocessableContent)
+            let faults = answer.json["errors"] as? [[String: Any]] ?? []
+            #expect(faults.contains { $0["field"] as? String == "title" })
+            let long = String(repeating: "ä", count: 200)
+            #expect(try await client.addArticle(long, by: author).status == .created)
         }
     }
 
@@ -77,6 +137,8 @@ import Testing
             #expect(problem.headers[.retryAfter] != nil)
             #expect(problem.detail?.contains("path") != true)
         }
+        let full = Problem(POSIXError(.ENOSPC) as any Error)
+        #expect(full.status == .serviceUnavailable)
         let damaged = Problem(StrataError(.damagedStore, "the path of the store") as any Error)
         #expect(damaged.status == .internalServerError)
         #expect(damaged.detail == nil)

@@ -123,6 +123,15 @@ import Testing
         // A request is counted when its answer is written, which may be a moment after its arrival here.
         try await waitUntil { await process.send("GET", "/metrics")?.text.contains("http_route=\"/articles\"") == true }
         let text = try #require(await process.send("GET", "/metrics")?.text)
+        #expect(await process.send("GET", "/articles/7")?.status == 404)
+        try await waitUntil {
+            let lines = await process.send("GET", "/metrics")?.text.split(separator: "\n") ?? []
+            return lines.contains { line in
+                line.hasPrefix("hb_request_errors_total{") && line.contains("error_type=\"404\"")
+                    && line.hasSuffix(" 1")
+            }
+        }
+        #expect(!text.contains("error_type=\"200\""))
         #expect(text.contains("# TYPE hb_requests_total counter"))
         #expect(text.contains("# TYPE http_server_request_duration_seconds histogram"))
         #expect(text.contains("strata_commits_total"))

@@ -48,12 +48,67 @@ import Testing
             ["word"], ["--log-level", "loud"], ["--digest-time-zone", "Mars/Olympus"], ["--mail-sender", "a b"],
             ["--remote-bucket", "b", "--remote-folder", "f"], ["--config", "/nowhere/press.json"],
             ["--remote-bucket", "b", "--remote-endpoint", "nowhere"], ["--console-token", "short"],
+            ["--http-port", "1", "--http-port", "2"], ["--digest-schedule", "tomorrow"],
+            ["--remote-endpoint", "https://s3.example.com"], ["--remote-region", "eu"], ["--remote-prefix", "a"],
             ["--console-editor", "ada"], ["--console-token", "0123456789abcdef", "--console-editor", ""],
         ]
     )
     func refused(_ arguments: [String]) async throws {
         await #expect(throws: SettingsError.self) {
             _ = try await PressSettings(arguments: ["press", "serve"] + arguments, environment: [:])
+        }
+    }
+
+    @Test(
+        "Wrong keys and types in the file are refused, and the message names the key",
+        arguments: [
+            (#"{"http": {"prt": 1}}"#, "http.prt"), (#"{"http": {"port": "1"}}"#, "http.port"),
+            (#"{"http": {"port": true}}"#, "http.port"), (#"{"http": {"port": 1.5}}"#, "http.port"),
+            (#"{"http": {"port": null}}"#, "http.port"), (#"{"http": {"port": [1]}}"#, "http.port"),
+            (#"{"http": {"host": 1}}"#, "http.host"), (#"{"http": {"port": {"a": 1}}}"#, "http.port"),
+            (#"{"http": 1}"#, "http"), (#"{"http.port": 1}"#, "http.port"), (#"{"htp": {}}"#, "htp"),
+            (#"{"config": "a"}"#, "config"), ("[]", "press.json"), ("{", "press.json"),
+        ]
+    )
+    func refusedFile(_ text: String, _ name: String) async throws {
+        let scratch = try ScratchFolder()
+        let file = scratch.file("press.json")
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        let error = await #expect(throws: SettingsError.self) {
+            _ = try await PressSettings(arguments: ["press", "serve", "--config", file.path], environment: [:])
+        }
+        #expect(error?.description.contains(name) == true)
+    }
+
+    @Test("An unknown variable is refused by name")
+    func refusedVariable() async throws {
+        let error = await #expect(throws: SettingsError.self) {
+            _ = try await PressSettings(arguments: ["press", "serve"], environment: ["PRESS_HTTP_PRT": "1"])
+        }
+        #expect(error?.description.contains("PRESS_HTTP_PRT") == true)
+    }
+
+    @Test("A folder that cannot be created is an error in words")
+    func impossibleFolder() throws {
+        #expect(throws: SettingsError.self) {
+            try PressSettings(dataFolder: URL(filePath: "/proc/nowhere/press")).makeDataFolder()
+        }
+    }
+
+    @Test("Clients of events leave half of the connections to other requests")
+    func eventClients() async throws {
+        let few = try await PressSettings(
+            arguments: ["press", "serve", "--http-maximum-connections", "50"],
+            environment: [:]
+        )
+        #expect(few.maximumEventClients == 25)
+        let defaults = try await PressSettings(arguments: ["press", "serve"], environment: [:])
+        #expect(defaults.maximumEventClients <= defaults.maximumConnections / 2)
+        let arguments = ["press", "serve", "--http-maximum-connections", "50", "--events-maximum-clients"]
+        let half = try await PressSettings(arguments: arguments + ["25"], environment: [:])
+        #expect(half.maximumEventClients == 25)
+        await #expect(throws: SettingsError.self) {
+            _ = try await PressSettings(arguments: arguments + ["26"], environment: [:])
         }
     }
 

@@ -12,10 +12,13 @@ enum EntityTag {
     }
 
     /// Whether the client already has a version, by `If-None-Match`. This comparison ignores the mark of weak tags.
-    static func isKnown(_ version: Int, to request: Request) -> Bool {
+    static func isKnown(_ version: Int, to request: Request) -> Bool { isKnown("\(version)", to: request) }
+
+    /// The same for a tag that is a text, without its quotation marks.
+    static func isKnown(_ tag: String, to request: Request) -> Bool {
         guard let header = request.headers[.ifNoneMatch] else { return false }
         let tags = list(header)
-        return tags.contains("*") || tags.contains { $0 == text(version) || $0 == "W/" + text(version) }
+        return tags.contains("*") || tags.contains { $0 == "\"\(tag)\"" || $0 == "W/\"\(tag)\"" }
     }
 }
 

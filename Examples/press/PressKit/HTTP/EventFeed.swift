@@ -9,7 +9,7 @@ import Synchronization
 
 /// Server-sent events about articles and comments.
 ///
-/// One event contains the changes of one commit, and its id is the history token of the commit. A browser that
+/// Drafts and their comments are not announced. One event contains the changes of one commit, and its id is the history token of the commit. A browser that
 /// reconnects sends the last id as `Last-Event-ID`, and gets all commits since then, each once. If the store no longer
 /// has the history since then, the client gets the event `reset`, and must load its lists again.
 ///
@@ -71,7 +71,8 @@ struct EventFeed: Sendable {
             group.addTask { await follow(since: start, signals, logger: logger) }
             group.addTask { try await beat(signals) }
             for try await signal in signals.cancelOnGracefulShutdown() {
-                try await writer.write(ByteBuffer(string: try await text(of: signal)))
+                guard let text = try await text(of: signal) else { continue }
+                try await writer.write(ByteBuffer(string: text))
             }
             group.cancelAll()
         }
@@ -106,17 +107,21 @@ struct EventFeed: Sendable {
         }
     }
 
-    private func text(of signal: Signal) async throws -> String {
+    /// - Returns: nil for a commit that concerns only drafts.
+    private func text(of signal: Signal) async throws -> String? {
         switch signal {
         case .heartbeat: return ": \n\n"
         case .reset(let token): return Self.event("reset", id: token, data: "{}")
         case .commit(let commit):
             let event = try await stack.background { context in
                 CommitEvent(
-                    articles: try Self.changes(commit.of(Article.self), in: context),
-                    comments: try Self.changes(commit.of(Comment.self), in: context)
+                    articles: try Self.changes(commit.of(Article.self), in: context) { $0.publishedAt != nil },
+                    comments: try Self.changes(commit.of(Comment.self), in: context) { comment in
+                        comment.article?.publishedAt != nil
+                    }
                 )
             }
+            guard event.articles.count + event.comments.count > 0 else { return nil }
             let data = try PressJSON.encode(event, PressJSON.list)
             return Self.event("commit", id: commit.token, data: String(decoding: data, as: UTF8.self))
         }
@@ -127,17 +132,22 @@ struct EventFeed: Sendable {
         "event: \(name)\nid: \(id)\ndata: \(data)\n\n"
     }
 
+    /// - Parameter isPublished: whether readers may see an object. The others are left out, as in lists. Of a deleted
+    ///   object, only the id is known, and an event contains it in any case.
     private static func changes<Object: Versioned>(
         _ changes: ObjectChanges<Object>,
-        in context: ObjectContext
+        in context: ObjectContext,
+        isPublished: (Object) -> Bool
     ) throws -> ObjectEvents<Object.Row> {
         let (inserted, updated, deleted) = (changes.inserted, changes.updated, changes.deleted)
         let count = inserted.count + updated.count + deleted.count
         guard count <= limit else { return ObjectEvents(count: count, created: [], edited: [], deleted: []) }
+        let created = try context.find(inserted).filter(isPublished).map(\.snapshot)
+        let edited = try context.find(updated).filter(isPublished).map(\.snapshot)
         return ObjectEvents(
-            count: count,
-            created: try context.find(inserted).map(\.snapshot),
-            edited: try context.find(updated).map(\.snapshot),
+            count: created.count + edited.count + deleted.count,
+            created: created,
+            edited: edited,
             deleted: deleted.map { "\($0)" }
         )
     }

@@ -37,14 +37,51 @@ enum PressJSON {
 
     /// Decodes the body of a request.
     ///
-    /// - Throws: ``Problem`` with 415 for another type of body; `NIOTooManyBytesError`, `DecodingError`.
-    static func decode<Value: Decodable>(_ type: Value.Type, from request: Request, limit: Int) async throws -> Value {
+    /// - Throws: ``Problem`` with 415 for another type of body, and 422 for unknown fields; `NIOTooManyBytesError`,
+    ///   `DecodingError`.
+    static func decode<Value: Draft>(_ type: Value.Type, from request: Request, limit: Int) async throws -> Value {
         let mediaType = request.headers[.contentType]?.lowercased() ?? ""
         guard mediaType == "application/json" || mediaType.hasPrefix("application/json;") else {
             throw Problem(.unsupportedMediaType, "Send application/json.")
         }
         let body = try await request.body.collect(upTo: limit)
-        return try JSONDecoder().decode(Value.self, from: Data(body.readableBytesView))
+        let data = Data(body.readableBytesView)
+        let decoder = JSONDecoder()
+        let unknown = try decoder.decode(FieldNames.self, from: data).names.subtracting(Value.fields).sorted()
+        guard unknown.isEmpty else {
+            let faults = unknown.prefix(Problem.maximumFaults).map { name in
+                // A name may be as long as the body.
+                Problem.Fault(
+                    field: String(decoding: name.utf8.prefix(100), as: UTF8.self),
+                    message: "is not a field of this object"
+                )
+            }
+            throw Problem(.unprocessableContent, faults: faults)
+        }
+        return try decoder.decode(Value.self, from: data)
+    }
+}
+
+/// An object as a client sends it.
+protocol Draft: Decodable, Sendable {
+    /// The names of the fields. Others are refused, because a misspelt field would have no effect.
+    static var fields: Set<String> { get }
+}
+
+/// The names of the fields of a JSON object.
+private struct FieldNames: Decodable {
+    private struct Name: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { return nil }
+    }
+
+    let names: Set<String>
+
+    init(from decoder: any Decoder) throws {
+        names = Set(try decoder.container(keyedBy: Name.self).allKeys.map(\.stringValue))
     }
 }
 

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 import Strata
 
@@ -10,7 +11,7 @@ extension PressRouter {
         router.post("articles/:id/pictures") { request, context in
             let id = try context.objectID(Article.self)
             try await press.checkPictures(of: id)
-            let received = try await press.pictures.receive(request, context: context)
+            let received = try await press.pictures.receive(request)
             let row = try await press.addPicture(received, to: id)
             return try Self.created(row, at: "/pictures/\(row.id)", Picture.headers(row.version))
         }
@@ -22,18 +23,16 @@ extension PressRouter {
                 isKnown: EntityTag.isKnown(row.version, to: request)
             )
         }
-        router.get("pictures/:id/file") { _, context in
+        router.get("pictures/:id/file") { request, context in
             let row = try await press.picture(context.objectID(Picture.self))
+            // The bytes of a picture never change, so the name of the file identifies them.
+            let headers: HTTPFields = [
+                .contentType: row.type, .cacheControl: "public, max-age=31536000, immutable",
+                .xContentTypeOptions: "nosniff", .eTag: "\"\(row.file)\"",
+            ]
+            if EntityTag.isKnown(row.file, to: request) { return Response(status: .notModified, headers: headers) }
             let body = try await FileIO().loadFile(path: press.pictures.place(of: row.file).path, context: context)
-            // The bytes of a picture never change.
-            return Response(
-                status: .ok,
-                headers: [
-                    .contentType: row.type, .cacheControl: "public, max-age=31536000, immutable",
-                    .xContentTypeOptions: "nosniff",
-                ],
-                body: body
-            )
+            return Response(status: .ok, headers: headers, body: body)
         }
         router.delete("pictures/:id") { request, context in
             try await press.deletePicture(context.objectID(Picture.self), if: IfMatch(request))

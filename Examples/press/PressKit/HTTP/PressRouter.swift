@@ -38,22 +38,30 @@ struct PressRouter: Sendable {
     var bodyLimit: Int { press.settings.maximumBodyBytes }
 
     func build() -> Router<PressContext> {
+        // The middleware must be known before the routes, so their list comes from a router without middleware.
+        let routes = Router(context: PressContext.self)
+        addRoutes(to: routes)
+        let table = MethodTable(routes)
         let router = Router(context: PressContext.self, options: .autoGenerateHeadEndpoints)
         router.addMiddleware {
-            MethodMiddleware<PressContext>()
+            MethodMiddleware<PressContext>(table: table)
             // The address that opens the console contains its token, which must not get into traces.
             TracingMiddleware<PressContext>(redactingQueryParameters: ["token"])
             MetricsMiddleware<PressContext>()
             ProblemMiddleware<PressContext>()
         }
+        addRoutes(to: router)
+        console?.addRoutes(to: router.group("console"))
+        return router
+    }
+
+    private func addRoutes(to router: Router<PressContext>) {
         addArticles(to: router)
         addAuthors(to: router)
         addComments(to: router)
         addPictures(to: router)
         addSubscribers(to: router)
         addOperations(to: router)
-        console?.addRoutes(to: router.group("console"))
-        return router
     }
 
     private func addArticles(to router: Router<PressContext>) {
@@ -88,6 +96,9 @@ struct PressRouter: Sendable {
             let parameters = request.uri.queryParameters
             guard let text = parameters.get("q"), !text.isEmpty, text.utf8.count <= 500 else {
                 throw Problem(.badRequest, "\"q\" must be a text of 1 to 500 bytes.")
+            }
+            guard parameters.get("after") == nil else {
+                throw Problem(.badRequest, "A search does not have further pages. Leave out \"after\".")
             }
             let page = try PageQuery(request)
             return try PressJSON.response(Page(items: try await press.search(text, limit: page.size), next: nil))

@@ -48,7 +48,9 @@ struct Problem: HTTPResponseError, Sendable {
         return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: data)))
     }
 
-    func response(from request: Request, context: some RequestContext) throws -> Response { response }
+    func response(from request: Request, context: some RequestContext) throws -> Response {
+        request.method == .head ? response.createHeadResponse() : response
+    }
 }
 
 extension Problem {
@@ -67,17 +69,23 @@ extension Problem {
         case let error as DecodingError: self = Problem(error)
         case is NIOTooManyBytesError: self.init(.contentTooLarge)
         case let error as any HTTPResponseError: self.init(error.status)
+        case let error as POSIXError where error.code == .ENOSPC || error.code == .EDQUOT:
+            self.init(.serviceUnavailable, "The disk is full. Nothing was written.")
+        case is IOError, is ChannelError: self.init(.badRequest, "The connection has ended before the body.")
         case is CancellationError: self.init(.serviceUnavailable, "The service is shutting down.")
         default: self.init(.internalServerError)
         }
     }
 
     private init(_ error: StrataError) {
-        let faults = error.details.map { Fault(field: $0.column, message: $0.message) }
+        // Thousands of objects may refer to an object.
+        let faults = error.details.prefix(Self.maximumFaults).map { Fault(field: $0.column, message: $0.message) }
         switch error.code {
         case .validation: self.init(.unprocessableContent, faults: faults)
-        case .notUnique: self.init(.conflict, "Another object has the same value.", faults: faults)
-        case .deleteDenied: self.init(.conflict, "Other objects refer to this one.", faults: faults)
+        case .notUnique: self.init(.conflict, "Another object has the same value.", faults: Self.taken(error))
+        case .deleteDenied:
+            let count = error.details.count
+            self.init(.conflict, "Other objects refer to this one: \(count).", faults: faults)
         case .conflict: self.init(.conflict, "Another request has changed the object.", faults: faults)
         case .missingReference: self.init(.unprocessableContent, "The request refers to an object that does not exist.")
         case .idOfOtherStore: self.init(.notFound)
@@ -89,13 +97,30 @@ extension Problem {
         }
     }
 
+    /// The greatest number of faults in an answer.
+    static let maximumFaults = 10
+
+    /// The fields whose values are in use. The messages of the store contain the id of the other object, which is a secret
+    /// for subscribers.
+    private static func taken(_ error: StrataError) -> [Fault] {
+        let fields = Set(error.details.compactMap(\.column)).sorted()
+        return fields.prefix(maximumFaults).map { Fault(field: $0, message: "is already in use") }
+    }
+
+    /// A type in the words of JSON.
+    private static func name(of type: Any.Type) -> String {
+        if type == String.self { return "a text" }
+        if type == Bool.self { return "true or false" }
+        return "\(type)".hasPrefix("Dictionary") ? "an object" : "of another type"
+    }
+
     private init(_ error: DecodingError) {
         let (path, text): ([any CodingKey], String) =
             switch error {
             case .keyNotFound(let key, let context): (context.codingPath + [key], "is missing")
             case .valueNotFound(_, let context): (context.codingPath, "must not be null")
-            case .typeMismatch(let type, let context): (context.codingPath, "must be of the type \(type)")
-            case .dataCorrupted(let context): (context.codingPath, context.debugDescription)
+            case .typeMismatch(let type, let context): (context.codingPath, "must be \(Self.name(of: type))")
+            case .dataCorrupted(let context): (context.codingPath, "is not valid")
             @unknown default: ([], "is not valid")
             }
         let field = path.map(\.stringValue).joined(separator: ".")

@@ -17,11 +17,14 @@ struct MailMessage: Sendable {
     let recipient: String
     let subject: String
     let text: String
+    /// The time of this attempt.
+    var date = Date()
 
     /// The mail in the format of RFC 5322. Subject and text are encoded, so that they cannot add headers.
     var data: Data {
         let lines = [
             "Message-ID: <\(id)@\(MailAddress.domain(of: sender))>",
+            "Date: \(Self.format(date))",
             "From: \(sender)",
             "To: \(recipient)",
             "Subject: =?UTF-8?B?\(Data(subject.utf8).base64EncodedString())?=",
@@ -38,7 +41,19 @@ struct MailMessage: Sendable {
     }
 }
 
-/// Writes each mail into a file, `ID.eml`. A repeat replaces the file of the first attempt.
+extension MailMessage {
+    /// A date of RFC 5322, such as `Mon, 30 Nov 2026 15:10:27 +0000`.
+    static func format(_ date: Date) -> String {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone.gmt
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss '+0000'"
+        return formatter.string(from: date)
+    }
+}
+
+/// Writes each mail into a file, `ID.eml`. A repeat replaces the file of the first attempt. The file is on the disk when
+/// `send` returns, because the operation of the mail ends then.
 struct FolderMailer: Mailer {
     let folder: URL
 
@@ -46,7 +61,25 @@ struct FolderMailer: Mailer {
         let file = folder.appending(path: message.id + ".eml")
         try await BlockingWork.run {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            try message.data.write(to: file, options: .atomic)
+            let draft = folder.appending(path: "." + UUID().uuidString + Self.ending)
+            do {
+                let writer = try DraftFile(draft)
+                try message.data.withUnsafeBytes { try writer.append($0) }
+                try writer.keep(as: file)
+            } catch {
+                try? FileManager.default.removeItem(at: draft)
+                throw error
+            }
+        }
+    }
+
+    private static let ending = ".press-mail"
+
+    /// Removes the incomplete files of a process that was killed. Only one service may use the folder.
+    func removeDrafts() throws {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        for name in names where name.hasPrefix(".") && name.hasSuffix(Self.ending) {
+            try FileManager.default.removeItem(at: folder.appending(path: name))
         }
     }
 }

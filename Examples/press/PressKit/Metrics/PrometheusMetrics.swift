@@ -69,9 +69,11 @@ final class PrometheusMetrics: MetricsFactory {
         var text = ""
         var last: String?
         for (key, series) in all {
+            let lines = series.lines(name: key.name, labels: key.labels)
+            if lines.isEmpty { continue }
             if key.name != last { text += "# TYPE \(key.name) \(key.kind.rawValue)\n" }
             last = key.name
-            for line in series.lines(name: key.name, labels: key.labels) { text += line + "\n" }
+            for line in lines { text += line + "\n" }
         }
         return text
     }
@@ -113,6 +115,7 @@ final class MetricSeries: CounterHandler, FloatingPointCounterHandler, MeterHand
 
     private struct Values {
         var value = 0.0
+        /// The number of increments, records or durations.
         var count = 0
         var sum = 0.0
         /// The number of durations in each bucket, without those of smaller buckets.
@@ -128,7 +131,14 @@ final class MetricSeries: CounterHandler, FloatingPointCounterHandler, MeterHand
     init(_ kind: Kind) { self.kind = kind }
 
     func increment(by amount: Int64) { increment(by: Double(amount)) }
-    func increment(by amount: Double) { values.withLock { $0.value += amount } }
+
+    func increment(by amount: Double) {
+        values.withLock { values in
+            values.value += amount
+            values.count += 1
+        }
+    }
+
     func decrement(by amount: Double) { values.withLock { $0.value -= amount } }
     func set(_ value: Int64) { set(Double(value)) }
     func set(_ value: Double) { values.withLock { $0.value = value } }
@@ -159,6 +169,8 @@ final class MetricSeries: CounterHandler, FloatingPointCounterHandler, MeterHand
         let values = values.withLock { $0 }
         let braces = labels.isEmpty ? "" : "{\(labels)}"
         switch kind {
+        // Hummingbird makes a counter of errors for each answer, also for those without an error.
+        case .counter where values.count == 0: return []
         case .counter, .gauge: return ["\(name)\(braces) \(Self.text(values.value))"]
         case .summary: return sums(values, name, braces)
         case .histogram:

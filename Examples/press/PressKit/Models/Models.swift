@@ -14,9 +14,20 @@ extension Versioned {
     func revise() { version += 1 }
 }
 
+extension AttributeOption {
+    /// A text whose UTF-8 has at most `limit` bytes. A limit of characters alone is not enough, because a character may
+    /// have any number of combining marks.
+    static func bytes(_ limit: Int) -> AttributeOption {
+        check("must have at most \(limit) bytes") { value in
+            guard case .text(let text) = value else { return true }
+            return text.utf8.count <= limit
+        }
+    }
+}
+
 /// A person who writes articles.
 @Model final class Author: Versioned {
-    @Attribute(.notEmpty, .length(1...120)) var name: String
+    @Attribute(.notEmpty, .length(1...120), .bytes(480)) var name: String
     @Attribute(.unique, .check("must be an address such as ada@example.com") { MailAddress.isValid($0) })
     var email: String
     var version: Int = 1
@@ -27,8 +38,8 @@ extension Versioned {
 
 /// An article. It is a draft until it has a date of publication.
 @Model(.search(.stems)) final class Article: Versioned {
-    @Attribute(.notEmpty, .length(1...200), .searchable(weight: 4)) var title: String
-    @Attribute(.length(0...100_000), .searchable) var body: String
+    @Attribute(.notEmpty, .length(1...200), .bytes(800), .searchable(weight: 4)) var title: String
+    @Attribute(.length(0...100_000), .bytes(400_000), .searchable) var body: String
     @Attribute(.indexed) var publishedAt: Date?
     var version: Int = 1
     @Relationship(.required) var author: Author?
@@ -42,8 +53,8 @@ extension Versioned {
 
 /// A reader's comment on an article.
 @Model(.index("article", "writtenAt")) final class Comment: Versioned {
-    @Attribute(.notEmpty, .length(1...120)) var name: String
-    @Attribute(.notEmpty, .length(1...4000)) var text: String
+    @Attribute(.notEmpty, .length(1...120), .bytes(480)) var name: String
+    @Attribute(.notEmpty, .length(1...4000), .bytes(16_000)) var text: String
     var writtenAt: Date
     var version: Int = 1
     @Relationship(.required) var article: Article?

@@ -40,7 +40,9 @@ struct PictureDesk: Sendable {
         let file = try await stack.background { context in try context.find(id)?.file }
         guard let file else { return .skip }
         let place = folder.place(of: file)
-        let preview = try await BlockingWork.run { try PictureHeader(place).preview() }
+        let preview = try await BlockingWork.run {
+            try PictureHeader(place).isComplete() ? PictureHeader(place).preview() : nil
+        }
         return .done { context in
             guard let picture = try context.find(id) else { return }
             picture.preview = preview

@@ -8,6 +8,12 @@ enum PictureType: String, Sendable {
     /// The end of the names of such files.
     var ending: String { self == .png ? "png" : "jpg" }
 
+    /// The type of a `Content-Type`, which may have parameters.
+    init?(mediaType: String) {
+        let name = mediaType.split(separator: ";", omittingEmptySubsequences: false).first ?? ""
+        self.init(rawValue: name.trimmingCharacters(in: .whitespaces).lowercased())
+    }
+
     init?(firstBytes bytes: [UInt8]) {
         if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
             self = .png
@@ -31,14 +37,36 @@ struct PictureHeader {
     /// The size of the picture; nil if the file is not a complete header of a PNG or JPEG.
     func preview() throws -> PicturePreview? {
         defer { try? file.close() }
-        let start = try bytes(24)
+        // The signature of a PNG and its first chunk: length, type, 13 bytes, checksum.
+        let start = try bytes(33)
         switch PictureType(firstBytes: start) {
         case .png:
-            guard start.count == 24 else { return nil }
+            guard start.count == 33, Self.number(start[8..<12]) == 13, Array(start[12..<16]) == Array("IHDR".utf8)
+            else {
+                return nil
+            }
             return Self.preview(width: Self.number(start[16..<20]), height: Self.number(start[20..<24]))
         case .jpeg: return try jpegPreview()
         case nil: return nil
         }
+    }
+
+    /// Whether the file has all of its parts, as far as their lengths show it: the chunks of a PNG up to the last one.
+    /// The data of a JPEG does not have a length, so its end is not checked.
+    func isComplete() throws -> Bool {
+        defer { try? file.close() }
+        guard try PictureType(firstBytes: bytes(8)) == .png else { return true }
+        let end = try file.seekToEnd()
+        var position: UInt64 = 8
+        for _ in 0..<100_000 {
+            guard position + 12 <= end else { return false }
+            try file.seek(toOffset: position)
+            let head = try bytes(8)
+            guard head.count == 8 else { return false }
+            position += UInt64(Self.number(head[0..<4])) + 12
+            if Array(head[4..<8]) == Array("IEND".utf8) { return position <= end }
+        }
+        return false
     }
 
     /// Skips from segment to segment, up to the one with the size. Files may have any number of segments, so the search

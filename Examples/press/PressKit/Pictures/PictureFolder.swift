@@ -35,52 +35,53 @@ struct PictureFolder: Sendable {
 
     /// Writes the body of a request into a file, as it arrives.
     ///
-    /// - Throws: ``Problem`` with 413 above the limit, 415 for other files than PNG and JPEG, and 400 for an incomplete
-    ///   body.
-    func receive(_ request: Request, context: some RequestContext) async throws -> ReceivedPicture {
+    /// - Throws: ``Problem`` with 413 above the limit, 415 for other files than PNG and JPEG, 422 for a picture without a
+    ///   complete header, and 400 for an incomplete body; the errors of the body; `POSIXError` of the file.
+    func receive(_ request: Request) async throws -> ReceivedPicture {
         let announced = request.headers[.contentLength].flatMap { Int($0) }
         if let announced, announced > limit { throw Problem(.contentTooLarge) }
-        let mediaType = request.headers[.contentType] ?? ""
-        guard let type = PictureType(rawValue: mediaType.lowercased()) else {
+        guard let type = PictureType(mediaType: request.headers[.contentType] ?? "") else {
             throw Problem(.unsupportedMediaType, "Send image/png or image/jpeg.")
         }
         let draft = incoming.appending(path: UUID().uuidString)
         do {
-            let body = LimitedBody(body: request.body, limit: limit)
-            try await FileIO().writeFile(contents: body, path: draft.path, context: context)
-            return try await BlockingWork.run { try keep(draft, type, announced: announced) }
+            let file = try await BlockingWork.run { try DraftFile(draft) }
+            let size = try await write(request.body, to: file)
+            guard size > 0, announced == nil || announced == size else {
+                throw Problem(.badRequest, "The picture is not complete.")
+            }
+            return try await BlockingWork.run { try keep(file, at: draft, type, size: size) }
         } catch {
-            // The file may not exist yet.
+            // The file may not exist.
             try? FileManager.default.removeItem(at: draft)
             throw error
         }
     }
 
-    /// Checks a file, flushes it to the disk, and gives it its name.
-    private func keep(_ draft: URL, _ type: PictureType, announced: Int?) throws -> ReceivedPicture {
-        let handle = try FileHandle(forUpdating: draft)
-        defer { try? handle.close() }
-        let size = Int(try handle.seekToEnd())
-        guard size > 0, announced == nil || announced == size else {
-            throw Problem(.badRequest, "The picture is not complete.")
+    /// - Returns: the number of bytes.
+    private func write(_ body: RequestBody, to file: DraftFile) async throws -> Int {
+        var size = 0
+        for try await buffer in body {
+            size += buffer.readableBytes
+            guard size <= limit else { throw Problem(.contentTooLarge) }
+            try await BlockingWork.run { try buffer.withUnsafeReadableBytes { try file.append($0) } }
         }
-        try handle.seek(toOffset: 0)
+        return size
+    }
+
+    /// Checks a file, flushes it to the disk, and gives it its name.
+    private func keep(_ file: DraftFile, at draft: URL, _ type: PictureType, size: Int) throws -> ReceivedPicture {
+        let handle = try FileHandle(forReadingFrom: draft)
+        defer { try? handle.close() }
         guard let start = try handle.read(upToCount: 8), PictureType(firstBytes: Array(start)) == type else {
             throw Problem(.unsupportedMediaType, "The body is not of the type that the request names.")
         }
-        try handle.synchronize()
-        let file = "\(UUID().uuidString.lowercased()).\(type.ending)"
-        try FileManager.default.moveItem(at: draft, to: place(of: file))
-        try flushFolder()
-        return ReceivedPicture(file: file, size: size, type: type)
-    }
-
-    /// Flushes the names in the folder, so that a file survives a loss of power if its commit does.
-    private func flushFolder() throws {
-        let descriptor = open(url.path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        guard try PictureHeader(draft).preview() != nil else {
+            throw Problem(.unprocessableContent, "The picture does not have a complete header.")
+        }
+        let name = "\(UUID().uuidString.lowercased()).\(type.ending)"
+        try file.keep(as: place(of: name))
+        return ReceivedPicture(file: name, size: size, type: type)
     }
 
     private func names(in folder: URL) async throws -> [String] {
@@ -99,28 +100,6 @@ struct PictureFolder: Sendable {
                 try context.column(Picture.where { $0.file.in(some) }, \.file)
             }
             for name in Set(some).subtracting(known) { try remove(name) }
-        }
-    }
-}
-
-/// The body of a request, up to a limit.
-private struct LimitedBody: AsyncSequence {
-    typealias Element = ByteBuffer
-
-    let body: RequestBody
-    let limit: Int
-
-    func makeAsyncIterator() -> Iterator { Iterator(base: body.makeAsyncIterator(), left: limit) }
-
-    struct Iterator: AsyncIteratorProtocol {
-        var base: RequestBody.AsyncIterator
-        var left: Int
-
-        mutating func next() async throws -> ByteBuffer? {
-            guard let buffer = try await base.next() else { return nil }
-            left -= buffer.readableBytes
-            guard left >= 0 else { throw Problem(.contentTooLarge) }
-            return buffer
         }
     }
 }

@@ -4,7 +4,9 @@ import StrataCloud
 import StrataPipeline
 
 /// An article as a client sends it.
-struct ArticleDraft: Decodable, Sendable {
+struct ArticleDraft: Draft {
+    static let fields: Set<String> = ["title", "body", "author", "isPublished"]
+
     var title: String
     var body: String
     var author: ObjectID<Author>
@@ -51,6 +53,9 @@ extension Press {
         let now = Date()
         return try await stack.write { context in
             let article = try context.object(id, if: condition)
+            if draft.isPublished == false, article.publishedAt != nil {
+                throw Problem(.conflict, "The article is published, and cannot become a draft again.")
+            }
             article.title = draft.title
             article.body = draft.body
             article.author = try context.namedAuthor(draft.author)

@@ -2,19 +2,25 @@ import Foundation
 import Strata
 
 /// An author as a client sends it.
-struct AuthorDraft: Decodable, Sendable {
+struct AuthorDraft: Draft {
+    static let fields: Set<String> = ["name", "email"]
+
     var name: String
     var email: String
 }
 
 /// A comment as a client sends it.
-struct CommentDraft: Decodable, Sendable {
+struct CommentDraft: Draft {
+    static let fields: Set<String> = ["name", "text"]
+
     var name: String
     var text: String
 }
 
 /// A subscriber as a client sends it.
-struct SubscriberDraft: Decodable, Sendable {
+struct SubscriberDraft: Draft {
+    static let fields: Set<String> = ["email"]
+
     var email: String
 }
 
@@ -91,7 +97,10 @@ extension Press {
     // MARK: Subscribers
 
     func addSubscriber(_ draft: SubscriberDraft) async throws -> Subscriber.Row {
-        try await stack.write { context in context.insert(Subscriber(email: draft.email)).snapshot }
+        try await stack.write { context in
+            // Addresses that differ only in capital letters reach the same person.
+            context.insert(Subscriber(email: draft.email.lowercased())).snapshot
+        }
     }
 
     func deleteSubscriber(_ id: ObjectID<Subscriber>) async throws {

@@ -35,6 +35,7 @@ struct Press: Sendable {
             url: settings.dataFolder.appending(path: "pictures"),
             limit: settings.maximumPictureBytes
         )
+        try settings.makeDataFolder()
         try pictures.create()
         let stack = try await openStack(settings, logger: logger, metrics: metrics)
         do {
@@ -77,7 +78,7 @@ struct Press: Sendable {
         logger: Logger,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance
     ) async throws -> ContextStack {
-        try FileManager.default.createDirectory(at: settings.dataFolder, withIntermediateDirectories: true)
+        try settings.makeDataFolder()
         return try await ContextStack.open(
             .sqlite(settings.store),
             models: models,

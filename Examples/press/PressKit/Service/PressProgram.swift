@@ -52,11 +52,14 @@ public enum PressProgram {
         let metrics = PrometheusMetrics()
         // The middleware of Hummingbird uses the metrics of the process. Strata gets them as a parameter.
         MetricsSystem.bootstrap(metrics)
+        try settings.makeDataFolder()
         let lock = try ServiceLock(settings.dataFolder)
         defer { withExtendedLifetime(lock) {} }
+        let mailer = FolderMailer(folder: settings.mailFolder)
+        try mailer.removeDrafts()
         let press = try await Press.open(
             settings,
-            mailer: FolderMailer(folder: settings.mailFolder),
+            mailer: mailer,
             logger: logger,
             metrics: metrics,
             environment: environment
@@ -107,7 +110,6 @@ private final class ServiceLock: Sendable {
     private let descriptor: Int32
 
     init(_ folder: URL) throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let descriptor = open(folder.appending(path: "press.lock").path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw SettingsError("The folder \(folder.path) is not writable.") }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {

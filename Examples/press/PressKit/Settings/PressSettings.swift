@@ -31,7 +31,7 @@ struct PressSettings: Sendable {
     /// The greatest number of open connections; further ones wait until others are closed.
     ///
     /// At most half of the files that the process may open, because without a free file, the server would end.
-    var maximumConnections = min(4096, sysconf(Int32(_SC_OPEN_MAX)) / 2)
+    var maximumConnections = Self.defaultConnections
     var siteAddress = "http://127.0.0.1:8080"
     /// The largest body of a request, in bytes, except for pictures.
     var maximumBodyBytes = 1_048_576
@@ -45,7 +45,9 @@ struct PressSettings: Sendable {
     var digestTimeZone = TimeZone.gmt
     /// The console for operators; nil for none.
     var console: ConsoleSettings?
-    var maximumEventClients = 1000
+    /// The greatest number of clients that follow events, at most half of the connections. Each of them keeps its
+    /// connection, and other requests must find free ones.
+    var maximumEventClients = min(1000, Self.defaultConnections / 2)
     var eventHeartbeat = Duration.seconds(15)
     var shutdownGrace = Duration.seconds(20)
     var minimumFreeBytes: Int64 = 104_857_600
@@ -53,11 +55,22 @@ struct PressSettings: Sendable {
     /// The number of articles that `press seed` writes.
     var articles = 1000
 
+    private static let defaultConnections = min(4096, sysconf(Int32(_SC_OPEN_MAX)) / 2)
+
     /// The default settings for a folder of data.
     init(dataFolder: URL) {
         self.dataFolder = dataFolder
         mirror = .folder(dataFolder.appending(path: "mirror"))
         mailFolder = dataFolder.appending(path: "mail")
+    }
+
+    /// - Throws: ``SettingsError`` if the folder of the data does not exist, and cannot be created.
+    func makeDataFolder() throws {
+        do {
+            try FileManager.default.createDirectory(at: dataFolder, withIntermediateDirectories: true)
+        } catch {
+            throw SettingsError("The folder \(dataFolder.path) cannot be created. Check data.folder.")
+        }
     }
 
     var store: URL { dataFolder.appending(path: "press.sqlite") }
@@ -69,11 +82,13 @@ struct PressSettings: Sendable {
     init(arguments: [String], environment: [String: String]) async throws {
         let words = arguments.dropFirst(2)
         try SettingKey.check(words)
+        try SettingSources.check(environment: environment)
         var providers: [any ConfigProvider] = [
             CommandLineArgumentsProvider(arguments: ["press"] + words),
             EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "press"),
         ]
         if let file = try await SettingReader(config: ConfigReader(providers: providers)).text(.config) {
+            try SettingSources.check(file: file)
             do {
                 providers.append(try await FileProvider<JSONSnapshot>(filePath: .init(file)))
             } catch {
@@ -104,13 +119,16 @@ struct PressSettings: Sendable {
         mailSender = try await reader.text(.mailSender) ?? mailSender
         guard MailAddress.isValid(.text(mailSender)) else { throw SettingsError("mail.sender is not an address.") }
         digestSchedule = try await reader.text(.digestSchedule) ?? digestSchedule
+        guard (try? Schedule.cron(digestSchedule)) != nil else {
+            throw SettingsError("digest.schedule must be a time as in crontab(5), not \"\(digestSchedule)\".")
+        }
         if let name = try await reader.text(.digestTimeZone) {
             guard let zone = TimeZone(identifier: name) else {
                 throw SettingsError("digest.timeZone must be a time zone such as Europe/Berlin, not \"\(name)\".")
             }
             digestTimeZone = zone
         }
-        maximumEventClients = try await reader.number(.eventsMaximumClients, in: 0...100_000) ?? maximumEventClients
+        try await readEventClients(reader)
         eventHeartbeat =
             try await reader.number(.eventsHeartbeat, in: 1...3600).map { Duration.seconds($0) } ?? eventHeartbeat
         shutdownGrace =
@@ -128,6 +146,17 @@ struct PressSettings: Sendable {
         try await readMirror(reader)
     }
 
+    private mutating func readEventClients(_ reader: SettingReader) async throws {
+        let half = maximumConnections / 2
+        maximumEventClients = try await reader.number(.eventsMaximumClients, in: 0...100_000) ?? min(1000, half)
+        guard maximumEventClients <= half else {
+            throw SettingsError(
+                "events.maximumClients must be at most half of http.maximumConnections, which is \(half), "
+                    + "not \(maximumEventClients)."
+            )
+        }
+    }
+
     private static func console(_ reader: SettingReader) async throws -> ConsoleSettings? {
         let editor = try await reader.text(.consoleEditor)
         guard let token = try await reader.text(.consoleToken) else {
@@ -142,6 +171,11 @@ struct PressSettings: Sendable {
     private mutating func readMirror(_ reader: SettingReader) async throws {
         let folder = try await reader.text(.remoteFolder)
         guard let bucket = try await reader.text(.remoteBucket) else {
+            for key in [SettingKey.remotePrefix, .remoteEndpoint, .remoteRegion] {
+                guard try await reader.text(key) == nil else {
+                    throw SettingsError("\(key.rawValue) needs remote.bucket.")
+                }
+            }
             if let folder { mirror = .folder(URL(filePath: folder)) }
             return
         }

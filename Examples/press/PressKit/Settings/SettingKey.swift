@@ -30,6 +30,19 @@ enum SettingKey: String, CaseIterable, Sendable {
     case logLevel = "log.level"
     case articles
 
+    /// The names of the objects of the file and of the value in them.
+    var path: [String] { rawValue.split(separator: ".").map { String($0) } }
+
+    /// Whether the value is a whole number. Other values are texts.
+    var isNumber: Bool {
+        switch self {
+        case .httpPort, .httpIdleTimeout, .httpMaximumConnections, .pictureMaximumBytes, .eventsMaximumClients,
+            .eventsHeartbeat, .shutdownGrace, .healthMinimumFreeBytes, .articles:
+            true
+        default: false
+        }
+    }
+
     /// The name on the command line.
     var flag: String { "--" + words("-").lowercased() }
 
@@ -69,7 +82,7 @@ enum SettingKey: String, CaseIterable, Sendable {
         case .digestTimeZone: "the time zone of the digest [GMT]"
         case .consoleToken: "the token of the console at /console, of 16 bytes or more; without it, no console [none]"
         case .consoleEditor: "the name under which the console changes the store; without it, it only reads [none]"
-        case .eventsMaximumClients: "the greatest number of clients that follow /events [1000]"
+        case .eventsMaximumClients: "the greatest number of clients of /events [1000, or half of the connections]"
         case .eventsHeartbeat: "the seconds between signs of life on /events [15]"
         case .shutdownGrace: "the seconds in which requests and operations may end [20]"
         case .healthMinimumFreeBytes: "the free space, in bytes, below which the service is not ready [104857600]"
@@ -95,6 +108,7 @@ enum SettingKey: String, CaseIterable, Sendable {
     static func check(_ arguments: some Sequence<String>) throws {
         let known = Set(allCases.map(\.flag))
         var awaiting: String?
+        var given: Set<String> = []
         for argument in arguments {
             guard argument.hasPrefix("--") else {
                 guard awaiting != nil else { throw SettingsError("\"\(argument)\" does not belong to a setting.") }
@@ -105,6 +119,7 @@ enum SettingKey: String, CaseIterable, Sendable {
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let flag = String(parts[0])
             guard known.contains(flag) else { throw SettingsError("\(flag) is not a setting.") }
+            guard given.insert(flag).inserted else { throw SettingsError("\(flag) is given more than once.") }
             awaiting = parts.count == 1 ? flag : nil
         }
         if let awaiting { throw SettingsError("\(awaiting) needs a value.") }
