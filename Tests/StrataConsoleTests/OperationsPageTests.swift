@@ -28,6 +28,18 @@ import Testing
         }
     }
 
+    @Test("The next page of pending operations is a page of the same list")
+    func pendingPages() async throws {
+        let names = [String](repeating: "photos", count: OperationsPage.pageSize + 1)
+        try await ConsoleFixture(pipelines: names).run { client in
+            let first = try await client.get("/operations?state=pending")
+            let second = try await client.get(try #require(first.next))
+            #expect(second.status == .ok && second.operationIDs.count == 1)
+            let again = try await client.get(try #require(second.previous))
+            #expect(again.status == .ok && again.operationIDs == first.operationIDs)
+        }
+    }
+
     @Test(
         "Filters select operations by an index and by other values",
         arguments: [

@@ -27,8 +27,8 @@ struct OperationSelection: Sendable {
     private let ageText: String?
     /// The value of `state`.
     private let state: String?
-    /// The time from which the age counts, in seconds since 1970. The pages of a list keep it, so that they are pages of
-    /// one list.
+    /// The time from which the age counts, and at which holds have ended or not, in seconds since 1970. The pages of a
+    /// list keep it, so that they are pages of one list.
     private let time: Int64
 
     /// - Parameter time: the time of the request.
@@ -74,6 +74,7 @@ struct OperationSelection: Sendable {
         filter.pipeline = pipeline.map { PipelineName($0) }
         (filter.lane, filter.tag, filter.type, filter.key) = (lane, tag, type, key)
         filter.queuedBefore = limitingDate
+        filter.time = Date(timeIntervalSince1970: Double(time))
         if case .queued(let status) = kind { filter.status = status }
         return filter
     }
@@ -92,14 +93,20 @@ struct OperationSelection: Sendable {
 
     /// The values of an address that selects these operations.
     ///
-    /// - Parameter isFixed: whether the age counts from the same time.
+    /// - Parameter isFixed: whether the age and the ends of holds are compared with the same time.
     func items(isFixed: Bool) -> [(key: String, value: String)] {
         var items: [(key: String, value: String)] = []
         for part in parts {
             if let value = part.value { items.append((key: part.name, value: value)) }
         }
-        if isFixed, age != nil { items.append((key: "at", value: "\(time)")) }
+        if isFixed, age != nil || dependsOnHolds { items.append((key: "at", value: "\(time)")) }
         return items
+    }
+
+    /// Whether the time decides which operations are selected, because an operation with a hold counts as held.
+    private var dependsOnHolds: Bool {
+        guard case .queued(let status) = kind else { return false }
+        return status == .pending || status == .held
     }
 
     private var parts: [(name: String, title: String, value: String?)] {
