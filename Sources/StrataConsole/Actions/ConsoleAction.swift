@@ -10,11 +10,17 @@ protocol ConsoleAction: Sendable {
     var path: String { get }
     /// Without these models, the action is not found.
     var needs: StoreNeeds { get }
+    /// As ``ConsolePage/repeatedName``.
+    var repeatedName: String? { get }
 
     /// Makes the change.
     ///
     /// - Throws: ``ConsoleError``, or an error of a product, which becomes a page with the right status.
     func run(_ request: ConsoleRequest) async throws -> ActionResult
+}
+
+extension ConsoleAction {
+    var repeatedName: String? { nil }
 }
 
 /// What an action has done.

@@ -10,6 +10,7 @@ struct OperationChangeAction: ConsoleAction {
 
     let change: OperationChange
     let needs = StoreNeeds.queues
+    let repeatedName: String? = "id"
 
     var path: String { "operations/" + change.rawValue }
 

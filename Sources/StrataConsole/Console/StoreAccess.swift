@@ -51,23 +51,26 @@ final class StoreAccess: Sendable {
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (ObjectContext) throws -> Value
     ) async throws -> Value {
-        try await readers.begin()
-        defer { readers.end() }
-        return try await stack.overStore { context in try body(context) }
+        try await reading { try await stack.overStore { context in try body(context) } }
     }
 
     /// The record of the store: its models and its newest commit.
     func record() async throws -> StoreRecord {
-        try await readers.begin()
-        defer { readers.end() }
-        return try await stack.storeRecord()
+        try await reading { try await stack.storeRecord() }
     }
 
     /// The sizes of the file, its journal and its history.
     func sizes() async throws -> StoreSizes {
+        try await reading { try await stack.storeSizes() }
+    }
+
+    /// Runs a body that reads the store, when a page may read.
+    ///
+    /// - Throws: as ``ReadLimiter/begin()``; errors of the body.
+    private func reading<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         try await readers.begin()
         defer { readers.end() }
-        return try await stack.storeSizes()
+        return try await body()
     }
 
     /// Runs a block on the newest state, and commits its changes in the name of a person.

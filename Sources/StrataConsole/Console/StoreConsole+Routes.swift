@@ -45,6 +45,15 @@ struct ConsoleRoute: Sendable {
         case events
         case login
         case unknown
+
+        /// The name that may have several values in the query of the address; nil for none.
+        var repeatedName: String? {
+            switch self {
+            case .page(let page): page.repeatedName
+            case .action(let action): action.repeatedName
+            case .download, .asset, .events, .login, .unknown: nil
+            }
+        }
     }
 
     /// The path below the console, in the form of a router.

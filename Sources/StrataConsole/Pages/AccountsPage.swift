@@ -14,7 +14,6 @@ struct AccountsPage: ConsolePage {
 
     struct Values: Sendable {
         let table: Table
-        let pager: Pager
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
@@ -32,11 +31,11 @@ struct AccountsPage: ConsolePage {
         for account in shown { table.add(row(account, request)) }
         table.whenEmpty = after > 0 ? "The store has no further accounts." : "The store has no accounts."
         let last = found.count > Self.pageSize ? shown.last?.id : nil
-        let pager = Pager(
+        table.pager = Pager(
             first: after > 0 ? request.link("accounts") : nil,
             next: last.flatMap { request.link("accounts", ["after": "\($0)"]) }
         )
-        return PageContent(Values(table: table, pager: pager))
+        return PageContent(Values(table: table))
     }
 
     private func row(_ account: AccountListing, _ request: ConsoleRequest) -> [Cell] {

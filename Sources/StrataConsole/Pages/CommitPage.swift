@@ -28,7 +28,6 @@ struct CommitPage: ConsolePage {
     struct Changes: Sendable {
         let tables: Table
         let objects: Table
-        let pager: Pager
     }
 
     private struct Found: Sendable {
@@ -116,10 +115,10 @@ struct CommitPage: ConsolePage {
         }
         objects.whenEmpty =
             page > 1 ? "The commit has changed no further objects." : "The commit has changed no objects."
-        let pager = Pager(page: page, hasMore: listed.count > pageSize && page < greatestPage) { number in
+        objects.pager = Pager(page: page, hasMore: listed.count > pageSize && page < greatestPage) { number in
             request.link("commit", ["sequence": "\(sequence)", "page": "\(number)"])
         }
-        return Changes(tables: tables, objects: objects, pager: pager)
+        return Changes(tables: tables, objects: objects)
     }
 
     private static func mark(of kind: CommitObject.Kind) -> String {

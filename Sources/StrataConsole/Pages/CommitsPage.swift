@@ -17,7 +17,6 @@ struct CommitsPage: ConsolePage {
 
     struct Values: Sendable {
         let table: Table
-        let pager: Pager
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
@@ -36,13 +35,13 @@ struct CommitsPage: ConsolePage {
         }
         table.whenEmpty = before == nil ? "The store has no recorded commits." : "The history has no earlier commits."
         let last = found.count > Self.pageSize ? shown.last?.sequence : nil
-        let pager = Pager(
+        table.pager = Pager(
             first: before == nil ? nil : request.link("commits"),
             next: last.flatMap { request.link("commits", ["before": "\($0)"]) },
             firstTitle: "Newest",
             nextTitle: "Older"
         )
-        return PageContent(Values(table: table, pager: pager))
+        return PageContent(Values(table: table))
     }
 
     /// The number of inserted (+), updated (~) and deleted (-) objects of each table.

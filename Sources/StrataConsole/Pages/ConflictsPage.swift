@@ -14,17 +14,12 @@ struct ConflictsPage: ConsolePage {
     struct Values: Sendable {
         let choice: AccountChoice
         /// Nil if the person must choose an account.
-        let list: List?
-    }
-
-    struct List: Sendable {
-        let table: Table
-        let pager: Pager
+        let table: Table?
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
         let choice = try await AccountChoice(request, path: path)
-        guard let account = choice.account else { return PageContent(Values(choice: choice, list: nil)) }
+        guard let account = choice.account else { return PageContent(Values(choice: choice, table: nil)) }
         let after = try request.query.number("after") ?? 0
         let found = try await request.read { context in
             try context.cloud(accountID: account).conflictListings(after: after, limit: Self.pageSize + 1)
@@ -46,11 +41,10 @@ struct ConflictsPage: ConsolePage {
         }
         table.whenEmpty = after > 0 ? "The account has no further conflicts." : "The account has no conflicts."
         let last = found.count > Self.pageSize ? shown.last?.id : nil
-        let pager = Pager(
+        table.pager = Pager(
             first: after > 0 ? request.link("conflicts", ["account": account]) : nil,
             next: last.flatMap { request.link("conflicts", ["account": account, "after": "\($0)"]) }
         )
-        let list = List(table: table, pager: pager)
-        return PageContent(title: "Conflicts of \(account)", Values(choice: choice, list: list))
+        return PageContent(title: "Conflicts of \(account)", Values(choice: choice, table: table))
     }
 }

@@ -14,11 +14,18 @@ protocol ConsolePage: Sendable {
     /// Without these models, the console shows an explanation instead of the page.
     var needs: StoreNeeds { get }
     var template: PageTemplate { get }
+    /// The name that may have several values in the query of the address; nil by default. The console refuses other
+    /// repeated names.
+    var repeatedName: String? { get }
 
     /// The values of the template.
     ///
     /// - Throws: ``ConsoleError``, or an error of a product, which becomes a page with the right status.
     func content(_ request: ConsoleRequest) async throws -> PageContent
+}
+
+extension ConsolePage {
+    var repeatedName: String? { nil }
 }
 
 /// A part of the navigation.

@@ -11,6 +11,7 @@ struct OperationChangePage: ConsolePage {
     let group: NavigationGroup? = nil
     let needs = StoreNeeds.queues
     let template = PageTemplate.operationChange
+    let repeatedName: String? = "id"
 
     struct Values: Sendable {
         let explanation: String

@@ -18,30 +18,15 @@ struct OperationsPage: ConsolePage {
     struct Values: Sendable {
         let form: FilterForm
         let count: String
-        let rows: Rows
+        let table: Table
+        /// The form around the table; nil without check boxes.
+        let check: Check?
         /// Why the list shows less than all; nil if it does not.
         let note: String?
+        /// The links to other pages. They are below the form, and therefore not part of the table.
         let pager: Pager
         /// The links that change all operations of the list; nil without any.
         let all: All?
-    }
-
-    /// A table of operations, which have check boxes if they may be changed.
-    struct Rows: Sendable {
-        let caption: String
-        let columns: [Table.Column]
-        let rows: [Row]
-        let isEmpty: Bool
-        let whenEmpty: String
-        /// Nil without check boxes.
-        let check: Check?
-        let hasChecks: Bool
-    }
-
-    struct Row: Sendable {
-        let id: Int64
-        let hasCheck: Bool
-        let cells: [Cell]
     }
 
     /// The form with the check boxes.
@@ -89,7 +74,8 @@ struct OperationsPage: ConsolePage {
         let values = Values(
             form: selection.form,
             count: found.count.text,
-            rows: rows(found.rows, selection, isChangeable: isChangeable, request),
+            table: table(found.rows, selection, isChangeable: isChangeable, request),
+            check: isChangeable && !found.rows.isEmpty ? check(selection) : nil,
             note: note(found.page, hasLinks: found.page.next == nil || next != nil),
             pager: Pager(previous: previous, next: next),
             all: isChangeable && found.count.count > 0 ? all(selection, found.count, request) : nil
@@ -117,34 +103,32 @@ struct OperationsPage: ConsolePage {
 
     // MARK: Rows
 
-    private func rows(
+    /// - Parameter isChangeable: whether the rows have check boxes.
+    private func table(
         _ found: [JobRow],
         _ selection: OperationSelection,
         isChangeable: Bool,
         _ request: ConsoleRequest
-    ) -> Rows {
-        let table = Table(
+    ) -> Table {
+        var table = Table(
             selection.isFinished ? "Finished operations" : "Queued operations",
             ["Operation", "Status", "Type", "Pipeline", "Lane", "Key"],
             numbers: selection.isFinished ? ["Attempts"] : ["Priority", "Attempts"],
             selection.isFinished ? ["Queued", "Finished"] : ["Queued"]
         )
-        var check: Check?
-        if isChangeable {
-            let marked = Check.Item(name: "marked", value: "yes")
-            let items = selection.items(isFixed: false).map { Check.Item(name: $0.key, value: $0.value) } + [marked]
-            let changes = OperationChange.allCases.map { Change(name: $0.rawValue, title: $0.title) }
-            check = Check(items: items, changes: changes)
+        for row in found {
+            let id = "\(row.id)"
+            let check = Table.CheckBox(name: "id", value: id, label: "Select operation \(id)")
+            table.add(cells(row, selection, request), check: isChangeable ? check : nil)
         }
-        return Rows(
-            caption: table.caption,
-            columns: table.columns,
-            rows: found.map { Row(id: $0.id, hasCheck: isChangeable, cells: cells($0, selection, request)) },
-            isEmpty: found.isEmpty,
-            whenEmpty: selection.isEmpty ? "No operation is queued." : "No operation here meets the filters.",
-            check: found.isEmpty ? nil : check,
-            hasChecks: isChangeable
-        )
+        table.whenEmpty = selection.isEmpty ? "No operation is queued." : "No operation here meets the filters."
+        return table
+    }
+
+    private func check(_ selection: OperationSelection) -> Check {
+        let marked = Check.Item(name: "marked", value: "yes")
+        let items = selection.items(isFixed: false).map { Check.Item(name: $0.key, value: $0.value) } + [marked]
+        return Check(items: items, changes: OperationChange.allCases.map { Change(name: $0.rawValue, title: $0.title) })
     }
 
     private func cells(_ row: JobRow, _ selection: OperationSelection, _ request: ConsoleRequest) -> [Cell] {

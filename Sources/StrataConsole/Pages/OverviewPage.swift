@@ -21,9 +21,7 @@ struct OverviewPage: ConsolePage {
     }
 
     struct Queues: Sendable {
-        let totals: [Total]
-        /// Nil if the operations were counted for this page.
-        let note: String?
+        let totals: Totals
         let charts: [Chart]
         let failing: Table
         let failed: Table
@@ -53,8 +51,9 @@ struct OverviewPage: ConsolePage {
             )
         }
         let queues = Queues(
-            totals: Total.all(work.figures.totals) { request.link("operations", ["state": $0.description]) },
-            note: work.figures.note(request),
+            totals: Totals(work.figures.totals, note: work.figures.note(request)) { status in
+                request.link("operations", ["state": status.description])
+            },
             charts: [
                 OverviewCharts.throughput(work.figures.finished, from: work.figures.start),
                 OverviewCharts.depth(request.store.depth.all, at: request.time),

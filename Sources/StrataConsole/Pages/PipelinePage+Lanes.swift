@@ -15,13 +15,17 @@ extension PipelinePage {
         return table
     }
 
-    func lanes(_ lanes: [LaneRow], _ request: ConsoleRequest) -> Table {
-        var table = table("Lanes", lanes, request)
+    /// A page of the lanes.
+    ///
+    /// - Parameter lanes: the lanes of the page, and one more if there are further ones.
+    func lanes(of name: String, after: String?, _ lanes: [LaneRow], _ request: ConsoleRequest) -> Table {
+        var table = table("Lanes", lanes.prefix(Self.laneLimit), request)
         table.whenEmpty = "No operation is queued here."
+        table.pager = pager(name, after: after, lanes, request)
         return table
     }
 
-    private func table(_ caption: String, _ lanes: [LaneRow], _ request: ConsoleRequest) -> Table {
+    private func table(_ caption: String, _ lanes: some Sequence<LaneRow>, _ request: ConsoleRequest) -> Table {
         var table = Table(
             caption,
             ["Lane", "First operation", "Status", "Waits because", "Since"],
@@ -80,8 +84,7 @@ extension PipelinePage {
         return .text("\(tokens) of \(bucket.capacity) starts left")
     }
 
-    /// - Parameter lanes: the lanes of the page, and one more if there are further ones.
-    func pager(_ name: String, after: String?, _ lanes: [LaneRow], _ request: ConsoleRequest) -> Pager {
+    private func pager(_ name: String, after: String?, _ lanes: [LaneRow], _ request: ConsoleRequest) -> Pager {
         let last = lanes.prefix(Self.laneLimit).last?.name
         let hasMore = lanes.count > Self.laneLimit
         let next = hasMore ? last.flatMap { request.link(Self.pathText, ["pipeline": name, "after": $0]) } : nil

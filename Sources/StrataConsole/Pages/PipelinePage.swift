@@ -18,16 +18,13 @@ struct PipelinePage: ConsolePage {
 
     struct Values: Sendable {
         let facts: Facts
-        let totals: [Total]
-        /// Nil if the operations were counted for this page.
-        let note: String?
+        let totals: Totals
         let settings: Table
         /// Nil if the store may not be changed.
         let controls: PipelineControls?
         /// Nil if the operations of a lane do not wait for each other.
         let blocked: Table?
         let lanes: Table
-        let pager: Pager
     }
 
     /// What a pipeline's page reads.
@@ -59,13 +56,13 @@ struct PipelinePage: ConsolePage {
         let isSerial = work.record.map { $0.ordering != .flat } ?? false
         let values = Values(
             facts: facts(work, request),
-            totals: Total.all(work.queue.counts) { request.address(ofOperationsIn: name, $0) },
-            note: work.figures.note(request),
+            totals: Totals(work.queue.counts, note: work.figures.note(request)) { status in
+                request.address(ofOperationsIn: name, status)
+            },
             settings: settings(work.queue.settings, isOfBroker: work.record?.isTransient ?? false),
             controls: PipelineControls(work.queue.settings, isOfBroker: work.record?.isTransient ?? false, request),
             blocked: isSerial ? blocked(work.blocked, request) : nil,
-            lanes: lanes(Array(work.lanes.prefix(Self.laneLimit)), request),
-            pager: pager(name, after: after, work.lanes, request)
+            lanes: lanes(of: name, after: after, work.lanes, request)
         )
         return PageContent(title: "Pipeline \(ViewText.line(name))", values)
     }

@@ -17,7 +17,6 @@ struct PipelinesPage: ConsolePage {
         let table: Table
         /// Nil if the operations were counted for this page.
         let note: String?
-        let pager: Pager
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
@@ -41,10 +40,10 @@ struct PipelinesPage: ConsolePage {
         )
         for (queue, missing) in zip(found, missing).prefix(Self.pageSize) { table.add(row(queue, missing, request)) }
         table.whenEmpty = "The store has no pipelines yet."
-        let pager = Pager(page: page, hasMore: found.count > Self.pageSize && page < Self.greatestPage) { number in
+        table.pager = Pager(page: page, hasMore: found.count > Self.pageSize && page < Self.greatestPage) { number in
             request.link("pipelines", ["page": "\(number)"])
         }
-        return PageContent(Values(table: table, note: note, pager: pager))
+        return PageContent(Values(table: table, note: note))
     }
 
     private func row(_ queue: QueueSummary, _ missing: MissingRunner?, _ request: ConsoleRequest) -> [Cell] {

@@ -18,7 +18,6 @@ struct SchedulesPage: ConsolePage {
 
     struct Values: Sendable {
         let table: Table
-        let pager: Pager
     }
 
     /// The address of the page from which an action came.
@@ -43,8 +42,8 @@ struct SchedulesPage: ConsolePage {
         for schedule in found.prefix(Self.pageSize) { table.add(row(schedule, page, request)) }
         table.whenEmpty = page == 1 ? "The store has no schedules." : "The list ends before this page."
         let hasMore = found.count > Self.pageSize && page < Int(Self.greatestPage)
-        let pager = Pager(page: page, hasMore: hasMore) { number in request.link("schedules", ["page": "\(number)"]) }
-        return PageContent(Values(table: table, pager: pager))
+        table.pager = Pager(page: page, hasMore: hasMore) { number in request.link("schedules", ["page": "\(number)"]) }
+        return PageContent(Values(table: table))
     }
 
     private func row(_ schedule: ScheduleRow, _ page: Int, _ request: ConsoleRequest) -> [Cell] {

@@ -17,7 +17,6 @@ struct TablePage: ConsolePage {
 
     struct Values: Sendable {
         let table: Table
-        let pager: Pager
         /// Nil if all columns are shown.
         let note: String?
     }
@@ -48,14 +47,14 @@ struct TablePage: ConsolePage {
         }
         table.whenEmpty = after > 0 ? "No further row exists." : "The table has no rows."
         let last = found.count > Self.pageSize ? shown.last?.id : nil
-        let pager = Pager(
+        table.pager = Pager(
             first: after > 0 ? request.address(ofTable: stored.name) : nil,
             next: last.flatMap { request.address(ofTable: stored.name, after: $0) }
         )
         let rest = stored.columns.count - columns.count
         let note = rest > 0 ? "\(rest) more columns are on the page of each row." : nil
         let title = "Objects of \(stored.description.subject)"
-        return PageContent(title: title, Values(table: table, pager: pager, note: note))
+        return PageContent(title: title, Values(table: table, note: note))
     }
 
     /// The table that the query names.

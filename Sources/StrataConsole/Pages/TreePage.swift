@@ -26,7 +26,6 @@ struct TreePage: ConsolePage {
         let ancestors: [TitledLink]
         let facts: Facts
         let children: Table
-        let pager: Pager
     }
 
     func content(_ request: ConsoleRequest) async throws -> PageContent {
@@ -37,15 +36,12 @@ struct TreePage: ConsolePage {
         let listing = try await request.read { context in
             try context.cloud(accountID: account).folderListing(of: number, after: after, limit: Self.pageSize)
         }
-        let id = listing.node.id
-        let next = listing.next.flatMap { request.address(ofNode: id, of: account, after: $0) }
         let folder = Folder(
             trunks: listing.trunks.compactMap { TitledLink($0.name, request.address(ofNode: $0.id, of: account)) },
             ancestors: listing.ancestors.suffix(Self.greatestDepth)
                 .compactMap { TitledLink($0.name, request.address(ofNode: $0.id, of: account)) },
             facts: facts(listing.node, account),
-            children: table(listing, account, after: after, request),
-            pager: Pager(first: after == nil ? nil : request.address(ofNode: id, of: account), next: next)
+            children: table(listing, account, after: after, request)
         )
         return PageContent(
             title: "\(account): \(ViewText.line(listing.node.path.description))",
@@ -80,6 +76,11 @@ struct TreePage: ConsolePage {
         } else {
             table.whenEmpty = after == nil ? "The folder is empty." : "The folder has no further nodes."
         }
+        let id = listing.node.id
+        table.pager = Pager(
+            first: after == nil ? nil : request.address(ofNode: id, of: account),
+            next: listing.next.flatMap { request.address(ofNode: id, of: account, after: $0) }
+        )
         return table
     }
 

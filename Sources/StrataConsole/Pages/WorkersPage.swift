@@ -17,7 +17,6 @@ struct WorkersPage: ConsolePage {
 
     struct Values: Sendable {
         let workers: Table
-        let pager: Pager
         let processes: Table
         let note: String?
     }
@@ -37,16 +36,13 @@ struct WorkersPage: ConsolePage {
         for worker in shown { table.add(Self.row(worker, request)) }
         table.whenEmpty = "No worker runs operations of this store."
         let last = found.count > Self.pageSize ? shown.last?.id : nil
-        let values = Values(
-            workers: table,
-            pager: Pager(
-                first: after > 0 ? request.link(path) : nil,
-                next: last.flatMap { request.link(path, ["after": "\($0)"]) }
-            ),
-            processes: Self.table(processes),
-            note: Self.note(processes)
+        table.pager = Pager(
+            first: after > 0 ? request.link(path) : nil,
+            next: last.flatMap { request.link(path, ["after": "\($0)"]) }
         )
-        return PageContent(values)
+        return PageContent(
+            Values(workers: table, processes: Self.table(processes), note: Self.note(processes))
+        )
     }
 
     private static func row(_ worker: WorkerSummary, _ request: ConsoleRequest) -> [Cell] {

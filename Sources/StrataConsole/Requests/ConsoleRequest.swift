@@ -68,3 +68,24 @@ struct ConsoleRequest: Sendable {
         return FormView(action: address, button: button, question: question)
     }
 }
+
+extension ConsoleRequest {
+    /// A request to a console.
+    init(
+        _ console: StoreConsole,
+        _ base: String,
+        _ query: ConsoleFields,
+        form: ConsoleFields = ConsoleFields(),
+        person: String?
+    ) {
+        self.init(
+            base: base,
+            query: query,
+            form: form,
+            person: person,
+            store: console.store,
+            allowsChanges: console.store.allowsChanges && person != nil,
+            slowStatements: console.options.slowStatements
+        )
+    }
+}

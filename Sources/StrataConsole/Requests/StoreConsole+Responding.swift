@@ -1,6 +1,4 @@
-import Foundation
 import Hummingbird
-import Logging
 import Strata
 
 extension StoreConsole {
@@ -47,7 +45,7 @@ extension StoreConsole {
         }
     }
 
-    private static var unknownPath: ConsoleError { .notFound("The console does not have this page.") }
+    static var unknownPath: ConsoleError { .notFound("The console does not have this page.") }
 
     /// Relative addresses only work below a path that ends with a slash.
     private func redirectToRoot(_ request: Request) -> Response {
@@ -61,7 +59,7 @@ extension StoreConsole {
         _ base: String,
         _ person: String?
     ) async throws -> Response {
-        // The page on which the token is entered needs them too.
+        // The page that asks for the token needs the assets too.
         if case .asset(let asset) = target {
             try Self.requireReading(request)
             return asset.response
@@ -69,7 +67,7 @@ extension StoreConsole {
         if case .login = target { return try await login(request, base) }
         let query = try ConsoleFields(parsing: request.uri.query ?? "")
         guard access.isAuthenticated(request) else { return authenticate(request, target, query, base) }
-        try query.requireSingleValues(except: Self.repeatedName(target))
+        try query.requireSingleValues(except: target.repeatedName)
         switch target {
         case .page(let page):
             try Self.requireReading(request)
@@ -96,7 +94,7 @@ extension StoreConsole {
         }
     }
 
-    private static func requireReading(_ request: Request, allowed: String = "GET, HEAD") throws {
+    static func requireReading(_ request: Request, allowed: String = "GET, HEAD") throws {
         guard request.method == .get || request.method == .head else { throw wrongMethod(allowed: allowed) }
     }
 
@@ -104,236 +102,5 @@ extension StoreConsole {
         var error = ConsoleError(.methodNotAllowed, "This address does not answer requests of this method.")
         error.allowedMethods = allowed
         return error
-    }
-
-    /// The name that may have several values in the query of an address.
-    private static func repeatedName(_ target: ConsoleRoute.Target) -> String? {
-        switch target {
-        case .page(let page): page is OperationChangePage ? "id" : nil
-        case .action(let action): action is OperationChangeAction ? "id" : nil
-        default: nil
-        }
-    }
-
-    // MARK: Pages
-
-    private func show(_ page: any ConsolePage, _ request: ConsoleRequest, _ query: ConsoleFields) async throws
-        -> Response
-    {
-        let notice = query.text("notice").flatMap { notices.text($0) }
-        guard store.has(page.needs) else {
-            let values = UnopenedValues(models: page.needs == .queues ? "queues" : "accounts")
-            return view(.unopened, PageContent(title: page.title, values), request, current: page.path, notice: notice)
-        }
-        var content = try await page.content(request)
-        content.title = content.title ?? page.title
-        return view(page.template, content, request, current: page.path, notice: notice)
-    }
-
-    /// A page with the layout of the console.
-    ///
-    /// - Parameter isKnown: whether the person may use the console. Otherwise, the page shows no values of the store.
-    private func view(
-        _ template: PageTemplate,
-        _ content: PageContent,
-        _ request: ConsoleRequest,
-        status: HTTPResponse.Status = .ok,
-        current: String? = nil,
-        notice: String? = nil,
-        isKnown: Bool = true
-    ) -> Response {
-        let values = LayoutValues(
-            consoleTitle: ViewText.line(options.title),
-            title: ViewText.line(content.title ?? ""),
-            base: request.base,
-            commit: isKnown ? feed.position.commit : 0,
-            formToken: request.allowsChanges ? access.formToken : nil,
-            person: request.allowsChanges ? request.person.map { ViewText.line($0) } : nil,
-            groups: isKnown ? NavigationView.all(current: current, base: request.base) : [],
-            notice: notice,
-            pageTemplate: template.name,
-            content: content.values
-        )
-        return Response(
-            status: status,
-            headers: [.contentType: "text/html; charset=utf-8"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: Templates.render(values)))
-        )
-    }
-
-    // MARK: Failures
-
-    private func failurePage(
-        for error: any Error,
-        _ request: Request,
-        _ target: ConsoleRoute.Target,
-        _ base: String,
-        _ person: String?
-    ) -> Response {
-        let failure = ConsoleError(error)
-        if failure.isFault {
-            options.logger.error("The console could not answer a request: \(ViewText.line("\(error)", to: 2000))")
-        } else if failure.status == .forbidden {
-            options.logger.info("The console has refused a request: \(ViewText.line(failure.message, to: 2000))")
-        }
-        // A person who is not known sees nothing but the message.
-        let isKnown = access.allowsHost(of: request) && access.isAuthenticated(request)
-        let query = isKnown ? (try? ConsoleFields(parsing: request.uri.query ?? "")) : nil
-        let values = FailureValues(
-            status: failure.status.code,
-            message: ViewText.line(failure.message, to: 2000),
-            back: query.flatMap { ReturnLink.link(for: target, $0, failure.status, base: base) }
-        )
-        var response = view(
-            .failure,
-            PageContent(title: failure.status.reasonPhrase, values),
-            ConsoleRequest(self, base, ConsoleFields(), person: isKnown ? person : nil),
-            status: failure.status,
-            isKnown: isKnown
-        )
-        if let allowed = failure.allowedMethods { response.headers[.allow] = allowed }
-        return response
-    }
-
-    // MARK: Tokens
-
-    /// Accepts the token in the address that `strata serve` prints, or asks for it.
-    private func authenticate(
-        _ request: Request,
-        _ target: ConsoleRoute.Target,
-        _ query: ConsoleFields,
-        _ base: String
-    ) -> Response {
-        let next = NextPage.following(target, query)
-        if let token = query.text("token"), access.accepts(token: token) {
-            // The cookie is for the addresses below that of the answer: see `ConsoleAccess.cookie(for:)`.
-            guard base.hasSameBytes(as: "./") else {
-                let address = ConsoleLink.path("", ["token": token, "next": next])
-                return .redirect(to: base + (address ?? ConsoleLink.path("", ["token": token]) ?? ""))
-            }
-            // The browser forgets the address with the token.
-            return welcome(request, to: base + next)
-        }
-        let hasFailed = query.text("token") != nil
-        if hasFailed { logRefusedToken() }
-        return loginPage(base, next: next, hasFailed: hasFailed)
-    }
-
-    private func logRefusedToken() {
-        guard let omitted = refusedTokens.note(at: Date()) else { return }
-        let metadata: Logger.Metadata = omitted > 0 ? ["strata.omitted": "\(omitted)"] : [:]
-        options.logger.notice("The console has refused a wrong token.", metadata: metadata)
-    }
-
-    private func welcome(_ request: Request, to address: String) -> Response {
-        var response = Response.redirect(to: address)
-        response.setCookie(access.cookie(for: request))
-        return response
-    }
-
-    private func loginPage(_ base: String, next: String, hasFailed: Bool) -> Response {
-        view(
-            .login,
-            PageContent(title: "Enter the token", LoginValues(next: next, hasFailed: hasFailed)),
-            ConsoleRequest(self, base, ConsoleFields(), person: nil),
-            status: .unauthorized,
-            isKnown: false
-        )
-    }
-
-    private func login(_ request: Request, _ base: String) async throws -> Response {
-        guard request.method == .post else {
-            try Self.requireReading(request, allowed: "GET, HEAD, POST")
-            if access.isAuthenticated(request) { return .redirect(to: base) }
-            return loginPage(base, next: "", hasFailed: false)
-        }
-        guard access.isSameOrigin(request) else { throw Self.foreignForm }
-        let form = try await Self.form(of: request)
-        let next = NextPage.known(form.text("next") ?? "")
-        guard access.accepts(token: form.text("token") ?? "") else {
-            logRefusedToken()
-            return loginPage(base, next: next, hasFailed: true)
-        }
-        return welcome(request, to: base + next)
-    }
-
-    // MARK: Actions
-
-    private func run(
-        _ action: any ConsoleAction,
-        _ request: Request,
-        _ query: ConsoleFields,
-        _ base: String,
-        _ person: String?
-    ) async throws -> Response {
-        guard store.allowsChanges else {
-            throw ConsoleError.forbidden("The console may not change this store. Nothing was changed.")
-        }
-        guard access.isSameOrigin(request) else { throw Self.foreignForm }
-        let form = try await Self.form(of: request)
-        guard SecretText.isEqual(form.text("form-token") ?? "", to: access.formToken) else { throw Self.foreignForm }
-        guard let person, !person.utf8.isEmpty else {
-            throw ConsoleError.forbidden("The console does not know who you are. Nothing was changed.")
-        }
-        guard store.has(action.needs) else { throw Self.unknownPath }
-        let result = try await action.run(ConsoleRequest(self, base, query, form: form, person: person))
-        var metadata: Logger.Metadata = [
-            "strata.person": "\(ViewText.line(person))",
-            "strata.action": "\(action.path)",
-            "strata.count": "\(result.count)",
-            "strata.objects": "\(result.objects.prefix(100).map { ViewText.line($0) }.joined(separator: ", "))",
-        ]
-        if !result.values.isEmpty {
-            metadata["strata.values"] = "\(result.values.map { ViewText.line($0) }.joined(separator: ", "))"
-        }
-        options.logger.notice("The console has changed the store.", metadata: metadata)
-        let mark = result.page.containsByte(of: "?") ? "&" : "?"
-        return .redirect(to: base + result.page + mark + "notice=" + notices.add(result.notice))
-    }
-
-    private static var foreignForm: ConsoleError {
-        .forbidden(
-            "The form does not come from a page of this console, or the console was started again since. Nothing was "
-                + "changed. Load the page again, and repeat the action."
-        )
-    }
-
-    private static func form(of request: Request) async throws -> ConsoleFields {
-        let type = request.headers[.contentType] ?? ""
-        let kind = (type.splitAtFirst(";")?.before ?? type).trimmingCharacters(in: .whitespaces).lowercased()
-        guard kind.hasSameBytes(as: "application/x-www-form-urlencoded") else {
-            throw ConsoleError(.unsupportedMediaType, "The request does not contain a form.")
-        }
-        var bytes = Data()
-        for try await part in request.body {
-            guard bytes.count + part.readableBytes <= ConsoleFields.greatestForm else {
-                throw ConsoleError(.contentTooLarge, "The form has more than \(ConsoleFields.greatestForm) bytes.")
-            }
-            bytes.append(contentsOf: part.readableBytesView)
-        }
-        guard let text = String(bytes: bytes, encoding: .utf8) else {
-            throw ConsoleError.invalid("The form is not UTF-8.")
-        }
-        return try ConsoleFields(parsing: text)
-    }
-}
-
-extension ConsoleRequest {
-    fileprivate init(
-        _ console: StoreConsole,
-        _ base: String,
-        _ query: ConsoleFields,
-        form: ConsoleFields = ConsoleFields(),
-        person: String?
-    ) {
-        self.init(
-            base: base,
-            query: query,
-            form: form,
-            person: person,
-            store: console.store,
-            allowsChanges: console.store.allowsChanges && person != nil,
-            slowStatements: console.options.slowStatements
-        )
     }
 }

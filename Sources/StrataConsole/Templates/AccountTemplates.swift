@@ -7,9 +7,6 @@ extension PageTemplate {
         {{#.table}}
         {{>table}}
         {{/.table}}
-        {{#.pager}}
-        {{>pager}}
-        {{/.pager}}
         </section>
 
         """
@@ -59,9 +56,6 @@ extension PageTemplate {
         {{#.children}}
         {{>table}}
         {{/.children}}
-        {{#.pager}}
-        {{>pager}}
-        {{/.pager}}
         </section>
         <p class="note">Queued operations upload, move and delete. The remote is not asked. Objects that a pull \
         ignores are not in the tree: the application is notified of them.</p>
@@ -99,14 +93,9 @@ extension PageTemplate {
         {{>account-choice}}
         {{/.choice}}
         <section id="conflicts" data-live aria-label="Conflicts">
-        {{#.list}}
         {{#.table}}
         {{>table}}
         {{/.table}}
-        {{#.pager}}
-        {{>pager}}
-        {{/.pager}}
-        {{/.list}}
         </section>
         <p class="note">The uploads of a node in conflict wait until the application resolves the conflict.</p>
 

@@ -7,9 +7,6 @@ extension PageTemplate {
         {{#.table}}
         {{>table}}
         {{/.table}}
-        {{#.pager}}
-        {{>pager}}
-        {{/.pager}}
         <p class="note">The changes are the numbers of inserted (+), updated (~) and deleted (-) objects.</p>
         </section>
 
@@ -44,9 +41,6 @@ extension PageTemplate {
         {{#.objects}}
         {{>table}}
         {{/.objects}}
-        {{#.pager}}
-        {{>pager}}
-        {{/.pager}}
         </section>
         {{/.changes}}
 

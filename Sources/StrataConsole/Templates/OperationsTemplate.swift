@@ -27,40 +27,15 @@ extension PageTemplate {
         {{#.note}}
         <p class="note">{{.}}</p>
         {{/.note}}
-        {{#.rows}}
-        {{^.isEmpty}}
         {{#.check}}
         <form method="get" action="{{base}}operations/change">
         {{#.items}}
         <input type="hidden" name="{{.name}}" value="{{.value}}">
         {{/.items}}
         {{/.check}}
-        <div class="table-box" role="region" aria-label="{{.caption}}" tabindex="0">
-        <table>
-        <caption>{{.caption}}</caption>
-        <thead><tr>
-        {{#.hasChecks}}
-        <th scope="col">Select</th>
-        {{/.hasChecks}}
-        {{#.columns}}
-        <th scope="col"{{#.isNumber}} class="number"{{/.isNumber}}>{{.title}}</th>
-        {{/.columns}}
-        </tr></thead>
-        <tbody>
-        {{#.rows}}
-        <tr>
-        {{#.hasCheck}}
-        <td><input type="checkbox" name="id" value="{{.id}}" aria-label="Select operation {{.id}}"></td>
-        {{/.hasCheck}}
-        {{#.cells}}
-        <td{{#.isNumber}} class="number"{{/.isNumber}}{{^.isNumber}}{{#.isLong}} class="long"{{/.isLong}}{{/.isNumber}}>\
-        {{>cell}}</td>
-        {{/.cells}}
-        </tr>
-        {{/.rows}}
-        </tbody>
-        </table>
-        </div>
+        {{#.table}}
+        {{>table}}
+        {{/.table}}
         {{#.check}}
         <p class="changes"><span>Selected operations:</span>
         {{#.changes}}
@@ -69,11 +44,6 @@ extension PageTemplate {
         </p>
         </form>
         {{/.check}}
-        {{/.isEmpty}}
-        {{#.isEmpty}}
-        <p class="empty">{{.whenEmpty}}</p>
-        {{/.isEmpty}}
-        {{/.rows}}
         {{#.all}}
         <p class="changes"><span>All {{.count}} that match:</span>
         {{#.links}}

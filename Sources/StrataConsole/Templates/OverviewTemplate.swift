@@ -10,18 +10,9 @@ extension PageTemplate {
         {{/.facts}}
         </section>
         {{#.queues}}
-        <section id="totals" data-live aria-labelledby="totals-title">
-        <h2 id="totals-title">Operations</h2>
-        <ul class="totals">
         {{#.totals}}
-        <li>{{#.href}}<a href="{{.}}">{{/.href}}<span class="total mark-{{.kind}}">{{.count}}</span> \
-        <span>{{.name}}</span>{{#.href}}</a>{{/.href}}</li>
+        {{>totals}}
         {{/.totals}}
-        </ul>
-        {{#.note}}
-        <p class="note">{{.}}</p>
-        {{/.note}}
-        </section>
         <section id="charts" data-live aria-labelledby="charts-title">
         <h2 id="charts-title">The last hour</h2>
         <div class="charts">

@@ -17,7 +17,7 @@ extension PageTemplate {
         """
     )
 
-    /// A ``Table``.
+    /// A ``Table``, with the links to its other pages.
     static let table = PageTemplate(
         "table",
         """
@@ -26,6 +26,9 @@ extension PageTemplate {
         <table>
         <caption>{{.caption}}</caption>
         <thead><tr>
+        {{#.hasChecks}}
+        <th scope="col">Select</th>
+        {{/.hasChecks}}
         {{#.columns}}
         <th scope="col"{{#.isNumber}} class="number"{{/.isNumber}}>{{.title}}</th>
         {{/.columns}}
@@ -33,6 +36,9 @@ extension PageTemplate {
         <tbody>
         {{#.rows}}
         <tr>
+        {{#.check}}
+        <td><input type="checkbox" name="{{.name}}" value="{{.value}}" aria-label="{{.label}}"></td>
+        {{/.check}}
         {{#.cells}}
         <td{{#.isNumber}} class="number"{{/.isNumber}}{{^.isNumber}}{{#.isLong}} class="long"{{/.isLong}}{{/.isNumber}}>\
         {{>cell}}</td>
@@ -46,6 +52,29 @@ extension PageTemplate {
         {{#.isEmpty}}
         <p class="empty">{{.whenEmpty}}</p>
         {{/.isEmpty}}
+        {{#.pager}}
+        {{>pager}}
+        {{/.pager}}
+
+        """
+    )
+
+    /// ``Totals``.
+    static let totals = PageTemplate(
+        "totals",
+        """
+        <section id="totals" data-live aria-labelledby="totals-title">
+        <h2 id="totals-title">Operations</h2>
+        <ul class="totals">
+        {{#.all}}
+        <li>{{#.href}}<a href="{{.}}">{{/.href}}<span class="total mark-{{.kind}}">{{.count}}</span> \
+        <span>{{.name}}</span>{{#.href}}</a>{{/.href}}</li>
+        {{/.all}}
+        </ul>
+        {{#.note}}
+        <p class="note">{{.}}</p>
+        {{/.note}}
+        </section>
 
         """
     )

@@ -9,18 +9,9 @@ extension PageTemplate {
         {{>facts}}
         {{/.facts}}
         </section>
-        <section id="totals" data-live aria-labelledby="totals-title">
-        <h2 id="totals-title">Operations</h2>
-        <ul class="totals">
         {{#.totals}}
-        <li>{{#.href}}<a href="{{.}}">{{/.href}}<span class="total mark-{{.kind}}">{{.count}}</span> \
-        <span>{{.name}}</span>{{#.href}}</a>{{/.href}}</li>
+        {{>totals}}
         {{/.totals}}
-        </ul>
-        {{#.note}}
-        <p class="note">{{.}}</p>
-        {{/.note}}
-        </section>
         <section id="settings" data-live aria-labelledby="settings-title">
         <h2 id="settings-title">Settings</h2>
         {{#.settings}}
@@ -63,9 +54,6 @@ extension PageTemplate {
         {{#.lanes}}
         {{>table}}
         {{/.lanes}}
-        {{#.pager}}
-        {{>pager}}
-        {{/.pager}}
         </section>
 
         """

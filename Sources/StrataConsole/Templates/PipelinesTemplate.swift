@@ -10,9 +10,6 @@ extension PageTemplate {
         {{#.note}}
         <p class="note">{{.}}</p>
         {{/.note}}
-        {{#.pager}}
-        {{>pager}}
-        {{/.pager}}
         </section>
 
         """

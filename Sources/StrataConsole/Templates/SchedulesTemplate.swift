@@ -7,9 +7,6 @@ extension PageTemplate {
         {{#.table}}
         {{>table}}
         {{/.table}}
-        {{#.pager}}
-        {{>pager}}
-        {{/.pager}}
         </section>
 
         """

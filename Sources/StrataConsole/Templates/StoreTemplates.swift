@@ -35,9 +35,6 @@ extension PageTemplate {
         {{#.table}}
         {{>table}}
         {{/.table}}
-        {{#.pager}}
-        {{>pager}}
-        {{/.pager}}
         {{#.note}}
         <p class="note">{{.}}</p>
         {{/.note}}

@@ -15,8 +15,8 @@ struct PageTemplate: Sendable {
 enum Templates {
     /// The templates of pages that are not in ``ConsolePages``, and the parts that pages share.
     private static let shared: [PageTemplate] = [
-        .layout, .failure, .unopened, .login, .cell, .table, .facts, .pager, .form, .formToken, .chart,
-        .accountChoice,
+        .layout, .failure, .unopened, .login, .cell, .table, .totals, .facts, .pager, .form, .formToken,
+        .chart, .accountChoice,
     ]
 
     /// Every template, for tests.

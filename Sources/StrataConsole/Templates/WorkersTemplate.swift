@@ -8,9 +8,6 @@ extension PageTemplate {
         {{#.workers}}
         {{>table}}
         {{/.workers}}
-        {{#.pager}}
-        {{>pager}}
-        {{/.pager}}
         <p class="note">A worker is a program that has opened pipelines of the store. A worker that runs nothing need not \
         send heartbeats.</p>
         </section>

@@ -8,7 +8,16 @@ struct Table: Sendable {
     }
 
     struct Row: Sendable {
+        /// Nil in a table without check boxes.
+        let check: CheckBox?
         let cells: [Cell]
+    }
+
+    /// A check box before the cells of a row, in the form around the table.
+    struct CheckBox: Sendable {
+        let name: String
+        let value: String
+        let label: String
     }
 
     let caption: String
@@ -16,8 +25,12 @@ struct Table: Sendable {
     private(set) var rows: [Row] = []
     /// The text instead of a table without rows.
     var whenEmpty = "Nothing is here."
+    /// The links to the other pages of the table; nil for a table that has only one.
+    var pager: Pager?
 
-    var isEmpty = true
+    private(set) var isEmpty = true
+    /// Whether the rows have check boxes: all of them, or none.
+    private(set) var hasChecks = false
 
     /// - Parameters:
     ///   - caption: what the rows are.
@@ -32,13 +45,16 @@ struct Table: Sendable {
     }
 
     /// Adds a row with a cell for each column. In a column with numbers, every cell is aligned like a number.
-    mutating func add(_ cells: [Cell]) {
+    ///
+    /// - Parameter check: the check box of the row. Either all rows have one, or none has.
+    mutating func add(_ cells: [Cell], check: CheckBox? = nil) {
         var cells = cells
         for (index, column) in columns.enumerated() where column.isNumber && index < cells.count {
             cells[index].isNumber = true
         }
-        rows.append(Row(cells: cells))
+        rows.append(Row(check: check, cells: cells))
         isEmpty = false
+        hasChecks = check != nil
     }
 }
 
