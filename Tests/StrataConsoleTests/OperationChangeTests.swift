@@ -121,7 +121,7 @@ import Testing
             let again = try await client.get("/operations/change?change=hold&pipeline=photos")
             let ids = try await fixture.ids()
             try await fixture.stack.background { context in
-                var gone = OperationFilter()
+                var gone = OperationFilter(at: Date())
                 gone.ids = [ids[0]]
                 try context.batchDelete(gone.query)
             }

@@ -40,6 +40,18 @@ import Testing
         }
     }
 
+    @Test("The links of a list keep the time at which holds have ended or not", arguments: ["pending", "held"])
+    func time(_ state: String) throws {
+        let start = Date(timeIntervalSince1970: 1_000_000_000)
+        let first = try OperationSelection(ConsoleFields(parsing: "state=\(state)"), at: start)
+        let link = try #require(ConsoleLink.path("operations", items: first.items(isFixed: true)))
+        let query = try #require(link.split(separator: "?").last)
+        let second = try OperationSelection(ConsoleFields(parsing: String(query)), at: start + 60)
+        #expect(first.queued.time == start && second.queued.time == start)
+        let other = try OperationSelection(ConsoleFields(parsing: "state=\(state)"), at: start + 60)
+        #expect(other.queued.time == start + 60)
+    }
+
     @Test(
         "Filters select operations by an index and by other values",
         arguments: [
@@ -116,7 +128,7 @@ import Testing
             #expect(first.previous == nil)
             // The last row of the first page, one of the second page, and new rows.
             try await fixture.stack.background { context in
-                var gone = OperationFilter()
+                var gone = OperationFilter(at: Date())
                 gone.ids = [ids[49], ids[70]]
                 try context.batchDelete(gone.query)
                 for number in 0..<10 { context.enqueue(Parcel(number: number), in: "photos") }

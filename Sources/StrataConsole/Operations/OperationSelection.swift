@@ -27,9 +27,9 @@ struct OperationSelection: Sendable {
     private let ageText: String?
     /// The value of `state`.
     private let state: String?
-    /// The time from which the age counts, and at which holds have ended or not, in seconds since 1970. The pages of a
-    /// list keep it, so that they are pages of one list.
-    private let time: Int64
+    /// The time from which the age counts, and at which holds have ended or not, in whole seconds. The addresses of the
+    /// other pages contain it, so that they are pages of one list.
+    let time: Date
 
     /// - Parameter time: the time of the request.
     /// - Throws: ``ConsoleError`` for an unknown status and a wrong age.
@@ -44,7 +44,8 @@ struct OperationSelection: Sendable {
             throw ConsoleError.invalid("The age must be a whole number and a unit, such as 90s, 15m, 2h or 7d.")
         }
         let now = Int64(min(max(time.timeIntervalSince1970, 1), Double(ConsoleFields.greatestTime)))
-        self.time = try query.number("at", upTo: ConsoleFields.greatestTime) ?? now
+        let seconds = try query.number("at", upTo: ConsoleFields.greatestTime) ?? now
+        self.time = Date(timeIntervalSince1970: Double(seconds))
     }
 
     private static func kind(_ state: String) throws -> Kind {
@@ -66,15 +67,14 @@ struct OperationSelection: Sendable {
         state == nil && pipeline == nil && lane == nil && tag == nil && type == nil && key == nil && age == nil
     }
 
-    private var limitingDate: Date? { age.map { Date(timeIntervalSince1970: Double(time) - $0.seconds) } }
+    private var limitingDate: Date? { age.map { time.addingTimeInterval(-$0.seconds) } }
 
     /// The filter of queued operations.
     var queued: OperationFilter {
-        var filter = OperationFilter()
+        var filter = OperationFilter(at: time)
         filter.pipeline = pipeline.map { PipelineName($0) }
         (filter.lane, filter.tag, filter.type, filter.key) = (lane, tag, type, key)
         filter.queuedBefore = limitingDate
-        filter.time = Date(timeIntervalSince1970: Double(time))
         if case .queued(let status) = kind { filter.status = status }
         return filter
     }
@@ -99,7 +99,8 @@ struct OperationSelection: Sendable {
         for part in parts {
             if let value = part.value { items.append((key: part.name, value: value)) }
         }
-        if isFixed, age != nil || dependsOnHolds { items.append((key: "at", value: "\(time)")) }
+        let seconds = Int64(time.timeIntervalSince1970)
+        if isFixed, age != nil || dependsOnHolds { items.append((key: "at", value: "\(seconds)")) }
         return items
     }
 
@@ -123,7 +124,7 @@ struct OperationSelection: Sendable {
         for part in parts {
             if let value = part.value { facts.add(part.title, .text(value, to: ViewText.factLength)) }
         }
-        if age != nil { facts.add("Counted from", .time(Date(timeIntervalSince1970: Double(time)))) }
+        if age != nil { facts.add("Counted from", .time(time)) }
     }
 
     // MARK: The form

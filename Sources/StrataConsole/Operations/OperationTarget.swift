@@ -46,7 +46,7 @@ struct OperationTarget: Sendable {
 
     var filter: OperationFilter {
         guard !ids.isEmpty else { return selection.queued }
-        var filter = OperationFilter()
+        var filter = OperationFilter(at: selection.time)
         filter.ids = ids
         return filter
     }

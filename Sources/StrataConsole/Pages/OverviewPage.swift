@@ -42,12 +42,12 @@ struct OverviewPage: ConsolePage {
         let facts = facts(record, processes, request)
         guard request.store.hasQueues else { return PageContent(Values(facts: facts, queues: nil)) }
         let work = try await request.read { context -> Work in
-            let failed = try Self.operations(.failed, in: context)
+            let failed = try Self.operations(.failed, at: request.time, in: context)
             return Work(
                 figures: try request.figures(in: context),
                 failed: failed,
                 messages: try JobDetails.lastMessages(of: failed.map(\.id), in: context),
-                running: try Self.operations(.active, in: context)
+                running: try Self.operations(.active, at: request.time, in: context)
             )
         }
         let queues = Queues(
@@ -65,8 +65,12 @@ struct OverviewPage: ConsolePage {
         return PageContent(Values(facts: facts, queues: queues))
     }
 
-    private static func operations(_ status: OperationStatus, in context: ObjectContext) throws -> [JobRow] {
-        var filter = OperationFilter()
+    private static func operations(
+        _ status: OperationStatus,
+        at time: Date,
+        in context: ObjectContext
+    ) throws -> [JobRow] {
+        var filter = OperationFilter(at: time)
         filter.status = status
         return try JobRow.list(filter, limit: limit, in: context)
     }

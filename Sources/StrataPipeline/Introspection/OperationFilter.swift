@@ -26,10 +26,12 @@ package struct OperationFilter: Sendable {
     package var key: String?
     /// A date at or before which the operations were queued. No index contains this date.
     package var queuedBefore: Date?
-    /// The time at which a hold must not have ended, to count as one.
-    package var time = Date()
+    /// The time at which a hold must not have ended, to count as one. A position in a list belongs to one query, so all
+    /// pages of a list need filters of the same time.
+    package let time: Date
 
-    package init() {}
+    /// A filter that all operations meet.
+    package init(at time: Date) { self.time = time }
 
     private enum Index { case ids, key, tag, lane, status, pipeline }
 
@@ -48,7 +50,7 @@ package struct OperationFilter: Sendable {
 
     /// The filters that the index contains. They find all selected operations, in the same order, and perhaps others.
     package var searched: OperationFilter {
-        var filter = OperationFilter()
+        var filter = OperationFilter(at: time)
         switch index {
         case .ids: filter.ids = ids
         case .key: (filter.pipeline, filter.key) = (pipeline, key)

@@ -43,7 +43,7 @@ struct JobFilterOptions: ParsableArguments {
     ///
     /// - Throws: `ValidationError` for an unknown status, and for an age alone, which no index contains.
     func queued() throws -> OperationFilter {
-        var filter = OperationFilter()
+        var filter = OperationFilter(at: Date())
         filter.pipeline = pipeline.map { PipelineName($0) }
         filter.lane = lane
         filter.tag = tag

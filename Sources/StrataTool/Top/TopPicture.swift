@@ -48,7 +48,7 @@ struct TopPicture: Sendable {
         let work = try await stack.background { context in
             var work = Work()
             if hasQueues {
-                var filter = OperationFilter()
+                var filter = OperationFilter(at: Date())
                 filter.status = .active
                 work.queues = try context.queueSummaries(limit: .max)
                 work.running = try JobRow.list(filter, limit: limit, in: context)

@@ -25,7 +25,7 @@ private struct Parcel: OperationPayload {
             testDescription = description
             self.step = step
             self.numbers = numbers
-            var filter = OperationFilter()
+            var filter = OperationFilter(at: Date())
             change(&filter)
             self.filter = filter
         }
@@ -148,8 +148,8 @@ private struct Parcel: OperationPayload {
         try await stack.background { context in
             let some = QueuedOperation.where { $0.pipeline == "a" && $0.lane == "x" }
             for name in ["audit", "review"] { try context.holdOperations(some, name, until: end) }
-            func numbers(_ change: (inout OperationFilter) -> Void) throws -> [Int] {
-                var filter = OperationFilter()
+            func numbers(at time: Date = Date(), _ change: (inout OperationFilter) -> Void) throws -> [Int] {
+                var filter = OperationFilter(at: time)
                 change(&filter)
                 return try context.fetch(filter.query).map { try $0.payload(as: Parcel.self).number }
             }
@@ -170,13 +170,10 @@ private struct Parcel: OperationPayload {
                 $0.status = .pending
             }
             #expect(pending == [10, 6, 2])
-            let ended = try numbers {
-                $0.status = .held
-                $0.time = end + 1
-            }
+            let ended = try numbers(at: end + 1) { $0.status = .held }
             #expect(ended.isEmpty)
 
-            var filter = OperationFilter()
+            var filter = OperationFilter(at: Date())
             filter.status = .held
             let steps = try Self.plan(filter.query.limit(50), .ids, in: context)
             #expect(steps.contains { $0.contains("\(Self.statuses) (status=?)") }, "\(steps)")
@@ -199,7 +196,7 @@ private struct Parcel: OperationPayload {
         let stack = try await Self.open()
         try await stack.background { context in
             let all = try context.ids(QueuedOperation.all).map(\.rawValue)
-            var filter = OperationFilter()
+            var filter = OperationFilter(at: Date())
             filter.ids = [all[5], all[1], 99_999_999]
             filter.status = .pending
             let found = try context.ids(filter.query).map(\.rawValue)
