@@ -433,7 +433,7 @@ let package = Package(
         .target(
             name: "CloudScenarios",
             dependencies: [
-                "Strata", "StrataCloud", "StrataPipeline",
+                "StoreModels", "Strata", "StrataCloud", "StrataPipeline",
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Cloud"])),
             ],
             path: "Tests/Fixtures/CloudScenarios"
@@ -471,7 +471,8 @@ let package = Package(
         .testTarget(
             name: "StrataConsoleTests",
             dependencies: [
-                "Strata", "StrataCloud", "StrataConsole", "StrataInspection", "StrataPipeline", "StoreModels",
+                "CloudScenarios", "Strata", "StrataCloud", "StrataConsole", "StrataInspection", "StrataPipeline",
+                "StoreModels",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Console"])),
                 .product(name: "HummingbirdTesting", package: "hummingbird", condition: .when(traits: ["Console"])),
@@ -489,8 +490,8 @@ let package = Package(
             // The commands of `strata` in the process of the tests, and the program itself.
             name: "StrataToolTests",
             dependencies: [
-                "Strata", "StrataCloud", "StrataPipeline", "StrataTool", "StoreModels", "strata-command",
-                "strata-crash", "strata-sample",
+                "CloudScenarios", "Strata", "StrataCloud", "StrataPipeline", "StrataTool", "StoreModels",
+                "strata-command", "strata-crash", "strata-sample",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),

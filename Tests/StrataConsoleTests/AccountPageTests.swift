@@ -1,3 +1,4 @@
+import CloudScenarios
 import Foundation
 import Hummingbird
 import HummingbirdTesting
@@ -8,42 +9,11 @@ import Testing
 @testable import StrataConsole
 
 @Suite("Pages of accounts", .timeLimit(.minutes(1))) struct AccountPageTests {
-    /// Provides the same text for each file.
-    private struct Handler: CloudHandler {
-        var text = "Hello, Ada!"
-
-        func content(for request: ContentRequest) async throws -> RemoteBody? { RemoteBody(Data(text.utf8)) }
-    }
-
-    private static func account(
-        _ shop: ShopFixture,
-        _ stack: ContextStack,
-        id: String = "alice",
-        handler: Handler = Handler()
-    ) async throws -> CloudAccount {
-        let remote = try FolderRemote(shop.folder.file("remote-\(id)"), isDurable: false)
-        return try await CloudAccount.open(stack, id: id, remote: remote, handler: handler)
-    }
-
     /// Creates a store with a letter at the remote that is marked for download, and another one that waits for its
     /// upload.
     private static func make() async throws -> ShopFixture {
         let shop = try ShopFixture()
-        let stack = try await shop.open(models: CloudAccount.models)
-        let account = try await Self.account(shop, stack)
-        try await stack.background { context in
-            _ = try context.cloud(account).createNode(at: "/letters/ada.txt")
-            try context.commit()
-        }
-        try await account.waitUntilIdle()
-        await account.close()
-        try await stack.background { context in
-            let cloud = try context.cloud(accountID: "alice")
-            _ = try cloud.createNode(at: "/letters/<grace>.txt", size: 2048)
-            try cloud.markNeedsDownload(cloud.node(at: "/letters/ada.txt"), .data)
-            try context.commit()
-        }
-        try await stack.close()
+        _ = try await Letters.make(in: shop.folder, file: shop.url.lastPathComponent, waiting: "<grace>.txt")
         return shop
     }
 
@@ -101,7 +71,7 @@ import Testing
     func conflict() async throws {
         let shop = try await Self.make()
         // Another client changes the letter.
-        let letter = shop.folder.file("remote-alice").appending(path: "home/letters/ada.txt")
+        let letter = Letters.remote(in: shop.folder).appending(path: "home/letters/ada.txt")
         try Data("Dear Ada".utf8).write(to: letter)
         let stack = try await shop.open(models: CloudAccount.models)
         try await stack.background { context in
@@ -109,7 +79,8 @@ import Testing
             try cloud.upload(cloud.node(at: "/letters/ada.txt"))
             try context.commit()
         }
-        let account = try await Self.account(shop, stack, handler: Handler(text: "Hello again!"))
+        let handler = Letters.Handler(text: "Hello again!")
+        let account = try await Letters.account(stack, in: shop.folder, handler: handler)
         // The upload waits for a decision.
         await #expect(throws: CloudError.self) { try await account.waitUntilIdle() }
         await account.close()
@@ -157,7 +128,7 @@ import Testing
     func choice() async throws {
         let shop = try await Self.make()
         let stack = try await shop.open(models: CloudAccount.models)
-        let bob = try await Self.account(shop, stack, id: "bob")
+        let bob = try await Letters.account(stack, in: shop.folder, id: "bob")
         await bob.close()
         try await stack.close()
         try await shop.run(models: CloudAccount.models) { client, _ in

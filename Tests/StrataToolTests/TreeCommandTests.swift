@@ -1,3 +1,4 @@
+import CloudScenarios
 import Foundation
 import StoreModels
 import Strata
@@ -104,8 +105,7 @@ import Testing
         let folder = try ScratchFolder()
         let url = try await Letters.make(in: folder)
         let stack = try await Letters.open(url)
-        let remote = try FolderRemote(folder.file("other"), isDurable: false)
-        let bob = try await CloudAccount.open(stack, id: "bob", remote: remote, handler: Letters.Handler())
+        let bob = try await Letters.account(stack, in: folder, id: "bob")
         await bob.close()
         try await stack.close()
         let unnamed = await ToolRun("tree", url.path)
