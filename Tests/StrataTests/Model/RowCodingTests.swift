@@ -4,126 +4,16 @@ import Testing
 
 @testable import Strata
 
-/// Models whose rows have other forms in coders than in the store.
-enum CodedModels {
-    enum Plan: String, AttributeValue { case free, paid }
-    enum Size: String, Codable, AttributeValue { case small, large }
-
-    /// An unsigned number, which the store may keep as a blob.
-    struct Mark: RawRepresentable, Equatable, AttributeValue { var rawValue: UInt64 }
-
-    struct Stamp: RawRepresentable, Equatable, AttributeValue { var rawValue: Date }
-
-    struct Place: Codable, Equatable, AttributeValue {
-        var street: String
-        var since: Date
-    }
-
-    /// A type that only the store can represent.
-    struct Version: Equatable, AttributeValue {
-        var major: Int
-
-        static var columnType: ColumnType { .text }
-        var storedValue: StoredValue { .text("v\(major)") }
-
-        init(major: Int) { self.major = major }
-        init?(storedValue: StoredValue) {
-            guard case .text(let text) = storedValue, text.hasPrefix("v"), let major = Int(text.dropFirst()) else {
-                return nil
-            }
-            self.init(major: major)
-        }
-    }
-
-    struct Origin: Codable, Equatable { var country: String }
-
-    /// A transformer that uses a coder of its own.
-    enum OriginText: ValueTransformer {
-        static func store(_ origin: Origin) throws -> String {
-            String(decoding: try JSONEncoder().encode(origin), as: UTF8.self)
-        }
-        static func load(_ text: String) throws -> Origin {
-            try JSONDecoder().decode(Origin.self, from: Data(text.utf8))
-        }
-    }
-
-    @Model final class Ticket {
-        @Attribute(.notEmpty) var title: String
-        var count: Int = 3
-        var limit: Int? = 10
-        var note: String?
-        var plan: Plan = .free
-        var size: Size?
-        var mark: Mark?
-        var stamp: Stamp?
-        var version: Version?
-        var place: Place?
-        var date: Date?
-        var tags: [String] = ["new"]
-        @Attribute(.transformed(by: HexColor.self)) var color: Color = Color(red: 0, green: 0, blue: 255)
-        @Attribute(.transformed(by: OriginText.self)) var origin: Origin?
-        @Attribute(.externalStorage) var image: Data = Data([7])
-        @Derived var label: String { "\(title)!" }
-        var parent: Ticket?
-        @Relationship(inverse: \Ticket.parent) var children: Many<Ticket>
-        @Transient var isSelected = false
-    }
-
-    @Model final class Account {
-        var userName: String
-        var imageURL: URL?
-        var passwordHash: String
-        var isAdmin: Bool = false
-        var sponsor: Account?
-    }
-
-    /// A model whose rows have a form of their own.
-    @Model final class Word {
-        var text: String
-    }
-}
-
-extension CodedModels.Word.Row {
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
-    }
-}
-
-extension DecodingError {
-    private var parts: (kind: String, key: (any CodingKey)?, context: Context) {
-        switch self {
-        case .typeMismatch(_, let context): ("typeMismatch", nil, context)
-        case .valueNotFound(_, let context): ("valueNotFound", nil, context)
-        case .dataCorrupted(let context): ("dataCorrupted", nil, context)
-        case .keyNotFound(let key, let context): ("keyNotFound", key, context)
-        @unknown default: ("unknown", nil, Context(codingPath: [], debugDescription: ""))
-        }
-    }
-
-    fileprivate var kind: String { parts.kind }
-
-    fileprivate var message: String { parts.context.debugDescription }
-
-    fileprivate var underlying: (any Error)? { parts.context.underlyingError }
-
-    /// The keys and indices that lead to the wrong or missing value.
-    fileprivate var path: String {
-        let keys = parts.context.codingPath + [parts.key].compactMap(\.self)
-        return keys.map { $0.intValue.map { "\($0)" } ?? $0.stringValue }.joined(separator: ".")
-    }
-}
-
 @Suite("Rows in coders", .timeLimit(.minutes(1)))
 struct RowCodingTests {
     typealias Ticket = CodedModels.Ticket
     typealias Account = CodedModels.Account
 
-    private func open() async throws -> ContextStack {
+    func open() async throws -> ContextStack {
         try await ContextStack.open(.inMemory, models: [Ticket.self], stack: .rootOnly)
     }
 
-    private func text(
+    func text(
         _ value: some Encodable,
         _ coding: RowCoding? = nil,
         _ setUp: (JSONEncoder) -> Void = { _ in }
@@ -135,7 +25,7 @@ struct RowCodingTests {
         return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
-    private func decode<Value: Decodable>(
+    func decode<Value: Decodable>(
         _ type: Value.Type,
         _ text: String,
         _ coding: RowCoding? = nil
@@ -146,11 +36,11 @@ struct RowCodingTests {
     }
 
     /// The names of the columns in which two rows differ. External bytes always differ.
-    private func differences<Row: ModelRow>(_ left: Row, _ right: Row) -> [String] {
+    func differences<Row: ModelRow>(_ left: Row, _ right: Row) -> [String] {
         left._$differences(from: right).map { Row.Object._$schema.columns[$0].name }
     }
 
-    private func full() -> Ticket.Row {
+    func full() -> Ticket.Row {
         let start = Date(timeIntervalSinceReferenceDate: 0)
         var row = Ticket(
             title: "a",
@@ -315,144 +205,6 @@ struct RowCodingTests {
             try decode(Ticket.Row.self, #"{"title": "a", "color": "red"}"#)
         }
         #expect(error?.underlying is ColorError)
-    }
-
-    // MARK: Options
-
-    @Test("Keys in snake case are read again, also with acronyms")
-    func snakeCase() throws {
-        let names = [
-            "name": "name", "createdAt": "created_at", "imageURL": "image_url", "URLPath": "url_path",
-            "html5Text": "html5_text", "a_B": "a_b", "isOK": "is_ok", "id": "id",
-        ]
-        for (name, key) in names { #expect(RowCoding.snakeCase.naming(name) == key) }
-        var row = Account(userName: "ada", imageURL: URL(string: "https://a"), passwordHash: "p").snapshot
-        row.sponsor = ObjectID(rawValue: 5, fingerprint: 0xABCD)
-        let coded = try text(row, .snakeCase)
-        #expect(
-            coded == #"{"image_url":"https://a","is_admin":false,"password_hash":"p","#
-                + #""sponsor":"Account-5-abcd","user_name":"ada"}"#
-        )
-        #expect(differences(try decode(Account.Row.self, coded, .snakeCase), row) == [])
-    }
-
-    @Test("A function can name the keys, also that of the id, and errors name these keys")
-    func customNames() throws {
-        let coding = RowCoding { "x-\($0)" }
-        var row = Account(userName: "ada", passwordHash: "p").snapshot
-        row.id = ObjectID(rawValue: 5, fingerprint: 0xABCD)
-        let coded = try text(row, coding)
-        #expect(
-            coded == #"{"x-id":"Account-5-abcd","x-isAdmin":false,"x-passwordHash":"p","x-userName":"ada"}"#
-        )
-        #expect(try decode(Account.Row.self, coded, coding).id == row.id)
-        let error = #expect(throws: DecodingError.self) { try decode(Account.Row.self, #"{"userName": "a"}"#, coding) }
-        #expect(error?.path == "x-userName")
-    }
-
-    @Test("The key strategies of JSON coders apply to rows")
-    func strategies() throws {
-        let row = Account(userName: "ada", passwordHash: "p").snapshot
-        let coded = try text(row) { $0.keyEncodingStrategy = .convertToSnakeCase }
-        #expect(coded == #"{"is_admin":false,"password_hash":"p","user_name":"ada"}"#)
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        #expect(differences(try decoder.decode(Account.Row.self, from: Data(coded.utf8)), row) == [])
-    }
-
-    @Test("An omitted property is neither written nor read")
-    func omitting() throws {
-        let coding = RowCoding().omitting(\.isAdmin, \.sponsor, \.imageURL, of: Account.self)
-        var row = Account(userName: "ada", imageURL: URL(string: "https://a"), passwordHash: "p").snapshot
-        row.isAdmin = true
-        row.sponsor = ObjectID(rawValue: 5, fingerprint: 0xABCD)
-        #expect(try text(row, coding) == #"{"passwordHash":"p","userName":"ada"}"#)
-        let read = try decode(Account.Row.self, try text(row), coding)
-        #expect(!read.isAdmin && read.sponsor == nil && read.imageURL == nil && read.userName == "ada")
-    }
-
-    @Test("An omitted property without a default cannot be decoded, and options of another model do not apply")
-    func omittedWithoutDefault() throws {
-        let coding = RowCoding().omitting(\.passwordHash, of: Account.self).omitting(\.text, of: CodedModels.Word.self)
-        let error = #expect(throws: DecodingError.self) {
-            try decode(Account.Row.self, #"{"userName": "ada", "passwordHash": "p"}"#, coding)
-        }
-        #expect(error?.path == "passwordHash")
-        #expect(error?.message.contains("omits") == true)
-        let missing = #expect(throws: DecodingError.self) { try decode(Account.Row.self, #"{"userName": "ada"}"#) }
-        #expect(missing?.message.contains("omits") == false)
-        let other = RowCoding().omitting(\.title, of: Ticket.self)
-        let row = Account(userName: "ada", passwordHash: "p").snapshot
-        #expect(try text(row, other) == text(row))
-    }
-
-    @Test("An omitted id is neither written nor read")
-    func omittedID() throws {
-        let coding = RowCoding.snakeCase.omitting(\.id, of: Account.self)
-        var row = Account(userName: "ada", passwordHash: "p").snapshot
-        row.id = ObjectID(rawValue: 5, fingerprint: 0xABCD)
-        #expect(try text(row, coding) == #"{"is_admin":false,"password_hash":"p","user_name":"ada"}"#)
-        let read = try decode(Account.Row.self, try text(row, .snakeCase), coding)
-        #expect(!read.id.isAssigned && read.userName == "ada")
-        var ticket = Ticket(title: "a").snapshot
-        ticket.id = ObjectID(rawValue: 9, fingerprint: 0xABCD)
-        #expect(try text(ticket, coding).contains(#""id":"Ticket-9-abcd""#))
-    }
-
-    @Test("Options that omit a property of another object are refused when a row of the model is coded")
-    func omittedOfOtherObject() throws {
-        let row = Account(userName: "ada", passwordHash: "p").snapshot
-        let codings = [
-            RowCoding().omitting(\.sponsor.passwordHash, of: Account.self),
-            RowCoding().omitting(\.passwordHash, \.sponsor.id, of: Account.self),
-            RowCoding().omitting(\.userName.length, of: Account.self),
-        ]
-        for coding in codings {
-            let encoding = #expect(throws: StrataError.self) { try text(["row": [row]], coding) }
-            let decoding = #expect(throws: StrataError.self) {
-                try decode([Account.Row].self, #"[{"userName": "ada", "passwordHash": "p"}]"#, coding)
-            }
-            #expect(encoding?.code == .invalidArgument && decoding?.code == .invalidArgument)
-            #expect(encoding?.message.contains("not a property of Account itself") == true)
-            let ticket = Ticket(title: "a").snapshot
-            #expect(try text(ticket, coding) == text(ticket))
-        }
-    }
-
-    /// Coders take both forms of the letter for one key.
-    private static func accented(_ name: String) -> String {
-        switch name {
-        case "sponsor": "\u{E9}"
-        case "isAdmin": "e\u{301}"
-        default: name
-        }
-    }
-
-    @Test("Two properties with one key are refused in both directions, so that no value replaces another")
-    func sameKey() throws {
-        var row = Account(userName: "ada", passwordHash: "p").snapshot
-        let codings: [(coding: RowCoding, texts: [String])] = [
-            (RowCoding { _ in "x" }, ["'x'", "Account.id", "Account.userName"]),
-            (RowCoding { $0 == "imageURL" ? "id" : $0 }, ["'id'", "Account.id", "Account.imageURL"]),
-            (RowCoding(naming: Self.accented), ["Account.isAdmin", "Account.sponsor"]),
-        ]
-        for (coding, texts) in codings {
-            let encoding = #expect(throws: StrataError.self) { try text(row, coding) }
-            let decoding = #expect(throws: StrataError.self) {
-                try decode(Account.Row.self, #"{"x": "ada", "userName": "ada", "passwordHash": "p"}"#, coding)
-            }
-            for error in [encoding, decoding] {
-                #expect(error?.code == .invalidArgument)
-                for text in texts { #expect(error?.message.contains(text) == true, "\(String(describing: error))") }
-            }
-        }
-        // An omitted property has no key.
-        let coding = RowCoding { $0 == "imageURL" ? "id" : $0 }.omitting(\.id, of: Account.self)
-        row.id = ObjectID(rawValue: 5, fingerprint: 0xABCD)
-        row.imageURL = URL(string: "https://a")
-        let coded = try text(row, coding)
-        #expect(coded == #"{"id":"https://a","isAdmin":false,"passwordHash":"p","userName":"ada"}"#)
-        #expect(try decode(Account.Row.self, coded, coding).imageURL == row.imageURL)
     }
 
     // MARK: With a store
