@@ -35,7 +35,7 @@ enum CodedModels {
 
     struct Origin: Codable, Equatable { var country: String }
 
-    /// A transformer that uses a coder of its own.
+    /// A transformer that uses a separate coder.
     enum OriginText: ValueTransformer {
         static func store(_ origin: Origin) throws -> String {
             String(decoding: try JSONEncoder().encode(origin), as: UTF8.self)
@@ -75,7 +75,7 @@ enum CodedModels {
         var sponsor: Account?
     }
 
-    /// A model whose rows have a form of their own.
+    /// A model whose rows encode themselves in another form.
     @Model final class Word {
         var text: String
     }
