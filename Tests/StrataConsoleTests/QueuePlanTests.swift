@@ -107,7 +107,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("The summary of one queue counts the holds of its own operations, and each operation once")
+    @Test("The summary of one queue counts the operations of this queue that have holds, each of them once")
     func holds() async throws {
         let stack = try await Self.open()
         try await ConsoleFixture.enqueue(["photos", "photos", "photos", "letters"], on: stack)

@@ -72,7 +72,7 @@ final class PipelineTelemetry: Sendable {
     }
 
     /// Removes the gauges of a runner that is being closed, because their last values no longer describe its queues.
-    /// Counters and timers stay: they describe what has happened.
+    /// Counters and timers stay, because they describe the past.
     func destroyGauges() {
         gauges?.destroy()
         instruments?.running.destroy()
