@@ -39,6 +39,21 @@ import Testing
         }
     }
 
+    @Test("Transfers of a damaged store whose folders form a ring are shown")
+    func ring() async throws {
+        let shop = try await Self.make()
+        let stack = try await shop.open(models: CloudAccount.models)
+        try stack.transact(author: "test") { transaction in
+            try transaction.run("UPDATE CloudNode SET parent = id WHERE name = 'letters'")
+        }
+        try await stack.close()
+        try await shop.run(models: CloudAccount.models) { client, _ in
+            let transfers = try await client.get("/transfers")
+            #expect(transfers.status == .ok)
+            #expect(transfers.text.contains("<td>upload</td>") && transfers.text.contains("<td>download</td>"))
+        }
+    }
+
     @Test("A large folder is paged by name, while nodes come and go")
     func paging() async throws {
         let shop = try await Self.make()

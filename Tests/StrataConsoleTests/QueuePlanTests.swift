@@ -63,6 +63,10 @@ import Testing
         let counts = try await Self.plan(OperationCounts.byStatus(of: "photos"), stack)
         let step = "COVERING \(Self.statuses) (status=? AND pipeline=?)"
         #expect(counts.contains { $0.contains(step) }, "\(counts)")
+        let held = try await Self.plan(OperationCounts.pendingWithHold(of: "photos", at: Date()), stack)
+        #expect(held.first { $0.hasPrefix("SEARCH") }?.contains(step) == true, "\(held)")
+        #expect(held.contains { $0.contains("SEARCH h") && $0.contains("(operation=?)") }, "\(held)")
+        #expect(!held.contains { $0.contains("SCAN") }, "\(held)")
         let oldest = try await Self.plan(OperationCounts.oldest(of: "photos", .pending, priorities: 10), stack)
         #expect(!oldest.contains { $0.contains("SCAN QueuedOperation") || $0.contains("SCAN o") }, "\(oldest)")
         let finished = try await Self.plan(FinishedCounts.byMinute(from: Date(), minutes: 60, limit: 10), stack)
@@ -100,6 +104,24 @@ import Testing
         }
         #expect(all == [0, 3, 0, 0])
         #expect(limited == [0, 2, 0, 0])
+        try await stack.close()
+    }
+
+    @Test("The summary of one queue counts the operations of this queue that have holds, each of them once")
+    func holds() async throws {
+        let stack = try await Self.open()
+        try await ConsoleFixture.enqueue(["photos", "photos", "photos", "letters"], on: stack)
+        try await stack.background { context in
+            let photos = try context.fetch(QueuedOperation.where { $0.pipeline == "photos" })
+            for name in ["audit", "budget"] { try photos[0].hold(name, until: .distantFuture) }
+            try photos[1].hold("audit", until: .distantPast)
+            let letter = try #require(try context.first(QueuedOperation.where { $0.pipeline == "letters" }))
+            try letter.hold("audit", until: .distantFuture)
+            try context.commit()
+            let summary = try #require(try context.queueSummary(of: "photos"))
+            #expect(summary.counts[.held] == 1 && summary.counts[.pending] == 2)
+            #expect(try context.queueCounts()["photos"] == summary.counts)
+        }
         try await stack.close()
     }
 

@@ -79,6 +79,20 @@ import Testing
         #expect(stray.output.hasPrefix("inconsistentQueue: OperationTrace 12345: "), "\(stray.output)")
     }
 
+    @Test("Folders of an account that form a ring are reported")
+    func rings() async throws {
+        let folder = try ScratchFolder()
+        let url = try await Letters.make(in: folder)
+        let healthy = await ToolRun("check", url.path)
+        #expect(healthy.status == 0, "\(healthy.output)\(healthy.messages)")
+        try Press.change(url, "UPDATE CloudNode SET parent = id WHERE name = 'letters'")
+        let run = await ToolRun("check", url.path)
+        #expect(run.status == 1)
+        // The folder and its two letters.
+        #expect(run.lines.count == 3)
+        #expect(run.lines.allSatisfy { $0.hasPrefix("inconsistentQueue: CloudNode ") && $0.contains("form a ring") })
+    }
+
     @Test("Queues of another version are not checked, and a note says so")
     func otherQueues() async throws {
         let folder = try ScratchFolder()
@@ -90,7 +104,7 @@ import Testing
         )
         let run = await ToolRun("check", url.path)
         #expect(run.status == 0, "\(run.output)")
-        #expect(run.messages.hasPrefix("strata: The rules of queues are not checked."), "\(run.messages)")
+        #expect(run.messages.hasPrefix("strata: The rules of queues and accounts are not checked."), "\(run.messages)")
         // A copy with the workers of the original would not be safe.
         let copy = folder.file("copy.sqlite")
         let backup = await ToolRun("backup", url.path, copy.path)

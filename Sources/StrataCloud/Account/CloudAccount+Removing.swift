@@ -131,15 +131,17 @@ private struct AccountRemoval {
         }
     }
 
-    /// Deletes the nodes from the bottom up: each pass deletes the nodes without children.
+    /// Deletes the nodes from the bottom up: each pass deletes the nodes without children. In a damaged store, folders
+    /// may form a ring, which remains until the end.
     private func removeNodes(_ context: ObjectContext) throws {
         let account = info.account
         while true {
             let deleted = try context.batchDelete(
                 CloudNode.where { $0.account == account && $0.children.isEmpty }
             )
-            if deleted.isEmpty { return }
+            if deleted.isEmpty { break }
         }
+        try context.batchDelete(CloudNode.where { $0.account == account })
     }
 
     private static let chunkSize = 500

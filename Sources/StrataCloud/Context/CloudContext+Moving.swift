@@ -80,17 +80,26 @@ extension CloudContext {
                 nodes: [node.id.rawValue]
             )
         }
-        return try copy(node, into: folder(at: path.parent), as: name)
+        return try copy(node, into: folder(at: path.parent), as: name, below: node)
     }
 
-    private func copy(_ node: CloudNode, into folder: CloudNode, as name: String) throws -> CloudNode {
+    /// - Parameter start: the node that the application copies.
+    private func copy(
+        _ node: CloudNode,
+        into folder: CloudNode,
+        as name: String,
+        below start: CloudNode
+    ) throws -> CloudNode {
         if node.isFolder {
             let copy = try create(name, in: folder, isFolder: true, link: nil, sections: [])
             copy.shares = node.shares
             // Most folders do not have sections to copy.
             let sections = try self.sections(of: node)
             if !sections.isEmpty { try queueCopy(of: node, to: copy, in: folder, sections) }
-            for child in try node.children.fetch() { _ = try self.copy(child, into: copy, as: child.name) }
+            // A node has one parent, so only the start can come again: in a damaged store whose folders form a ring.
+            for child in try node.children.fetch() where child !== start {
+                _ = try self.copy(child, into: copy, as: child.name, below: start)
+            }
             return copy
         }
         let copy = try create(name, in: folder, isFolder: false, link: nil, sections: [])

@@ -23,16 +23,14 @@ package struct FolderListing: Sendable {
 }
 
 extension CloudContext {
-    /// The greatest number of folders above a node. Only a damaged store has more: its folders may form a ring.
-    private static let greatestDepth = 1000
-
     /// Lists a node and some of its children.
     ///
     /// - Parameters:
     ///   - number: the number of the node's id; nil for the trunk `home`.
     ///   - place: the normalized name after which the children begin; nil for the first ones.
     ///   - limit: the greatest number of children.
-    /// - Throws: ``CloudError`` with `noSuchNode` if the account does not have the node; errors of the store.
+    /// - Throws: ``CloudError`` with `noSuchNode` if the account does not have the node, and with `noSuchFolder` if the
+    ///   folders above it do not lead to a trunk; errors of the store.
     /// - Complexity: one query for the children, one for each folder in them, and four for all nodes together.
     package func folderListing(of number: Int64?, after place: String?, limit: Int) throws -> FolderListing {
         let node = try number.map { try listedNode($0) } ?? root()
@@ -65,20 +63,16 @@ extension CloudContext {
         return node
     }
 
-    /// The nodes above a node, the nearest first.
+    /// The nodes above a node: the nearest first, the trunk last.
     private func listedAncestors(of node: CloudNode) throws -> [CloudNode] {
-        var (ancestors, last): ([CloudNode], CloudNode) = ([], node)
-        while let parent = last.parent {
-            guard ancestors.count < Self.greatestDepth else {
-                throw CloudError(
-                    .noSuchFolder,
-                    "The node \(node.id.rawValue) has more than \(Self.greatestDepth) folders above it. The store "
-                        + "may be damaged: run `strata check`.",
-                    nodes: [node.id.rawValue]
-                )
-            }
-            ancestors.append(parent)
-            last = parent
+        let ancestors = node.ancestors
+        guard (ancestors.last ?? node).isTrunk else {
+            throw CloudError(
+                .noSuchFolder,
+                "The folders above the node \(node.id.rawValue) do not lead to a trunk. The store may be damaged: run "
+                    + "`strata check`.",
+                nodes: [node.id.rawValue]
+            )
         }
         return ancestors
     }

@@ -117,6 +117,8 @@ extension ResourceAccess: CommitHook {
 /// commit they may still run and finish. Also clears the link of a node if the linked object does not exist after the
 /// commit.
 extension CloudNode: CommitHook {
+    package static var consistencyRules: [ConsistencyRule] { AccessSQL.nodeRules }
+
     package static func afterWrite(_ commit: ModelChanges<Row>, in transaction: StoreTransaction) throws {
         for number in commit.updated("parent") { try checkRing(number, in: transaction) }
         for number in commit.inserted + commit.updated("link") { try dropDanglingLink(of: number, in: transaction) }
@@ -257,4 +259,27 @@ private enum AccessSQL {
         AND NOT EXISTS (SELECT 1 FROM \(accesses) a WHERE a."operation" = f."id" AND a."role" = 4)
         """
     static let selectCommit = "SELECT \"commit\" FROM \(accesses) WHERE \"operation\" = ? LIMIT 1"
+}
+
+extension AccessSQL {
+    static let nodeRules = [
+        ConsistencyRule(
+            "The folders above the node form a ring, so it does not have a path.",
+            sql: "SELECT \"id\" FROM \"CloudNode\" WHERE \(hasNoTop("CloudNode"))"
+        ),
+        ConsistencyRule(
+            "The known folders above the node at the remote form a ring.",
+            sql: "SELECT \"node\" FROM \"RemoteNode\" WHERE \"node\" IS NOT NULL AND \(hasNoTop("RemoteNode"))"
+        ),
+    ]
+
+    /// Whether a row is in a ring of parents, or below one. A parent that does not exist counts as the top, because
+    /// checks report it separately.
+    private static func hasNoTop(_ table: String) -> String {
+        """
+        "id" NOT IN (WITH RECURSIVE reached("id") AS (SELECT "id" FROM "\(table)" WHERE "parent" IS NULL \
+        OR "parent" NOT IN (SELECT "id" FROM "\(table)") UNION SELECT n."id" FROM reached AS r \
+        CROSS JOIN "\(table)" AS n ON n."parent" = r."id") SELECT "id" FROM reached)
+        """
+    }
 }

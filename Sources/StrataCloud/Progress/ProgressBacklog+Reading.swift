@@ -120,7 +120,7 @@ struct ProgressNodes {
         case .node(let node): return number == node
         case .below(let folder):
             if let answer = answers[number] { return answer }
-            var way = [number]
+            var way: Set<Int64> = [number]
             var answer = false
             var next = try cloud.context.find(cloud.nodeID(number))
             while let node = next {
@@ -128,12 +128,15 @@ struct ProgressNodes {
                     answer = true
                     break
                 }
-                if node.id.rawValue != number { way.append(node.id.rawValue) }
+                way.insert(node.id.rawValue)
                 next = node.parent
-                if let known = next.flatMap({ answers[$0.id.rawValue] }) {
+                guard let parent = next?.id.rawValue else { break }
+                if let known = answers[parent] {
                     answer = known
                     break
                 }
+                // In a damaged store, folders may form a ring.
+                if way.contains(parent) { break }
             }
             for number in way { answers[number] = answer }
             return answer

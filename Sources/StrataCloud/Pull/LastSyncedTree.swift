@@ -10,14 +10,15 @@ struct LastSyncedTree: Sendable {
         let rows = Dictionary(list.map { ($0.id.rawValue, $0) }) { first, _ in first }
         var keys: [Int64: RemoteKey] = [:]
         for row in list {
-            // Walks up to the root. The limit ends a cycle in a damaged store.
+            // Walks up to the root. In a damaged store, rows may form a ring. The limit ends such a walk, and the row
+            // has no key.
             var segments: [String] = []
             var next: RemoteNode.Row? = row
             while let this = next, segments.count < 10_000 {
                 segments.append(this.segment)
                 next = this.parent.flatMap { rows[$0.rawValue] }
             }
-            keys[row.id.rawValue] = RemoteKey(escaped: segments.reversed())
+            if next == nil { keys[row.id.rawValue] = RemoteKey(escaped: segments.reversed()) }
         }
         self.rows = rows
         self.keys = keys
@@ -34,7 +35,7 @@ struct LastSyncedTree: Sendable {
         self[object.location] ?? self[RemoteLocation(key: object.key, isFolder: !object.isFolder)]
     }
 
-    /// The known key of a row.
+    /// The known key of a row; nil if the folders above it do not end.
     func key(of number: Int64) -> RemoteKey? { keys[number] }
 
     /// Whether any object is known to be in a trunk.

@@ -221,12 +221,10 @@ final class PullApplication {
 
     /// Whether a folder above the row is being moved, or may already have been moved.
     private func isBeingMoved(_ row: RemoteNode) throws -> Bool {
-        var next = row.parent
-        while let folder = next {
-            if let node = folder.node, !node.isTrunk, try hasBegunMove(node) { return true }
-            next = folder.parent
+        try row.lineage.dropFirst().contains { folder in
+            guard let node = folder.node, !node.isTrunk else { return false }
+            return try hasBegunMove(node)
         }
-        return false
     }
 
     private func move(_ number: Int64, to object: RemoteObject) throws {
@@ -279,12 +277,8 @@ final class PullApplication {
     /// Deletes the row of a file whose delete was given up, so that the next pull finds the file as new.
     private func forget(_ number: Int64) throws {
         guard let row = try cloud.remote(number), row.node == nil, !row.isFolder, row.isCertain else { return }
-        var next: RemoteNode? = row
-        while let this = next {
-            // A delete of the row or of a folder above it is queued or running.
-            if try cloud.hasOperations(this.id.rawValue) { return }
-            next = this.parent
-        }
+        // A delete of the row or of a folder above it is queued or running.
+        if try row.lineage.contains(where: { try cloud.hasOperations($0.id.rawValue) }) { return }
         cloud.context.delete(row)
         deferStep()
     }

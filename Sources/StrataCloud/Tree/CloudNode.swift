@@ -56,10 +56,14 @@ extension CloudNode {
 
     /// The path, with the names that the context shows.
     ///
+    /// In a damaged store whose folders form a ring, it has the name of each folder in ``ancestors``.
+    ///
     /// - Complexity: O(depth).
     public var path: TreePath {
-        // The last ancestor is the trunk, which does not have a name in the path.
-        TreePath(([self] + ancestors).dropLast().map(\.name).reversed(), in: trunk)
+        let nodes = [self] + ancestors
+        // A trunk does not have a name in the path.
+        let count = nodes[nodes.count - 1].isTrunk ? nodes.count - 1 : nodes.count
+        return TreePath(nodes.prefix(count).map(\.name).reversed(), in: trunk)
     }
 
     /// Whether the node is the top of a trunk.
@@ -67,11 +71,14 @@ extension CloudNode {
 
     /// The nodes above this one: the nearest first, the trunk last.
     ///
+    /// No commit leaves folders that form a ring, but a damaged store may have one. The array then has each folder of
+    /// the ring once, and does not lead to a trunk. ``Strata/ContextStack/check(limit:)`` finds such nodes.
+    ///
     /// - Complexity: O(depth).
     public var ancestors: [CloudNode] {
-        var ancestors: [CloudNode] = []
+        var (ancestors, seen) = ([] as [CloudNode], Set([id]))
         var node = self
-        while let parent = node.parent {
+        while let parent = node.parent, seen.insert(parent.id).inserted {
             ancestors.append(parent)
             node = parent
         }

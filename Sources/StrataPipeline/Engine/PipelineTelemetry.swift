@@ -71,6 +71,13 @@ final class PipelineTelemetry: Sendable {
         if logger == nil, instruments == nil, tracer == nil { return nil }
     }
 
+    /// Removes the gauges of a runner that is being closed, because their last values no longer describe its queues.
+    /// Counters and timers stay, because they describe the past.
+    func destroyGauges() {
+        gauges?.destroy()
+        instruments?.running.destroy()
+    }
+
     /// Records that an operation is about to start.
     func recordStart(of operation: ClaimedOperation, now: Date) {
         let number = operation.claim.operation

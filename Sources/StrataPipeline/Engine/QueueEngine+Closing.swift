@@ -21,6 +21,8 @@ extension QueueEngine {
         await cancelAttempts(of: id)
         // The outcomes of the handlers are written before or in this pass.
         await performPass()
+        // The name is still taken, so this does not remove the gauges of another runner of this name.
+        state.withLock { $0.consumers[id] }?.events.telemetry?.destroyGauges()
         let (consumer, isLast) = state.withLock { state in
             let consumer = state.consumers.removeValue(forKey: id)
             state.registry.rules = Self.rules(of: state.consumers.values)

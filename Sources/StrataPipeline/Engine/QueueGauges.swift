@@ -29,6 +29,9 @@ struct QueueGauges: Sendable {
         oldest.record(age)
         stuckLanes.record(queues.reduce(0) { $0 + $1.blockedLanes.count })
     }
+
+    /// Removes the gauges from the metrics. A measurement that has already begun has no effect then.
+    func destroy() { for gauge in [queued, failed, oldest, stuckLanes] { gauge.destroy() } }
 }
 
 extension QueueEngine {

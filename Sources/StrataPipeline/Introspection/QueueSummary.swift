@@ -75,7 +75,7 @@ extension ObjectContext {
     /// - Returns: nil if no process has used the name, and no operator has changed its settings.
     /// - Throws: the store's errors.
     /// - Complexity: at most ``OperationCounts/priorityLimit`` lookups for each status. Without `known`, also a scan of
-    ///   the entries of this queue in the index of the statuses, and a lookup for each hold that has not ended.
+    ///   the entries of this queue in the index of the statuses, and a lookup of the holds of each pending operation.
     package func queueSummary(
         of name: PipelineName,
         counts known: [OperationStatus: Int]? = nil
@@ -96,7 +96,8 @@ extension ObjectContext {
         for row in try rows(OperationCounts.byStatus(of: name)) {
             counts[try row.value(OperationStatus.self, at: 0)] = try row.value(Int.self, at: 1)
         }
-        if let held = try pendingHolds()[name] { OperationCounts.hold(held, in: &counts) }
+        let held = try values(Int.self, OperationCounts.pendingWithHold(of: name, at: pipelineTime)).first ?? 0
+        if held > 0 { OperationCounts.hold(held, in: &counts) }
         return counts
     }
 
@@ -148,6 +149,16 @@ package enum OperationCounts {
         SELECT o."pipeline", count(DISTINCT o."id") FROM "OperationHold" AS h CROSS JOIN "QueuedOperation" AS o \
         ON o."id" = h."operation" WHERE h."until" > \(time) AND +o."status" = \(OperationStatus.pending) \
         GROUP BY o."pipeline"
+        """
+    }
+
+    /// The number of pending operations of one queue that have a hold.
+    package static func pendingWithHold(of name: PipelineName, at time: Date) -> SQL {
+        // CROSS JOIN and the plus sign keep SQLite from reading the holds of other queues.
+        """
+        SELECT count(DISTINCT o."id") FROM "QueuedOperation" AS o CROSS JOIN "OperationHold" AS h \
+        ON h."operation" = o."id" WHERE o."status" = \(OperationStatus.pending) AND o."pipeline" = \(name) \
+        AND +h."until" > \(time)
         """
     }
 

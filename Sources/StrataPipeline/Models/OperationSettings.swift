@@ -15,3 +15,8 @@ package final class OperationSettings {
     /// The options of its attempts; nil for those of the pipeline.
     package internal(set) var attempts: AttemptOptions?
 }
+
+extension OperationSettings {
+    /// Removes the expiry, which was that of a payload that another one replaces. The other options stay.
+    func endExpiry() { (expiresAt, expiryDue) = (nil, nil) }
+}

@@ -7,9 +7,10 @@ public enum DuplicatePolicy: Sendable, CaseIterable {
     /// The other operation is kept unchanged and takes the new one's place.
     case keep
     /// The other operation receives the new payload and priority, starts no earlier than the new one would, and has its
-    /// attempts reset, as ``QueuedOperation/retry()`` does. It keeps its id, its lane, and its other holds and
-    /// dependencies. If it runs at the time of the commit, its attempt is cancelled and the operation runs once more. A
-    /// pending request to skip or complete it is withdrawn.
+    /// attempts reset, as ``QueuedOperation/retry()`` does. It no longer expires, because its expiry was that of the
+    /// earlier payload: ``QueuedOperation/setOptions(_:)`` sets another one. It keeps its id, its lane, its tags, its
+    /// other options, and its other holds and dependencies. If it runs at the time of the commit, its attempt is
+    /// cancelled and the operation runs once more. A pending request to skip or complete it is withdrawn.
     case replace
 }
 
@@ -113,6 +114,7 @@ extension QueuedOperation {
     ) throws {
         try setPayload(payload)
         try setHold(HoldName.start, until: notBefore, in: context)
+        if let settings = try context.first(.of(operation: id.rawValue)) { settings.endExpiry() }
         self.priority = priority
         // The retry applies whatever the operation's status is at the time of the commit, and replaces an earlier
         // request.

@@ -34,7 +34,8 @@ extension ObjectContext {
     /// separate commit, which does not conflict with other operators.
     ///
     /// A pause and a number of handlers apply in each process. A rate limit applies to all processes together. For a
-    /// queue of a broker, only the pause can be changed, because the limits of a broker count all of its queues.
+    /// queue of a broker, only the pause can be changed, because the limits of a broker count all of its queues. A limit
+    /// that was stored for such a queue before its first task is deleted when the broker claims the task.
     ///
     /// - Parameters:
     ///   - pipeline: the name of the pipeline or queue. It need not be open.

@@ -8,8 +8,8 @@ struct CheckCommand: ToolCommand {
         commandName: "check",
         abstract: "Looks for faults in a store.",
         discussion: """
-            Verifies the file, relationships, unique values, bytes outside of rows, the history, and queues. Prints \
-            one line for each fault, and exits with status 1 if there is one. Reads every row.
+            Verifies the file, relationships, unique values, bytes outside of rows, the history, queues and accounts. \
+            Prints one line for each fault, and exits with status 1 if there is one. Reads every row.
             """
     )
 
@@ -33,7 +33,7 @@ struct CheckCommand: ToolCommand {
     func run(on console: Console) async throws {
         let record = try await file.reading { try await $0.storeRecord() }
         try checkNames(in: record.schema)
-        let findings = try await findings(record.queueModels, on: console)
+        let findings = try await findings(record.engineModels, on: console)
         for finding in findings {
             if output.json { try console.print(finding.json) } else { try console.print("\(finding)") }
         }
@@ -49,13 +49,13 @@ struct CheckCommand: ToolCommand {
         throw ToolError("The store has no to-one relationship '\(unknown)'. 'strata inspect' lists its relationships.")
     }
 
-    /// The faults, with those of queues if this version knows their tables.
+    /// The faults, with those of queues and accounts if this version knows their tables.
     private func findings(_ models: [any Model.Type], on console: Console) async throws -> [StoreFinding] {
         guard !models.isEmpty else { return try await findings([]) }
         do {
             return try await findings(models)
         } catch let error as IncompatibleStore {
-            console.note("The rules of queues are not checked. \(error.message)")
+            console.note("The rules of queues and accounts are not checked. \(error.message)")
             return try await findings([])
         }
     }

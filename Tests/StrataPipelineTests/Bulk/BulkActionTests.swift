@@ -81,6 +81,25 @@ import Testing
         try await harness.close()
     }
 
+    @Test("A hold and its release are changes of the operations, which observers of the operations see")
+    func edits() async throws {
+        let harness = try await PipelineHarness.open()
+        try await harness.commit(["A", "B"])
+        let edits = harness.stack.live { context in try context.column(QueuedOperation.all, \.edits).sorted() }
+        var values = edits.makeAsyncIterator()
+        let before = try await values.next()
+        #expect(before == [0, 0])
+        let first = harness.id("A")
+        let named = QueuedOperation.where { $0.id.in([first]) }
+        _ = try await Self.act(harness) { try $0.holdOperations(named, "audit", until: .distantFuture) }
+        let after = try await values.next()
+        #expect(after == [0, 1])
+        _ = try await Self.act(harness) { try $0.releaseOperations(QueuedOperation.all, from: "audit") }
+        #expect(try await harness.row("B")?.edits == 0, "it did not have the hold")
+        #expect(try await harness.row("A")?.edits == 2)
+        try await harness.close()
+    }
+
     @Test("The names of holds that pipelines create themselves are refused", arguments: ["start", "retry"])
     func reservedHold(_ name: String) async throws {
         let harness = try await PipelineHarness.open()
@@ -171,6 +190,7 @@ import Testing
             QueueSQL.deleteDependenciesOfListed, QueueSQL.selectHoldsOfListed, QueueSQL.deleteListedHolds,
             QueueSQL.selectListedItems, QueueSQL.deleteListedItems, QueueSQL.countImpliedPairs,
             QueueSQL.insertImpliedPairs, QueueSQL.selectHoldsNamed, QueueSQL.moveListedHolds, QueueSQL.insertHolds,
+            QueueSQL.raiseListedEdits,
             QueueSQL.selectListedOfOtherPriority, QueueSQL.prioritiseListed, QueueSQL.selectListedWaiting,
             QueueSQL.selectAwaitingBesideListed, QueueSQL.setListedPending, QueueSQL.selectAwaitingInLanes,
         ]

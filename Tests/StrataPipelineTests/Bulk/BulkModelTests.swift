@@ -217,7 +217,7 @@ private struct BulkHistory: Sendable {
                 let request = operation.request == nil ? "" : "with a request"
                 lines.append(
                     "\(name(operation.id.rawValue)) \(status) \(operation.priority) \(operation.attempts) "
-                        + "\(failures) \(operation.constraint ?? "-") \(tags) \(request)"
+                        + "\(failures) \(operation.constraint ?? "-") \(tags) \(request) \(operation.edits) edits"
                 )
             }
             for operation in finished {

@@ -149,7 +149,8 @@ import Testing
             QueueSQL.selectSameDebounced, QueueSQL.mergeDebounced, QueueSQL.selectOfKey, QueueSQL.replacePayload,
             QueueSQL.clearItem, QueueSQL.selectDebouncedAfter, QueueSQL.moveDebouncedTime,
             QueueSQL.selectQueuedRuns, QueueSQL.endRun, QueueSQL.selectOldRuns, QueueSQL.selectStrayRuns,
-            QueueSQL.selectSchedulesOfRuns, QueueSQL.selectOverridesOf, QueueSQL.selectDeclaration,
+            QueueSQL.selectSchedulesOfRuns, QueueSQL.selectOverridesOf, QueueSQL.selectLimitsOf,
+            QueueSQL.selectDeclaration,
         ]
         statements += [
             QueueSQL.selectLaneBudget, QueueSQL.selectNextOpening, QueueSQL.selectOpeningLanes,

@@ -223,6 +223,37 @@ import Testing
         try await harness.close()
     }
 
+    @Test("A payload that replaces another one does not have its expiry, and keeps the other options")
+    func replacement() async throws {
+        let harness = try await PipelineHarness.open()
+        let options = OperationOptions(expires: .after(.seconds(60)), timeout: .seconds(30))
+        let ids = try await harness.stack.background { context in
+            let ids = ["kept", "replaced"].map { key in
+                context.enqueue(Named(name: "A"), in: .work, key: key, options: options).id
+            }
+            try context.commit()
+            try context.enqueue(Named(name: "B"), in: .work, key: "kept", onDuplicate: .keep)
+            let replaced = try context.enqueue(Named(name: "B"), in: .work, key: "replaced", onDuplicate: .replace)
+            #expect(try replaced.expiresAt() == nil)
+            try context.commit()
+            return ids
+        }
+        await harness.pipeline.waitUntilProcessed()
+        harness.clock.advance(by: .seconds(60))
+        await harness.pipeline.waitUntilProcessed()
+        let (kept, replaced, timeouts) = try await harness.stack.background { context in
+            (
+                try context.finishedOperation(ids[0])?.result,
+                try context.find(ids[1])?.payload(as: Named.self).name,
+                try context.fetch(OperationSettings.all).map { $0.attempts?.timeout }
+            )
+        }
+        #expect(kept == .expired)
+        #expect(replaced == "B")
+        #expect(timeouts == [.seconds(30)])
+        try await harness.close()
+    }
+
     @Test("A context can set options after a rollback, and after it has removed them")
     func again() async throws {
         let harness = try await PipelineHarness.open()

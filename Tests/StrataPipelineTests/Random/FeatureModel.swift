@@ -189,10 +189,11 @@ struct FeatureModel {
         return "\(draft.name) false"
     }
 
-    /// Gives an operation another payload. A running attempt is cancelled.
+    /// Gives an operation another payload, without the expiry of the earlier one. A running attempt is cancelled.
     private mutating func replace(_ label: String, by draft: FeatureStep.Draft) {
         queued[label]!.payload = draft.name
         queued[label]!.priority = draft.priority
+        queued[label]!.expires = nil
         retry(label)
     }
 
@@ -229,7 +230,6 @@ struct FeatureModel {
         if let known = queued.values.first(where: { $0.key == "k" }) {
             if known.startedAt != nil { return }
             replace(known.label, by: call.draft)
-            queued[known.label]!.expires = nil
         } else {
             add(call.draft.name, call.draft, key: "k")
         }

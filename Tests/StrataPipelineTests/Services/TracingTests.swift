@@ -251,6 +251,31 @@ import Tracing
         try await harness.close()
     }
 
+    @Test("The gauges of a closed pipeline are removed, and measured again when it is opened again")
+    func closedGauges() async throws {
+        let metrics = TestMetrics()
+        let harness = try await PipelineHarness.open(diagnostics: Diagnostics(metrics: metrics))
+        let dimensions = [("runner", "work")]
+        let labels: Set = [
+            "strata.operations.queued", "strata.operations.failed", "strata.operations.oldest",
+            "strata.operations.running", "strata.lanes.stuck",
+        ]
+        #expect(labels.isSubset(of: metrics.recorders.map(\.label)))
+        try await harness.commit(["A"])
+        await harness.pipeline.close()
+        #expect(labels.isDisjoint(with: metrics.recorders.map(\.label)))
+        let pipeline = try await Pipeline.open(
+            harness.stack,
+            named: .work,
+            options: PipelineOptions(isSuspended: true, clock: harness.clock)
+        ) { (_: Attempt<Named>) in .done }
+        let queued = try metrics.expectGauge("strata.operations.queued", dimensions)
+        while queued.lastValue != 1 { await Task.yield() }
+        await pipeline.close()
+        try await harness.close()
+        #expect(labels.isDisjoint(with: metrics.recorders.map(\.label)))
+    }
+
     @Test("Long queues are measured less often, and never twice at a time")
     func pace() {
         var pace = GaugePace()

@@ -243,6 +243,35 @@ import Testing
         try await stack.close()
     }
 
+    @Test("A limit that was stored before a broker has taken the queue is deleted with its first task")
+    func brokerLimits() async throws {
+        let stack = try await open(.inMemory)
+        for name in ["to.ada", .work] as [PipelineName] {
+            try await stack.updatePipelineSettings(of: name, by: "ops", acceptsUnknownName: true) { update in
+                update.isPaused = false
+                update.maxConcurrent = 1
+                update.rateLimit = RateLimit(1, per: .seconds(3600))
+            }
+        }
+        #expect(try await stack.pipelineSettings(of: "to.ada").maxConcurrent.value == 1)
+        let broker = try await TaskBroker.open(stack, named: "letters", handles: { $0.hasPrefix("to.") }) { handlers in
+            handlers.on { (_: Attempt<Named>) in .done }
+        }
+        let log = EventRecorder(broker)
+        let id = try await stack.background { context in
+            let operation = context.enqueue(Named(name: "A"), in: "to.ada")
+            try context.commit()
+            return operation.id
+        }
+        try await log.waitForEnd(of: id)
+        let settings = try await stack.pipelineSettings(of: "to.ada")
+        #expect(!settings.maxConcurrent.isOverridden && settings.maxConcurrent.change == nil)
+        #expect(!settings.rateLimit.isOverridden && settings.rateLimit.value == nil)
+        #expect(settings.isPaused.isOverridden, "brokers respect pauses")
+        #expect(try await stack.pipelineSettings(of: .work).maxConcurrent.value == 1)
+        try await stack.close()
+    }
+
     @Test("A store without the tables of settings gains them, and keeps its operations")
     func earlierStore() async throws {
         let folder = try ScratchFolder()

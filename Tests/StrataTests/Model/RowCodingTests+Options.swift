@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Strata
@@ -34,6 +35,25 @@ extension RowCodingTests {
         #expect(try decode(Account.Row.self, coded, coding).id == row.id)
         let error = #expect(throws: DecodingError.self) { try decode(Account.Row.self, #"{"userName": "a"}"#, coding) }
         #expect(error?.path == "x-userName")
+    }
+
+    @Test("Properties are named once for each model, not for each row")
+    func namedOnce() throws {
+        let named = Mutex<[String]>([])
+        let coding = RowCoding { name in
+            named.withLock { $0.append(name) }
+            return "x-\(name)"
+        }
+        let row = Account(userName: "ada", passwordHash: "p").snapshot
+        let coded = try text([row, row, row], coding)
+        let read = try decode([Account.Row].self, coded, coding)
+        #expect(read.count == 3)
+        #expect(named.withLock { $0 } == ["id"] + Account._$schema.columns.map(\.name))
+        // Keys that are known already do not apply to changed options, or to another model.
+        let changed = try text(row, coding.omitting(\.passwordHash, of: Account.self))
+        #expect(changed == #"{"x-isAdmin":false,"x-userName":"ada"}"#)
+        let ticket = try text(Ticket(title: "a").snapshot, coding)
+        #expect(ticket.contains(#""x-title":"a""#))
     }
 
     @Test("The key strategies of JSON coders apply to rows")

@@ -7,9 +7,9 @@ import Testing
 /// The statements of pages in SQLite: their plans, and the number of steps that they take.
 @Suite("Statements of pages")
 struct PagePlanTests {
-    private func statements(
+    private func statements<Object: Model>(
         _ context: ObjectContext,
-        _ query: Query<PageEntry>,
+        _ query: Query<Object>,
         _ position: PageToken?,
         isForward: Bool = true
     ) throws -> [CompiledQuery] {
@@ -79,6 +79,30 @@ struct PagePlanTests {
                 steps.append(sum)
             }
             #expect(steps[0] > 50 && steps[1] < 2 * steps[0] && steps[2] < 2 * steps[0], "\(steps)")
+        }
+        try await stack.close()
+    }
+
+    @Test("A page looks for numbers that are not a number only among unsaved rows")
+    func notANumber() async throws {
+        let stack = try await openPages(0)
+        try await stack.background { context in
+            for number in 0..<9 { context.insert(PageText(text: "", weight: Double(number))) }
+            try context.commit()
+        }
+        // In this order, NULL comes last, and so it follows each position.
+        let query = PageText.sorted { $0.weight.descending }
+        try await stack.background { context in
+            let token = try #require(try context.rowPage(query, size: 3).next)
+            let committed = try statements(context, query, token)
+            #expect(committed.count == 2)
+            #expect(!committed.contains { $0.sql.contains("IS NULL") })
+            let text = context.insert(PageText(text: "", weight: .nan))
+            context.publish()
+            let pending = try statements(context, query, token)
+            #expect(pending.count == 3)
+            #expect(pending.last?.sql.contains("IS NULL") == true)
+            #expect(try context.page(query, size: 9, after: token).elements.last?.id == text.id)
         }
         try await stack.close()
     }

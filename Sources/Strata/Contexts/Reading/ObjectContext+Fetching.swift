@@ -180,6 +180,9 @@ extension Store {
                 guard let info else { return "\"\"" }
                 return overlay.parts[info.index] == nil ? info.sql.table : Overlay.source(info)
             },
+            hasPendingRows: { [schema] model in
+                schema.info(named: model.name).map { overlay.parts[$0.index] != nil } ?? false
+            },
             resolver: schema.resolver,
             search: { [schema] in try connection.searchSource($0, schema) },
             identity: identity

@@ -205,11 +205,13 @@ extension SelectBuilder {
     }
 
     /// Whether the value may be NaN, which SQLite reads as NULL. Calculations with infinite numbers may have this
-    /// result. Unsaved objects may have this value, because only a save refuses it.
+    /// result. A column has this value in unsaved objects only: a save refuses it, and the table's column is NOT NULL.
     private func mayBeNaN(_ expression: ExpressionNode) -> Bool {
         switch expression {
         case .arithmetic: true
-        case .column(let column): scope.model.columns.contains { $0.name == column.name && $0.type == .real }
+        case .column(let column):
+            writer.sources.hasPendingRows(scope.model)
+                && scope.model.columns.contains { $0.name == column.name && $0.type == .real }
         default: false
         }
     }

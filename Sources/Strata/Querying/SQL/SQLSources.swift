@@ -8,6 +8,8 @@ struct SQLSources {
 
     /// The FROM source of a table: its quoted name, or a subquery in parentheses. The caller appends an alias.
     var source: (Table) -> String
+    /// Whether the source of a model's table includes unsaved rows. Their values were not checked yet.
+    var hasPendingRows: (ModelSchema) -> Bool = { _ in false }
     /// Finds the storage of relationships without their own column.
     var resolver: RelationshipResolver
     /// Finds the search tables for the objects of a model.

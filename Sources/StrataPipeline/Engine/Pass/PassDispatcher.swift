@@ -67,6 +67,7 @@ struct PassDispatcher {
             guard let consumer = input.taker(of: pipeline) else { continue }
             result.unhandledTypes[consumer.id, default: []].formUnion(types)
         }
+        result.deletedLimits = repository.sideResults.deletedLimits
     }
 
     /// Reads the settings of operators in the transaction that claims. So no operation is claimed after the commit of a

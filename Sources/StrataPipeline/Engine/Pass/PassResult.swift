@@ -30,6 +30,8 @@ struct PassResult: Sendable {
     var disputed: [PipelineName: [Consumer]] = [:]
     /// The types of payloads of operations that consumers have left to other processes.
     var unhandledTypes: [Consumer.ID: Set<UTF8Text>] = [:]
+    /// The queues of brokers whose limits, which an operator had stored, were deleted.
+    var deletedLimits: [PipelineName] = []
     var events: [Event] = []
     /// Events about requests of other commits.
     var decided: [Event] = []

@@ -77,6 +77,7 @@ extension QueueEngine {
         for (hub, number, report) in result.decided { hub.deliver(event(of: number, report)) }
         report(result.disputed)
         report(unhandledTypes: result.unhandledTypes)
+        report(deletedLimits: result.deletedLimits)
         for cycle in result.cycles { stack.log(.error, DependencyCycle.error(cycle).message) }
         start(result.claims)
         if input.isHeartbeatDue { measureQueues(of: input.consumers.values, now: input.now) }
@@ -130,6 +131,16 @@ extension QueueEngine {
                         + "queued for processes that have one"
                 )
             }
+        }
+    }
+
+    private func report(deletedLimits: [PipelineName]) {
+        for name in deletedLimits {
+            stack.log(
+                .warning,
+                "the limits that an operator has set for \(name.rawValue.onOneLine) are deleted: it is a queue of a "
+                    + "broker, whose limits count all of its queues together"
+            )
         }
     }
 

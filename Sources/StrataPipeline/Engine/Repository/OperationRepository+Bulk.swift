@@ -94,6 +94,7 @@ extension OperationRepository {
             )
             try transaction.report(inserted: Array(ids), of: OperationHold.self)
         }
+        try raiseEdits(of: operations)
         try reevaluate(operations)
         return operations.count
     }
@@ -102,6 +103,7 @@ extension OperationRepository {
     func release(_ operations: [Int64], from name: String) throws -> Int {
         guard try haveTies() else { return 0 }
         let released = try deleteHolds(name, of: operations)
+        try raiseEdits(of: released)
         try reevaluate(released)
         return released.count
     }
@@ -121,6 +123,13 @@ extension OperationRepository {
     }
 
     // MARK: Parts of the above
+
+    /// Makes a change of the holds of operations a change of the operations too, so that their observers see it.
+    private func raiseEdits(of operations: [Int64]) throws {
+        guard !operations.isEmpty else { return }
+        try transaction.run(QueueSQL.raiseListedEdits, [.ids(operations), version])
+        try transaction.report(updated: operations, ["edits"], of: QueuedOperation.self)
+    }
 
     /// Makes operations pending that are waiting or held, and do not wait for a constraint.
     private func reevaluate(_ operations: [Int64]) throws {

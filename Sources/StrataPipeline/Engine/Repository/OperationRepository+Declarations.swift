@@ -69,6 +69,7 @@ extension OperationRepository {
             let id = try transaction.newID()
             try transaction.run(QueueSQL.insertRecord, [.integer(id), .text(name.rawValue)] + values)
             try transaction.report(inserted: id, of: PipelineRecord.self)
+            if isTransient { try deleteLimits(of: name) }
         }
         // The cached value no longer holds.
         sideResults.facts.areTransitionsRecorded = nil

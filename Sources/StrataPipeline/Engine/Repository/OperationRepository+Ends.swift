@@ -32,6 +32,8 @@ extension OperationRepository {
         fileprivate var isFailing = false
         /// The types of payloads of operations that were found and left to other processes, by pipeline.
         var unhandledTypes: [PipelineName: Set<UTF8Text>] = [:]
+        /// The queues of brokers whose limits, which an operator had stored, were deleted.
+        var deletedLimits: [PipelineName] = []
         /// What the transaction knows of the store as a whole.
         var facts = StoreFacts()
     }

@@ -35,6 +35,16 @@ extension OperationRepository {
         try delete(left, of: PipelineOverride.self, by: QueueSQL.deleteOverride)
     }
 
+    /// Deletes the limits that an operator has stored under a name before it was known as a broker's queue. They have
+    /// no effect, because the limits of a broker count all of its queues. A pause stays.
+    func deleteLimits(of name: PipelineName) throws {
+        guard try areOverridden() else { return }
+        let limits = try transaction.numbers(QueueSQL.selectLimitsOf, [.text(name.rawValue)])
+        guard !limits.isEmpty else { return }
+        try delete(limits, of: PipelineOverride.self, by: QueueSQL.deleteOverride)
+        sideResults.deletedLimits.append(name)
+    }
+
     /// Stores the limits that a program declares, unless they are stored already.
     func declareLimits(of name: PipelineName, _ options: PipelineOptions) throws {
         let limit: StoredValue = options.maxConcurrent.map { .integer(Int64($0)) } ?? .null

@@ -84,6 +84,8 @@ extension QueueSQL {
         SELECT ?2 - 1 + row_number() OVER (ORDER BY o."id"), o."id", ?3, ?4, NULL, ?5 FROM \(operations) o \
         WHERE o.\(listed) AND NOT EXISTS (SELECT 1 FROM \(holds) h WHERE h."operation" = o."id" AND h."name" = ?3)
         """
+    static let raiseListedEdits =
+        "UPDATE \(operations) SET \"edits\" = \"edits\" + 1, \"_version\" = ?2 WHERE \(listed)"
     static let selectListedOfOtherPriority =
         "SELECT \"id\" FROM \(operations) WHERE \(listed) AND \"priority\" <> ?2 ORDER BY \"id\""
     static let prioritiseListed =

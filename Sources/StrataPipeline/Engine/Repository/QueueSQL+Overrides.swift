@@ -20,6 +20,11 @@ extension QueueSQL {
         (SELECT 1 FROM \(overrides) o WHERE o."pipeline" = ?1 AND o."setting" = n."setting" AND o."isSet" = 1)
         """
     static let selectOverridesOf = "SELECT \"id\" FROM \(overrides) WHERE \"pipeline\" = ?"
+    /// The overridden limits of a pipeline, and their resets.
+    static let selectLimitsOf = """
+        SELECT "id" FROM \(overrides) WHERE "pipeline" = ? AND "setting" IN \
+        ('\(PipelineSettings.Name.maxConcurrent.rawValue)', '\(PipelineSettings.Name.rateLimit.rawValue)')
+        """
     static let moveOverride = "UPDATE \(overrides) SET \"pipeline\" = ?, \"_version\" = ? WHERE \"id\" = ?"
     static let deleteOverride = "DELETE FROM \(overrides) WHERE \"id\" = ?"
     static let selectDeclaration = "SELECT \"id\" FROM \(declarations) WHERE \"name\" = ?"
