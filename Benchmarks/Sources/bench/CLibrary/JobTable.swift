@@ -130,6 +130,41 @@ enum JobTable {
         }
     }
 
+    /// Gives each job a savepoint, and an entry in a history for its change and for its end.
+    private final class Recording {
+        private let savepoint: Statement
+        private let release: Statement
+        private let newest: Statement
+        private let note: Statement
+
+        init(_ database: Database) throws {
+            try database.execute(JobTable.history)
+            savepoint = try database.prepare("SAVEPOINT write")
+            release = try database.prepare("RELEASE write")
+            newest = try database.prepare(JobTable.newest)
+            note = try database.prepare(JobTable.note)
+        }
+
+        func begin() throws { try savepoint.run() }
+
+        func end(_ number: Int, _ now: Double) throws {
+            for changes in ["Tally*\(number % JobTable.tallyCount)", "QueuedOperation-\(number),FinishedOperation+\(number)"] {
+                guard try newest.step() else { throw BenchError("no history") }
+                let (sequence, total) = (newest.integer(0), newest.integer(1))
+                newest.reset()
+                var text = changes
+                note.bind(sequence + 1, at: 1)
+                note.bind(now, at: 2)
+                note.bind(total + text.utf8.count, at: 3)
+                try text.withUTF8 { bytes in
+                    sqlite3_bind_blob(note.pointer, 4, bytes.baseAddress, Int32(bytes.count), nil)
+                    try note.run()
+                }
+            }
+            try release.run()
+        }
+    }
+
     /// Makes the rows in which jobs count.
     static func addTallies(_ database: Database) throws { try database.execute(tallies) }
 
@@ -160,20 +195,23 @@ enum JobTable {
     ///   - limit: how many are done at most.
     ///   - letsGo: whether others may depend on them.
     ///   - counts: whether each counts in a row of its own choice, which it reads and sets in the transaction in which it is done with.
+    ///   - records: whether each has a savepoint and two entries in a history of commits, as a change and its engine's commit have.
     /// - Returns: how many there were, and the sum of their numbers.
     static func work(
         _ database: Database,
         perCommit: Int,
         limit: Int = .max,
         letsGo: Bool = false,
-        counts: Bool = false
+        counts: Bool = false,
+        records: Bool = false
     )
         throws -> Checksum
     {
+        let recording = try records ? Recording(database) : nil
         if !counts { return try work(database, perCommit: perCommit, limit: limit, letsGo: letsGo) { _, _ in } }
         let readTally = try database.prepare(readTally)
         let setTally = try database.prepare(setTally)
-        return try work(database, perCommit: perCommit, limit: limit, letsGo: letsGo) { number, version in
+        return try work(database, perCommit: perCommit, limit: limit, letsGo: letsGo, recording) { number, version in
             readTally.bind(number % tallyCount, at: 1)
             guard try readTally.step() else { throw BenchError("no row to count in") }
             let (id, count) = (readTally.integer(0), readTally.integer(1))
@@ -191,6 +229,7 @@ enum JobTable {
         perCommit: Int,
         limit: Int,
         letsGo: Bool,
+        _ recording: Recording? = nil,
         change: (_ number: Int, _ version: Int) throws -> Void
     ) throws -> Checksum {
         let dependants = try database.prepare(dependants)
@@ -210,6 +249,7 @@ enum JobTable {
                 version += 1
                 let now = Date().timeIntervalSinceReferenceDate
                 for (id, number) in zip(claimed, numbers) {
+                    try recording?.begin()
                     try change(number, version)
                     archive.bind(id, at: 1)
                     archive.bind(now, at: 2)
@@ -217,6 +257,7 @@ enum JobTable {
                     try archive.run()
                     delete.bind(id, at: 1)
                     try delete.run()
+                    try recording?.end(number, now)
                     guard letsGo else { continue }
                     var others: [Int] = []
                     dependants.bind(id, at: 1)

@@ -21,7 +21,7 @@ extension Row {
             work(sizes, handlers: 1, .normal), work(sizes, handlers: 8, .normal), work(sizes, handlers: 64, .normal),
             workByRanges(sizes),
             work(sizes, handlers: 1, .full), work(sizes, handlers: 8, .full),
-            workChanging(sizes, .normal), workChanging(sizes, .full), retryFailed(sizes),
+            workChanging(sizes, .normal), workChanging(sizes, .full), workChangingRecorded(sizes), retryFailed(sizes),
             workBacklog(sizes, sizes.middleBacklog, .workMiddleBacklog),
             workBacklog(sizes, sizes.backlog, .workBacklog),
             workOfBacklog(sizes), workAfter(sizes), workTied(sizes, .chain), workTied(sizes, .fan),

@@ -89,6 +89,25 @@ extension Row {
         }
     }
 
+    /// The same beside a reference whose jobs also have a savepoint each, so that one of them can fail alone, and entries in a history of
+    /// commits. So the row shows how much of the time these two promises take alone.
+    static func workChangingRecorded(_ sizes: Sizes) -> Row {
+        let count = sizes.worked(8, .normal)
+        return Row(
+            work: .workChangingRecorded,
+            name: "claim, change a row and complete, 8 at once, NORMAL (reference: with savepoints and a history)",
+            unit: .microseconds,
+            target: nil,
+            operations: count
+        ) { round in
+            try reference(round, queued: count, done: count, .normal, preparing: JobTable.addTallies) { database in
+                let check = try JobTable.work(database, perCommit: 8, counts: true, records: true)
+                guard try JobTable.tallied(database) == count else { throw BenchError("not all are counted") }
+                return check
+            }
+        }
+    }
+
     /// The same with 64 at once, beside a reference that writes one statement for all whose ids follow each other, as Strata does.
     static func workByRanges(_ sizes: Sizes) -> Row {
         Row(

@@ -35,6 +35,7 @@ enum StrataSides {
             .workAloneFull: { try await work($0, handlers: 1, .full) },
             .workFull: { try await work($0, handlers: 8, .full) },
             .workChanging: { try await workChanging($0, .normal) },
+            .workChangingRecorded: { try await workChanging($0, .normal) },
             .workChangingFull: { try await workChanging($0, .full) },
             .retryFailed: retryFailed,
             .workMiddleBacklog: { try await workBacklog($0, of: $0.sizes.middleBacklog) },
