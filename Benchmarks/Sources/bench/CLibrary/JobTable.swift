@@ -148,7 +148,9 @@ enum JobTable {
         func begin() throws { try savepoint.run() }
 
         func end(_ number: Int, _ now: Double) throws {
-            for changes in ["Tally*\(number % JobTable.tallyCount)", "QueuedOperation-\(number),FinishedOperation+\(number)"] {
+            for changes in [
+                "Tally*\(number % JobTable.tallyCount)", "QueuedOperation-\(number),FinishedOperation+\(number)",
+            ] {
                 guard try newest.step() else { throw BenchError("no history") }
                 let (sequence, total) = (newest.integer(0), newest.integer(1))
                 newest.reset()
