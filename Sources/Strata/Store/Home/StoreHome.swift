@@ -84,7 +84,7 @@ public protocol StoreHome: Sendable {
 
 /// A point in the order of a home's transactions.
 public struct HomePosition: Sendable, Hashable {
-    /// The number of the last commit of the transaction; 0 for a home without transactions.
+    /// The number of the transaction, which is higher by 1 than that of the one before; 0 for a home without transactions.
     public let number: Int64
     /// The random id of the transaction. Another id with the same number shows that the home has lost transactions.
     public let id: UUID
