@@ -38,15 +38,8 @@ struct StoreOpening {
             return try queue.inDatabase { db in
                 try db.setCacheSize(configuration.writerCacheSize)
                 if isNew {
-                    // One transaction, so that other processes see an empty file or a store. It is deferred, because
-                    // the vacuum mode must be set before the first page is written. With this mode, free pages can be
-                    // returned in portions. The journal mode is not WAL yet, so the file itself has all of it.
-                    try db.inTransaction(.deferred) {
-                        try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
-                        try db.execute(sql: "PRAGMA application_id = \(StoreFile.applicationID)")
-                        try db.execute(sql: MigrationSQL.setFormat(StoreFile.formatVersion))
-                        return .commit
-                    }
+                    // The journal mode is not WAL yet, so the file itself has all of it.
+                    try Self.writeHeader(on: db)
                 }
                 let limit = isTemporary ? nil : Self.turnLimit(busyTimeout: configuration.busyTimeout)
                 return try prepare(db, queue, isOwned: true, turnLimit: limit) { connection in
@@ -99,6 +92,18 @@ struct StoreOpening {
             var opened = try queue.inDatabase { try prepare($0, queue, isOwned: true, isReadOnly: true) }
             opened.isUnchangeable = isUnchangeable
             return opened
+        }
+    }
+
+    /// Makes an empty file one that is recognised as a store.
+    static func writeHeader(on db: Database) throws {
+        // One transaction, so that other processes see an empty file or a store. It is deferred, because the vacuum mode
+        // must be set before the first page is written. With this mode, free pages can be returned in portions.
+        try db.inTransaction(.deferred) {
+            try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
+            try db.execute(sql: "PRAGMA application_id = \(StoreFile.applicationID)")
+            try db.execute(sql: MigrationSQL.setFormat(StoreFile.formatVersion))
+            return .commit
         }
     }
 

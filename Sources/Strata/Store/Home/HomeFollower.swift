@@ -1,0 +1,164 @@
+import Dispatch
+import Foundation
+import GRDB
+import Synchronization
+
+/// Brings the transactions of other nodes into a working copy, on a connection of its own.
+///
+/// The connection has no guards: the node that has committed has checked its changes. For the other connections of this
+/// process, the applied transactions are commits of another process on the same file.
+///
+/// Isolation: any. A lock admits one thread at a time.
+final class HomeFollower: Sendable {
+    /// The maximum number of transactions that are asked for at once.
+    static let portion = 256
+    /// How often the home is asked, because notifications can be missing.
+    static let interval = DispatchTimeInterval.seconds(1)
+
+    private struct State {
+        let database: DatabaseQueue
+        let columns: [String: [String]]
+        var isClosed = false
+    }
+
+    let home: any StoreHome
+    private let state: Mutex<State>
+    private let queue = DispatchQueue(label: "strata.home", qos: .utility)
+    private let timer = Mutex<(any DispatchSourceTimer)?>(nil)
+
+    /// - Parameters:
+    ///   - path: the path of the working copy.
+    ///   - configuration: the configuration of the writer's connection.
+    init(_ home: any StoreHome, path: String, _ configuration: Configuration, _ description: HomeDescription) throws {
+        self.home = home
+        let database = try DatabaseQueue(path: path, configuration: configuration)
+        // After a loss of power, the home still has the transactions.
+        try database.inDatabase { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
+        state = Mutex(State(database: database, columns: description.columns))
+    }
+
+    /// Begins to follow the home.
+    ///
+    /// - Parameter report: receives the errors of the attempts that no caller waits for, and nil after an attempt without
+    ///   an error. Called on one queue.
+    func start(_ report: @escaping @Sendable ((any Error)?) -> Void) {
+        let timer = DispatchSource.makeTimerSource(queue: queue)
+        timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval, leeway: .milliseconds(100))
+        let look: @Sendable () -> Void = { [weak self] in
+            do {
+                try self?.catchUp()
+                report(nil)
+            } catch {
+                report(error)
+            }
+        }
+        timer.setEventHandler(handler: look)
+        timer.activate()
+        self.timer.withLock { $0 = timer }
+        // Notifications that arrive during a look are one further look.
+        home.listen { [weak self] in self?.queue.async(execute: look) }
+    }
+
+    /// Applies all transactions that the home has now. Returns the position of the copy.
+    @discardableResult
+    func catchUp() throws -> HomePosition {
+        while true {
+            let position = try self.position()
+            let transactions = try home.transactions(after: position, limit: Self.portion)
+            if transactions.isEmpty { return position }
+            try apply(transactions)
+        }
+    }
+
+    /// Takes the lock of the home, and applies all transactions before it. ``StoreHome/publish(_:)`` or
+    /// ``StoreHome/unlock()`` must follow.
+    ///
+    /// - Throws: an error, and the lock is free.
+    func lock() throws {
+        while true {
+            // What is applied before the lock is taken need not be applied under the lock.
+            let position = try catchUp()
+            let transactions = try home.lock(after: position, limit: Self.portion)
+            if transactions.count < Self.portion {
+                do { return try apply(transactions) } catch {
+                    home.unlock()
+                    throw error
+                }
+            }
+            home.unlock()
+        }
+    }
+
+    /// The last transaction that the copy contains.
+    func position() throws -> HomePosition { try use { try CopyRecord.read(on: $0).position } }
+
+    private func apply(_ transactions: [HomeTransaction]) throws {
+        if transactions.isEmpty { return }
+        try state.withLock { state in
+            try state.database.inDatabase { db in
+                for transaction in transactions {
+                    try connection(db) { try Self.apply(transaction, columns: state.columns, on: $0) }
+                }
+            }
+        }
+    }
+
+    /// Applies a transaction, unless the copy contains it already: the writer of this process, or another process on the
+    /// same copy, may have been faster.
+    private static func apply(
+        _ transaction: HomeTransaction,
+        columns: [String: [String]],
+        on connection: Connection
+    ) throws {
+        try connection.execute("BEGIN IMMEDIATE")
+        do {
+            let position = try CopyRecord.read(on: connection).position
+            if position.number < transaction.position.number {
+                guard position == transaction.previous else { throw behindError(transaction.previous, position) }
+                var application = ChangeApplication(on: connection, columns: columns)
+                try application.apply(transaction.changes)
+                try CopyRecord.move(to: transaction.position, on: connection)
+            }
+            try connection.execute("COMMIT")
+        } catch {
+            try? connection.execute("ROLLBACK")
+            throw error
+        }
+    }
+
+    private static func behindError(_ expected: HomePosition, _ found: HomePosition) -> StrataError {
+        StrataError(
+            .homeBehind,
+            "The home has another transaction \(found.number) than the working copy (\(expected.id), \(found.id)). It has "
+                + "lost commits that this node has seen. Close the stack and open it again."
+        )
+    }
+
+    private func use<Value>(_ body: (Connection) throws -> Value) throws -> Value {
+        try state.withLock { state in
+            guard !state.isClosed else { throw Store.closedError }
+            return try state.database.inDatabase { db in try connection(db, body) }
+        }
+    }
+
+    private func connection<Value>(_ db: Database, _ body: (Connection) throws -> Value) throws -> Value {
+        guard let pointer = db.sqliteConnection else { throw Store.closedError }
+        let connection = Connection(pointer, fingerprint: 0)
+        defer { connection.finalize() }
+        return try body(connection)
+    }
+
+    /// Stops following, and closes the connection and the home.
+    func close() {
+        timer.withLock { timer in
+            timer?.cancel()
+            timer = nil
+        }
+        home.close()
+        queue.sync {}
+        state.withLock { state in
+            state.isClosed = true
+            try? state.database.close()
+        }
+    }
+}
