@@ -13,12 +13,13 @@ extension HomeDescription {
     /// The tables whose rows the home keeps: those of the models, the external bytes, and the history.
     private static func tables(of description: SchemaDescription) -> [HomeTable] {
         let hasExternals = description.tables.contains { $0.columns.contains { $0.content == .external } }
-        return [history] + (hasExternals ? [externals] : []) + description.tables.map { table in
-            let columns = table.columns.map {
-                HomeTable.Column(name: $0.name, type: $0.type, isOptional: $0.isOptional)
+        return [history] + (hasExternals ? [externals] : [])
+            + description.tables.map { table in
+                let columns = table.columns.map {
+                    HomeTable.Column(name: $0.name, type: $0.type, isOptional: $0.isOptional)
+                }
+                return HomeTable(name: table.name, columns: [integer("id")] + columns + [integer("_version")])
             }
-            return HomeTable(name: table.name, columns: [integer("id")] + columns + [integer("_version")])
-        }
     }
 
     private static let history = HomeTable(

@@ -19,6 +19,8 @@ final class HomeFollower: Sendable {
         let database: DatabaseQueue
         let columns: [String: [String]]
         var isClosed = false
+        /// Called after transactions were applied.
+        var applied: @Sendable () -> Void = {}
     }
 
     let home: any StoreHome
@@ -32,16 +34,23 @@ final class HomeFollower: Sendable {
     init(_ home: any StoreHome, path: String, _ configuration: Configuration, _ description: HomeDescription) throws {
         self.home = home
         let database = try DatabaseQueue(path: path, configuration: configuration)
-        // After a loss of power, the home still has the transactions.
-        try database.inDatabase { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
+        try database.inDatabase { db in
+            // After a loss of power, the home still has the transactions.
+            try db.execute(sql: "PRAGMA synchronous = NORMAL")
+            // The writer's connection runs all checkpoints.
+            try db.execute(sql: "PRAGMA wal_autocheckpoint = 0")
+        }
         state = Mutex(State(database: database, columns: description.columns))
     }
 
     /// Begins to follow the home.
     ///
-    /// - Parameter report: receives the errors of the attempts that no caller waits for, and nil after an attempt without
-    ///   an error. Called on one queue.
-    func start(_ report: @escaping @Sendable ((any Error)?) -> Void) {
+    /// - Parameters:
+    ///   - applied: called after transactions were applied, perhaps inside the database's writer. It does not wait.
+    ///   - report: receives the errors of the attempts that no caller waits for, and nil after an attempt without an
+    ///     error. Called on one queue.
+    func start(applied: @escaping @Sendable () -> Void, _ report: @escaping @Sendable ((any Error)?) -> Void) {
+        state.withLock { $0.applied = applied }
         let timer = DispatchSource.makeTimerSource(queue: queue)
         timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval, leeway: .milliseconds(100))
         let look: @Sendable () -> Void = { [weak self] in
@@ -76,16 +85,16 @@ final class HomeFollower: Sendable {
     /// - Throws: an error, and the lock is free.
     func lock() throws {
         while true {
-            // What is applied before the lock is taken need not be applied under the lock.
-            let position = try catchUp()
-            let transactions = try home.lock(after: position, limit: Self.portion)
-            if transactions.count < Self.portion {
-                do { return try apply(transactions) } catch {
-                    home.unlock()
-                    throw error
-                }
+            let transactions = try home.lock(after: try position(), limit: Self.portion)
+            do {
+                if transactions.count < Self.portion { return try apply(transactions) }
+                home.unlock()
+            } catch {
+                home.unlock()
+                throw error
             }
-            home.unlock()
+            // The node is far behind. It catches up before it takes the lock, so that the others need not wait.
+            try catchUp()
         }
     }
 
@@ -96,10 +105,13 @@ final class HomeFollower: Sendable {
         if transactions.isEmpty { return }
         try state.withLock { state in
             try state.database.inDatabase { db in
-                for transaction in transactions {
-                    try connection(db) { try Self.apply(transaction, columns: state.columns, on: $0) }
+                try connection(db) { connection in
+                    for transaction in transactions {
+                        try Self.apply(transaction, columns: state.columns, on: connection)
+                    }
                 }
             }
+            state.applied()
         }
     }
 
