@@ -353,11 +353,13 @@ final class StoreWriter: Sendable {
         }
     }
 
-    /// Runs a checkpoint if the journal has become large, when the writer is free.
-    func checkpointLater() {
-        guard let checkpoints else { return }
+    /// Runs a checkpoint if another connection of this process has made the journal large, when the writer is free.
+    ///
+    /// - Parameter pages: the journal's size.
+    func checkpointLater(_ pages: Int) {
+        guard let checkpoints, pages >= Checkpoints.pages else { return }
         checkpointQueue.async { [weak self] in
-            self?.database.writeWithoutTransaction { _ in checkpoints.use { $0.afterCommit() } }
+            self?.database.writeWithoutTransaction { _ in checkpoints.use { $0.afterCommit(ofOther: pages) } }
         }
     }
 

@@ -1,3 +1,4 @@
+import CStrataSQLite
 import Dispatch
 import Foundation
 import GRDB
@@ -20,10 +21,16 @@ final class HomeFollower: Sendable {
         let columns: [String: [String]]
         var isClosed = false
         /// Called after transactions were applied.
-        var applied: @Sendable () -> Void = {}
+        var applied: @Sendable (_ journalPages: Int) -> Void = { _ in }
+    }
+
+    /// The size of the journal after the last commit of the connection.
+    private final class JournalPages: Sendable {
+        let count = Atomic(0)
     }
 
     let home: any StoreHome
+    private let journalPages = JournalPages()
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "strata.home", qos: .utility)
     private let timer = Mutex<(any DispatchSourceTimer)?>(nil)
@@ -37,8 +44,16 @@ final class HomeFollower: Sendable {
         try database.inDatabase { db in
             // After a loss of power, the home still has the transactions.
             try db.execute(sql: "PRAGMA synchronous = NORMAL")
-            // The writer's connection runs all checkpoints.
-            try db.execute(sql: "PRAGMA wal_autocheckpoint = 0")
+            // Replaces SQLite's automatic checkpoints: the writer's connection runs all checkpoints.
+            sqlite3_wal_hook(
+                db.sqliteConnection,
+                { context, _, _, pages in
+                    Unmanaged<JournalPages>.fromOpaque(context!).takeUnretainedValue().count
+                        .store(Int(pages), ordering: .relaxed)
+                    return SQLITE_OK
+                },
+                Unmanaged.passUnretained(journalPages).toOpaque()
+            )
         }
         state = Mutex(State(database: database, columns: description.columns))
     }
@@ -46,10 +61,11 @@ final class HomeFollower: Sendable {
     /// Begins to follow the home.
     ///
     /// - Parameters:
-    ///   - applied: called after transactions were applied, perhaps inside the database's writer. It does not wait.
+    ///   - applied: called with the size of the journal after transactions were applied, perhaps inside the database's
+    ///     writer. It does not wait.
     ///   - report: receives the errors of the attempts that no caller waits for, and nil after an attempt without an
     ///     error. Called on one queue.
-    func start(applied: @escaping @Sendable () -> Void, _ report: @escaping @Sendable ((any Error)?) -> Void) {
+    func start(applied: @escaping @Sendable (Int) -> Void, _ report: @escaping @Sendable ((any Error)?) -> Void) {
         state.withLock { $0.applied = applied }
         let timer = DispatchSource.makeTimerSource(queue: queue)
         timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval, leeway: .milliseconds(100))
@@ -111,7 +127,7 @@ final class HomeFollower: Sendable {
                     }
                 }
             }
-            state.applied()
+            state.applied(journalPages.count.load(ordering: .relaxed))
         }
     }
 

@@ -4,8 +4,8 @@ extension Store {
     /// Begins to bring the transactions of other machines into the working copy. Does nothing without a home.
     func follow() {
         guard let follower = writer.follower else { return }
-        follower.start { [weak self] in
-            self?.writer.checkpointLater()
+        follower.start { [weak self] pages in
+            self?.writer.checkpointLater(pages)
         } _: { [weak self] error in
             guard let self else { return }
             following { store in
