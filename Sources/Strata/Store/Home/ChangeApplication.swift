@@ -128,8 +128,9 @@ struct ChangeApplication {
             return true
         } catch {
             switch connection.lastErrorCode {
-            case SQLITE_CONSTRAINT_UNIQUE: return false
-            case SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_ROWID:
+            // SQLITE_CONSTRAINT_UNIQUE, _PRIMARYKEY and _ROWID are macros that Swift does not see.
+            case SQLITE_CONSTRAINT | (8 << 8): return false
+            case SQLITE_CONSTRAINT | (6 << 8), SQLITE_CONSTRAINT | (10 << 8):
                 try taken()
                 return false
             default: throw error
