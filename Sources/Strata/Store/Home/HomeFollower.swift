@@ -16,22 +16,21 @@ final class HomeFollower: Sendable {
     /// How often the home is asked, because notifications can be missing.
     static let interval = DispatchTimeInterval.seconds(1)
 
-    private struct State {
-        let database: DatabaseQueue
-        let columns: [String: [String]]
-        var isClosed = false
-        /// Called after transactions were applied.
-        var applied: @Sendable (_ journalPages: Int) -> Void = { _ in }
-    }
-
     /// The size of the journal after the last commit of the connection.
     private final class JournalPages: Sendable {
         let count = Atomic(0)
     }
 
     let home: any StoreHome
+    private let database: DatabaseQueue
+    /// Used inside the database.
+    private let connection: Exclusive<Connection>
+    private let columns: [String: [String]]
     private let journalPages = JournalPages()
-    private let state: Mutex<State>
+    /// Set and read inside the database.
+    private let isClosed = Atomic(false)
+    /// Called after transactions were applied.
+    private let applied = Mutex<@Sendable (_ journalPages: Int) -> Void>({ _ in })
     private let queue = DispatchQueue(label: "strata.home", qos: .utility)
     private let timer = Mutex<(any DispatchSourceTimer)?>(nil)
 
@@ -40,22 +39,26 @@ final class HomeFollower: Sendable {
     ///   - configuration: the configuration of the writer's connection.
     init(_ home: any StoreHome, path: String, _ configuration: Configuration, _ description: HomeDescription) throws {
         self.home = home
+        columns = description.columns
         let database = try DatabaseQueue(path: path, configuration: configuration)
-        try database.inDatabase { db in
-            // After a loss of power, the home still has the transactions.
-            try db.execute(sql: "PRAGMA synchronous = NORMAL")
-            // Replaces SQLite's automatic checkpoints: the writer's connection runs all checkpoints.
-            sqlite3_wal_hook(
-                db.sqliteConnection,
-                { context, _, _, pages in
-                    Unmanaged<JournalPages>.fromOpaque(context!).takeUnretainedValue().count
-                        .store(Int(pages), ordering: .relaxed)
-                    return SQLITE_OK
-                },
-                Unmanaged.passUnretained(journalPages).toOpaque()
-            )
-        }
-        state = Mutex(State(database: database, columns: description.columns))
+        self.database = database
+        // The queue's connection lives as long as the queue.
+        let pointer = database.inDatabase { Exclusive($0.sqliteConnection) }
+        guard let pointer = pointer.use({ $0 }) else { throw Store.closedError }
+        let connection = Connection(pointer, fingerprint: 0)
+        self.connection = Exclusive(connection)
+        // After a loss of power, the home still has the transactions.
+        try connection.execute("PRAGMA synchronous = NORMAL")
+        // Replaces SQLite's automatic checkpoints: the writer's connection runs all checkpoints.
+        sqlite3_wal_hook(
+            pointer,
+            { context, _, _, pages in
+                let pageCount = Unmanaged<JournalPages>.fromOpaque(context!).takeUnretainedValue()
+                pageCount.count.store(Int(pages), ordering: .relaxed)
+                return SQLITE_OK
+            },
+            Unmanaged.passUnretained(journalPages).toOpaque()
+        )
     }
 
     /// Begins to follow the home.
@@ -66,7 +69,7 @@ final class HomeFollower: Sendable {
     ///   - report: receives the errors of the attempts that no caller waits for, and nil after an attempt without an
     ///     error. Called on one queue.
     func start(applied: @escaping @Sendable (Int) -> Void, _ report: @escaping @Sendable ((any Error)?) -> Void) {
-        state.withLock { $0.applied = applied }
+        self.applied.withLock { $0 = applied }
         let timer = DispatchSource.makeTimerSource(queue: queue)
         timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval, leeway: .milliseconds(100))
         let look: @Sendable () -> Void = { [weak self] in
@@ -119,16 +122,10 @@ final class HomeFollower: Sendable {
 
     private func apply(_ transactions: [HomeTransaction]) throws {
         if transactions.isEmpty { return }
-        try state.withLock { state in
-            try state.database.inDatabase { db in
-                try connection(db) { connection in
-                    for transaction in transactions {
-                        try Self.apply(transaction, columns: state.columns, on: connection)
-                    }
-                }
-            }
-            state.applied(journalPages.count.load(ordering: .relaxed))
+        try use { connection in
+            for transaction in transactions { try Self.apply(transaction, columns: columns, on: connection) }
         }
+        applied.withLock { $0 }(journalPages.count.load(ordering: .relaxed))
     }
 
     /// Applies a transaction, unless the copy contains it already: the writer of this process, or another process on the
@@ -163,17 +160,10 @@ final class HomeFollower: Sendable {
     }
 
     private func use<Value>(_ body: (Connection) throws -> Value) throws -> Value {
-        try state.withLock { state in
-            guard !state.isClosed else { throw Store.closedError }
-            return try state.database.inDatabase { db in try connection(db, body) }
+        try database.inDatabase { _ in
+            guard !isClosed.load(ordering: .relaxed) else { throw Store.closedError }
+            return try connection.use(body)
         }
-    }
-
-    private func connection<Value>(_ db: Database, _ body: (Connection) throws -> Value) throws -> Value {
-        guard let pointer = db.sqliteConnection else { throw Store.closedError }
-        let connection = Connection(pointer, fingerprint: 0)
-        defer { connection.finalize() }
-        return try body(connection)
     }
 
     /// Stops following, and closes the connection and the home.
@@ -184,9 +174,10 @@ final class HomeFollower: Sendable {
         }
         home.close()
         queue.sync {}
-        state.withLock { state in
-            state.isClosed = true
-            try? state.database.close()
+        database.inDatabase { _ in
+            isClosed.store(true, ordering: .relaxed)
+            connection.use { $0.finalize() }
         }
+        try? database.close()
     }
 }
