@@ -70,8 +70,6 @@ final class HomeFollower: Sendable {
     ///     error. Called on one queue.
     func start(applied: @escaping @Sendable (Int) -> Void, _ report: @escaping @Sendable ((any Error)?) -> Void) {
         self.applied.withLock { $0 = applied }
-        let timer = DispatchSource.makeTimerSource(queue: queue)
-        timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval, leeway: .milliseconds(100))
         let look: @Sendable () -> Void = { [weak self] in
             do {
                 try self?.catchUp()
@@ -80,9 +78,13 @@ final class HomeFollower: Sendable {
                 report(error)
             }
         }
-        timer.setEventHandler(handler: look)
-        timer.activate()
-        self.timer.withLock { $0 = timer }
+        timer.withLock { timer in
+            let source = DispatchSource.makeTimerSource(queue: queue)
+            source.schedule(deadline: .now() + Self.interval, repeating: Self.interval, leeway: .milliseconds(100))
+            source.setEventHandler(handler: look)
+            source.activate()
+            timer = source
+        }
         // Notifications that arrive during a look are one further look.
         home.listen { [weak self] in self?.queue.async(execute: look) }
     }
