@@ -24,8 +24,8 @@ extension ContextStack {
     nonisolated(nonsending) public func catchUp(to token: HistoryToken) async throws {
         let store = core.engine
         if let error = store.check(token) { throw error }
-        if store.layers.newestSequence >= token.commitNumber { return }
+        if store.layers.newestSequence >= token.sequence { return }
         try await Disk.run { try store.catchUp() }
-        guard store.layers.newestSequence >= token.commitNumber else { throw Store.aheadError }
+        guard store.layers.newestSequence >= token.sequence else { throw Store.aheadError }
     }
 }
