@@ -70,6 +70,14 @@ final class Checkpoints {
         if !snapshots.isBlocking { run() }
     }
 
+    /// Runs a checkpoint if a commit of another connection of this process has made the journal large.
+    ///
+    /// - Parameter pages: the journal's size after the commit.
+    func afterCommit(ofOther pages: Int) {
+        pageCount = max(pageCount, pages)
+        afterCommit()
+    }
+
     /// Retries an incomplete checkpoint after the snapshots in its way are closed.
     func afterSnapshots() {
         guard !isStopped, pageCount >= Self.pages, repeatsLeft > 0, !snapshots.isBlocking else { return }

@@ -16,7 +16,7 @@ final class Store: Sendable {
     let telemetry: Telemetry
     /// The callbacks that run after commits.
     let callbacks = CommitCallbacks()
-    private let writer: StoreWriter
+    let writer: StoreWriter
     private let readers: ReaderPool
     private let foreignCommits: ForeignCommits
     private let fileWatch = FileWatch()
@@ -56,6 +56,7 @@ final class Store: Sendable {
                 }
             case .file(let file) where isReadOnly: opened = try opening.openReadOnly(file, configuration)
             case .file(let file): opened = try opening.open(file, configuration)
+            case .shared(let home, let file): opened = try opening.open(home, copy: file, configuration)
             case .userData where isReadOnly:
                 opened = try opening.openReadOnly(try StoreFile.userDataURL(creatingFolder: false), configuration)
             case .userData: opened = try opening.open(try StoreFile.userDataURL(), configuration)
@@ -89,6 +90,7 @@ final class Store: Sendable {
             }
             throw StrataError(grdb: error).whileOpening(path)
         }
+        follow()
         if isReadOnly {
             ids.startWithoutStore()
         } else {
@@ -321,6 +323,7 @@ final class Store: Sendable {
         }
         guard !wasClosed else { return }
         fileWatch.stop()
+        writer.follower?.close()
         layers.finish()
         ids.stop()
         foreignCommits.close()

@@ -8,6 +8,7 @@ public struct StoreLocation: Sendable {
         case userData
         case inMemory
         case pool(DatabasePool)
+        case shared(any StoreHome, copy: URL)
     }
 
     let kind: Kind
@@ -33,7 +34,22 @@ public struct StoreLocation: Sendable {
         case .userData: try? StoreFile.userDataURL(creatingFolder: false).path
         case .inMemory: nil
         case .pool(let pool): pool.path
+        case .shared(_, let url): url.path
         }
+    }
+
+    /// A store that several machines share. Each machine works on a copy of its own, and the home keeps the store.
+    ///
+    /// - Parameters:
+    ///   - home: orders and keeps the commits of all machines. The stack closes it.
+    ///   - url: the working copy: a SQLite file on a local disk, which is made from the home if it does not exist.
+    public static func shared(_ home: any StoreHome, copy url: URL) -> StoreLocation {
+        StoreLocation(kind: .shared(home, copy: url))
+    }
+
+    /// The same with the path of the working copy.
+    public static func shared(_ home: any StoreHome, copy path: String) -> StoreLocation {
+        .shared(home, copy: URL(fileURLWithPath: path))
     }
 
     /// A pool that the caller owns. The pool's tables coexist with Strata's, and its observers are notified of Strata's

@@ -8,6 +8,8 @@ struct StoreOpening {
     let migration: Migration
     let cancellation: Cancellation
     let telemetry: Telemetry
+    /// The working copy that is opened; nil for a store without a home.
+    var copy: WorkingCopy?
 
     struct Opened {
         let writer: StoreWriter
@@ -17,6 +19,35 @@ struct StoreOpening {
         let sequence: Int64
         /// The models of the store that the stack does not open; nil if it opens all models.
         var unopened: UnopenedModels?
+    }
+
+    /// Opens the working copy of a store that several machines share. Makes the copy if necessary.
+    func open(_ home: any StoreHome, copy url: URL, _ configuration: StoreConfiguration) throws -> Opened {
+        try StrataError.require(
+            !configuration.isReadOnly && !schema.isPartial,
+            "A store with a home is opened with all of its models, and for writing. To read a working copy alone, open "
+                + "its file."
+        )
+        let proposal = HomeDescription(schema, migration)
+        let state = try home.open(proposal, busyTimeout: configuration.busyTimeout)
+        do {
+            var opening = self
+            let copy = WorkingCopy(
+                home: home,
+                state: state,
+                url: url,
+                node: UUID(),
+                schema: schema,
+                migration: migration
+            )
+            try copy.checkDescription()
+            try copy.makeIfNeeded { telemetry.logger?.warning("\($0)") }
+            opening.copy = copy
+            return try opening.open(url, configuration)
+        } catch {
+            home.close()
+            throw error
+        }
     }
 
     /// Opens a file that Strata owns, or creates it.
@@ -38,15 +69,8 @@ struct StoreOpening {
             return try queue.inDatabase { db in
                 try db.setCacheSize(configuration.writerCacheSize)
                 if isNew {
-                    // One transaction, so that other processes see an empty file or a store. It is deferred, because
-                    // the vacuum mode must be set before the first page is written. With this mode, free pages can be
-                    // returned in portions. The journal mode is not WAL yet, so the file itself has all of it.
-                    try db.inTransaction(.deferred) {
-                        try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
-                        try db.execute(sql: "PRAGMA application_id = \(StoreFile.applicationID)")
-                        try db.execute(sql: MigrationSQL.setFormat(StoreFile.formatVersion))
-                        return .commit
-                    }
+                    // The journal mode is not WAL yet, so the file itself has all of it.
+                    try Self.writeHeader(on: db)
                 }
                 let limit = isTemporary ? nil : Self.turnLimit(busyTimeout: configuration.busyTimeout)
                 return try prepare(db, queue, isOwned: true, turnLimit: limit) { connection in
@@ -99,6 +123,18 @@ struct StoreOpening {
             var opened = try queue.inDatabase { try prepare($0, queue, isOwned: true, isReadOnly: true) }
             opened.isUnchangeable = isUnchangeable
             return opened
+        }
+    }
+
+    /// Makes an empty file one that is recognised as a store.
+    static func writeHeader(on db: Database) throws {
+        // One transaction, so that other processes see an empty file or a store. It is deferred, because the vacuum mode
+        // must be set before the first page is written. With this mode, free pages can be returned in portions.
+        try db.inTransaction(.deferred) {
+            try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
+            try db.execute(sql: "PRAGMA application_id = \(StoreFile.applicationID)")
+            try db.execute(sql: MigrationSQL.setFormat(StoreFile.formatVersion))
+            return .commit
         }
     }
 
@@ -165,6 +201,7 @@ struct StoreOpening {
         }
         let connection = Connection(pointer, fingerprint: 0)
         defer { connection.finalize() }
+        if !isReadOnly, copy == nil { try refuseWorkingCopy(connection) }
         // A store that matches the models is only read, and does not wait for writers.
         var (found, pending) = try reading(connection) {
             let condition = try StoreSchema.examine(schema, migration, on: connection)
@@ -204,9 +241,32 @@ struct StoreOpening {
             isReadOnly: isReadOnly,
             connection: Exclusive(writing),
             turn: turn.map { Exclusive($0) },
+            home: try copy.map { Exclusive(try link($0, to: writing, database.configuration)) },
             blockWatch: BlockWatch(telemetry.logger)
         )
         return Opened(writer: writer, identity: found.identity, sequence: found.sequence, unopened: unopened)
+    }
+
+    /// Joins the writer with the home of its working copy.
+    private func link(
+        _ copy: WorkingCopy,
+        to connection: Connection,
+        _ configuration: Configuration
+    ) throws -> HomeLink {
+        let description = copy.state.description
+        let path = copy.url.path
+        let follower = try HomeFollower(copy.home, path: path, configuration, description)
+        return HomeLink(follower, description, node: copy.node, on: connection)
+    }
+
+    /// Commits to a working copy would be lost if the home did not get them.
+    private func refuseWorkingCopy(_ connection: Connection) throws {
+        guard try StoreState(on: connection).isWorkingCopy else { return }
+        let record = try CopyRecord.read(on: connection)
+        throw StrataError(
+            .schemaMismatch,
+            "The file is a working copy of \(record.home), and was left as it is. Open it with its home, or read-only."
+        )
     }
 
     private func readUnopened(_ connection: Connection) throws -> UnopenedModels {
@@ -222,6 +282,8 @@ struct StoreOpening {
         _ connection: Connection,
         ifCopied: StoreIdentity.CopyRule
     ) throws -> Found? {
+        // The home gives the identity, and the ids.
+        let ifCopied = copy == nil ? ifCopied : .accept
         guard case .ready = condition, let identity = try StoreIdentity.read(on: connection, ifCopied: ifCopied)
         else { return nil }
         return (identity, try connection.sequence())

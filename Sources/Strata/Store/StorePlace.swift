@@ -35,6 +35,8 @@ extension StoreIdentity {
         case derive
         /// The copy has no identity yet.
         case ignore
+        /// The copy keeps its fingerprint, because ids come from a home.
+        case accept
     }
 
     /// Reads the identity.
@@ -68,6 +70,7 @@ extension StoreIdentity {
                 original = (UInt16(truncatingIfNeeded: stored.fingerprint), stored.nextID)
                 stored.fingerprint = StorePlace.fingerprint(ofCopyOf: stored.fingerprint, at: place)
             case .ignore: return nil
+            case .accept: break
             }
         }
         var identity = StoreIdentity(

@@ -111,12 +111,17 @@ enum StoreSchema {
 
     /// Creates all tables of a new store. Migration steps apply to older stores only, and are recorded as done.
     static func create(_ schema: Schema, _ migration: Migration, on connection: Connection) throws {
+        try createTables(schema, on: connection, fingerprint: StorePlace.newFingerprint())
+        try connection.execute(HistorySQL.insertFirst, [.real(Date().timeIntervalSinceReferenceDate)])
+        try record(schema.description, migration, steps: migration.steps.map(\.name), on: connection)
+    }
+
+    /// Creates all tables, and the row about the store itself.
+    static func createTables(_ schema: Schema, on connection: Connection, fingerprint: Int64) throws {
         for table in SchemaSQL.housekeeping { try connection.execute(table.sql) }
         let place = StorePlace.current(of: connection)
-        try connection.execute(SchemaSQL.insertStore, [.integer(StorePlace.newFingerprint()), .text(place)])
-        try connection.execute(HistorySQL.insertFirst, [.real(Date().timeIntervalSinceReferenceDate)])
+        try connection.execute(SchemaSQL.insertStore, [.integer(fingerprint), .text(place)])
         for statement in SchemaSQL.statements(for: schema.description) { try connection.execute(statement.sql) }
-        try record(schema.description, migration, steps: migration.steps.map(\.name), on: connection)
     }
 
     /// Records the current tables and the migration steps that have run.

@@ -33,6 +33,8 @@ struct StoreState {
     let entries: [SchemaEntry]
     /// Whether the database is a store.
     let isStore: Bool
+    /// Whether the store is the working copy of a store with a home.
+    let isWorkingCopy: Bool
     /// The recorded schema; nil for a store of format 1.
     let record: SchemaRecord?
 
@@ -40,6 +42,7 @@ struct StoreState {
         entries = try connection.schemaEntries()
         let names = Set(entries.map(\.name))
         isStore = names.contains("strata_store")
+        isWorkingCopy = names.contains(CopyRecord.tableName)
         let isRecorded = names.contains("strata_schema")
         record = isStore && isRecorded ? try SchemaRecord(on: connection, names) : nil
         guard isStore else { return }

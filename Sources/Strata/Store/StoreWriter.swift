@@ -40,23 +40,29 @@ final class StoreWriter: Sendable {
     private let owedIDs = Exclusive(OwedIDs())
     /// Nil if no other process writes, or if processes write without turns. Used inside the database's writer.
     private let turn: Exclusive<WriteTurn>?
+    /// Nil for a store without a home. Used inside the database's writer.
+    private let home: Exclusive<HomeLink>?
     /// Warns of blocks that hold this writer for long.
     let blockWatch: BlockWatch
     /// The snapshots of the readers of this store.
     let snapshots: OpenSnapshots
     let journal: Journal
+    /// Brings the transactions of other machines; nil for a store without a home.
+    let follower: HomeFollower?
 
     /// Creates the writer of a database.
     ///
     /// - Parameters:
     ///   - isOwned: whether the database is closed with the store.
     ///   - turn: makes this process take turns with other ones. Only for a database that is owned.
+    ///   - home: joins the transactions with those of other machines. Only for a database that is owned.
     init(
         _ database: any DatabaseWriter,
         isOwned: Bool,
         isReadOnly: Bool,
         connection: Exclusive<Connection>,
         turn: Exclusive<WriteTurn>?,
+        home: Exclusive<HomeLink>?,
         blockWatch: BlockWatch
     ) {
         self.database = database
@@ -64,6 +70,8 @@ final class StoreWriter: Sendable {
         self.isReadOnly = isReadOnly
         self.connection = connection
         self.turn = turn
+        self.home = home
+        follower = home?.use { $0.follower }
         self.blockWatch = blockWatch
         let snapshots = OpenSnapshots()
         self.snapshots = snapshots
@@ -274,23 +282,21 @@ final class StoreWriter: Sendable {
         failed: () -> Void = {}
     ) throws {
         do {
-            if let turn {
-                try turn.use { try $0.begin { try connection.statement(.beginWriting).runBound() } }
-            } else if isOwned {
-                try connection.statement(.beginWriting).runBound()
-            } else {
-                try db.beginTransaction(.immediate)
-            }
+            try begin(db, connection)
             do {
                 try owedIDs.use { try $0.pay(on: connection) }
                 let tables = try body()
-                if isOwned {
+                if let home {
+                    try home.use { try $0.publish(on: connection) }
+                    do { try connection.statement(.commit).runBound() } catch { throw HomeLink.publishedError(error) }
+                } else if isOwned {
                     try connection.statement(.commit).runBound()
                 } else {
                     for table in tables { try db.notifyChanges(in: Table(table)) }
                     try db.commit()
                 }
             } catch {
+                home?.use { $0.abandon() }
                 failed()
                 // After some errors, such as a full disk, SQLite has rolled back already. Then this rollback fails
                 // without consequence.
@@ -303,6 +309,21 @@ final class StoreWriter: Sendable {
         }
         connection.trace?.explain(on: connection)
         owedIDs.use { $0.forget() }
+    }
+
+    /// Begins a transaction, after those of other processes and machines.
+    private func begin(_ db: Database, _ connection: Connection) throws {
+        guard isOwned else { return try db.beginTransaction(.immediate) }
+        try home?.use { try $0.lock() }
+        do {
+            let statement = { _ = try connection.statement(.beginWriting).runBound() }
+            if let turn { try turn.use { try $0.begin(statement) } } else { try statement() }
+            try home?.use { try $0.begin(on: connection) }
+        } catch {
+            home?.use { $0.abandon() }
+            if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            throw error
+        }
     }
 
     /// The number of transactions with writes so far, for tests.
@@ -329,6 +350,16 @@ final class StoreWriter: Sendable {
         // The caller may be the main actor, which does not wait for the disk.
         checkpointQueue.async { [weak self] in
             self?.database.writeWithoutTransaction { _ in checkpoints.use { $0.afterSnapshots() } }
+        }
+    }
+
+    /// Runs a checkpoint if another connection of this process has made the journal large, when the writer is free.
+    ///
+    /// - Parameter pages: the journal's size.
+    func checkpointLater(_ pages: Int) {
+        guard let checkpoints, pages >= Checkpoints.pages else { return }
+        checkpointQueue.async { [weak self] in
+            self?.database.writeWithoutTransaction { _ in checkpoints.use { $0.afterCommit(ofOther: pages) } }
         }
     }
 
@@ -367,6 +398,7 @@ final class StoreWriter: Sendable {
     /// Reserves a range of ids, and returns the first one. Inside a transaction of this writer, the reservation is part
     /// of it.
     func reserveIDs(_ count: Int64) throws -> Int64 {
+        if let follower { return try follower.home.reserveIDs(count) }
         do {
             // A block is on another queue than the database's, which would wait for the block.
             if isOnLeadingThread { return try reserveInTransaction(count) }

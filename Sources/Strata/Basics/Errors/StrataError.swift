@@ -157,6 +157,18 @@ extension StrataError.Code {
     /// SQLite reported another error.
     public static let database = Self("database")
 
+    // Stores with a home
+    /// The home of the store does not answer. Nothing was written.
+    public static let unreachable = Self("unreachable")
+    /// The connection to the home was lost while a commit was stored. The commit may be stored or not. If it is, it
+    /// appears in the store when the home answers again.
+    public static let uncertain = Self("uncertain")
+    /// The home has lost commits that this node has seen: an earlier state was restored, or a standby took over that did
+    /// not have them.
+    public static let homeBehind = Self("homeBehind")
+    /// The home does not keep the commits any more that the working copy lacks. The copy must be made again.
+    public static let homeExpired = Self("homeExpired")
+
     // Contexts and blocks
     /// No context of the stack has this name.
     public static let unknownName = Self("unknownName")

@@ -93,7 +93,7 @@ enum StoreInspection {
         switch location.kind {
         case .inMemory: return nil
         case .pool(let pool): return try await run { try pool.read { try read($0, body) } }
-        case .file(let url): return try await run { try read(url, body) }
+        case .file(let url), .shared(_, let url): return try await run { try read(url, body) }
         case .userData: return try await run { try read(try StoreFile.userDataURL(), body) }
         }
     }

@@ -1,0 +1,31 @@
+extension ContextStack {
+    /// Waits until the working copy contains all commits that the home had when this function was called.
+    ///
+    /// A stack learns of the commits of other nodes by itself, usually within milliseconds. Call this function before a
+    /// block that must not see an earlier state. It costs one round trip to the home.
+    ///
+    /// - Isolation: callable from anywhere; a separate queue waits for the home.
+    /// - Throws: ``StrataError`` with `invalidState` for a store without a home; `unreachable`; `homeBehind` or
+    ///   `homeExpired`, after which the stack must be opened again; `closed`.
+    nonisolated(nonsending) public func catchUp() async throws {
+        let store = core.engine
+        try await Disk.run { try store.catchUp() }
+    }
+
+    /// Waits until the working copy contains the commit of a token.
+    ///
+    /// Use it to read your own writes on another node: after a commit, send ``historyToken`` along, for example in a
+    /// cookie, and pass it to this function on the node that gets the next request. If the commit is there already, this
+    /// function asks nobody.
+    ///
+    /// - Isolation: callable from anywhere; a separate queue waits for the home.
+    /// - Throws: as ``catchUp()``, and `expiredToken` if the token belongs to another store or to a commit that the home
+    ///   does not have.
+    nonisolated(nonsending) public func catchUp(to token: HistoryToken) async throws {
+        let store = core.engine
+        if let error = store.check(token) { throw error }
+        if store.layers.newestSequence >= token.sequence { return }
+        try await Disk.run { try store.catchUp() }
+        guard store.layers.newestSequence >= token.sequence else { throw Store.aheadError }
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+
+/// What a working copy records about its home: one row in a table that only working copies have.
+struct CopyRecord: Equatable {
+    /// See ``StoreHome/name``.
+    let home: String
+    /// The last transaction of the home that the copy contains.
+    let position: HomePosition
+
+    static let tableName = "strata_home"
+
+    private static let table = """
+        CREATE TABLE "strata_home" ("id" INTEGER PRIMARY KEY CHECK ("id" = 1), "home" TEXT NOT NULL, \
+        "number" INTEGER NOT NULL, "transaction" TEXT NOT NULL)
+        """
+    private static let insert = "INSERT INTO \"strata_home\" VALUES (1, ?, ?, ?)"
+    private static let update = "UPDATE \"strata_home\" SET \"number\" = ?, \"transaction\" = ? WHERE \"id\" = 1"
+    private static let select = "SELECT \"home\", \"number\", \"transaction\" FROM \"strata_home\" WHERE \"id\" = 1"
+
+    /// Creates the table with its row.
+    func create(on connection: Connection) throws {
+        try connection.execute(Self.table)
+        try connection.execute(
+            Self.insert,
+            [.text(home), .integer(position.number), .text(position.id.uuidString)]
+        )
+    }
+
+    /// Reads the row of a working copy.
+    ///
+    /// - Throws: `damagedStore` if the row is missing or invalid.
+    static func read(on connection: Connection) throws -> CopyRecord {
+        let row = try connection.row(select)
+        guard row.count == 3, case .text(let home) = row[0], case .integer(let number) = row[1],
+            case .text(let text) = row[2], let id = UUID(uuidString: text)
+        else { throw StoreIdentity.damaged.naming(connection.path) }
+        return CopyRecord(home: home, position: HomePosition(number: number, id: id))
+    }
+
+    /// Records that the copy contains a transaction. Called in the SQLite transaction that writes its rows.
+    static func move(to position: HomePosition, on connection: Connection) throws {
+        try connection.execute(update, [.integer(position.number), .text(position.id.uuidString)])
+    }
+}

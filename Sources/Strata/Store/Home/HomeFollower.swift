@@ -1,0 +1,185 @@
+import CStrataSQLite
+import Dispatch
+import Foundation
+import GRDB
+import Synchronization
+
+/// Brings the transactions of other nodes into a working copy, on a connection of its own.
+///
+/// The connection has no guards: the node that has committed has checked its changes. For the other connections of this
+/// process, the applied transactions are commits of another process on the same file.
+///
+/// Isolation: any. A lock admits one thread at a time.
+final class HomeFollower: Sendable {
+    /// The maximum number of transactions that are asked for at once.
+    static let portion = 256
+    /// How often the home is asked, because notifications can be missing.
+    static let interval = DispatchTimeInterval.seconds(1)
+
+    /// The size of the journal after the last commit of the connection.
+    private final class JournalPages: Sendable {
+        let count = Atomic(0)
+    }
+
+    let home: any StoreHome
+    private let database: DatabaseQueue
+    /// Used inside the database.
+    private let connection: Exclusive<Connection>
+    private let columns: [String: [String]]
+    private let journalPages = JournalPages()
+    /// Set and read inside the database.
+    private let isClosed = Atomic(false)
+    /// Called after transactions were applied.
+    private let applied = Mutex<@Sendable (_ journalPages: Int) -> Void>({ _ in })
+    private let queue = DispatchQueue(label: "strata.home", qos: .utility)
+    private let timer = Mutex<(any DispatchSourceTimer)?>(nil)
+
+    /// - Parameters:
+    ///   - path: the path of the working copy.
+    ///   - configuration: the configuration of the writer's connection.
+    init(_ home: any StoreHome, path: String, _ configuration: Configuration, _ description: HomeDescription) throws {
+        self.home = home
+        columns = description.columns
+        let database = try DatabaseQueue(path: path, configuration: configuration)
+        self.database = database
+        // The queue's connection lives as long as the queue.
+        let pointer = database.inDatabase { Exclusive($0.sqliteConnection) }
+        guard let pointer = pointer.use({ $0 }) else { throw Store.closedError }
+        let connection = Connection(pointer, fingerprint: 0)
+        self.connection = Exclusive(connection)
+        // After a loss of power, the home still has the transactions.
+        try connection.execute("PRAGMA synchronous = NORMAL")
+        // Replaces SQLite's automatic checkpoints: the writer's connection runs all checkpoints.
+        sqlite3_wal_hook(
+            pointer,
+            { context, _, _, pages in
+                let pageCount = Unmanaged<JournalPages>.fromOpaque(context!).takeUnretainedValue()
+                pageCount.count.store(Int(pages), ordering: .relaxed)
+                return SQLITE_OK
+            },
+            Unmanaged.passUnretained(journalPages).toOpaque()
+        )
+    }
+
+    /// Begins to follow the home.
+    ///
+    /// - Parameters:
+    ///   - applied: called with the size of the journal after transactions were applied, perhaps inside the database's
+    ///     writer. It does not wait.
+    ///   - report: receives the errors of the attempts that no caller waits for, and nil after an attempt without an
+    ///     error. Called on one queue.
+    func start(applied: @escaping @Sendable (Int) -> Void, _ report: @escaping @Sendable ((any Error)?) -> Void) {
+        self.applied.withLock { $0 = applied }
+        let look: @Sendable () -> Void = { [weak self] in
+            do {
+                try self?.catchUp()
+                report(nil)
+            } catch {
+                report(error)
+            }
+        }
+        timer.withLock { timer in
+            let source = DispatchSource.makeTimerSource(queue: queue)
+            source.schedule(deadline: .now() + Self.interval, repeating: Self.interval, leeway: .milliseconds(100))
+            source.setEventHandler(handler: look)
+            source.activate()
+            timer = source
+        }
+        // Notifications that arrive during a look are one further look.
+        home.listen { [weak self] in self?.queue.async(execute: look) }
+    }
+
+    /// Applies all transactions that the home has now. Returns the position of the copy.
+    @discardableResult
+    func catchUp() throws -> HomePosition {
+        while true {
+            let position = try self.position()
+            let transactions = try home.transactions(after: position, limit: Self.portion)
+            if transactions.isEmpty { return position }
+            try apply(transactions)
+        }
+    }
+
+    /// Takes the lock of the home, and applies all transactions before it. ``StoreHome/publish(_:)`` or
+    /// ``StoreHome/unlock()`` must follow.
+    ///
+    /// - Throws: an error, and the lock is free.
+    func lock() throws {
+        while true {
+            let transactions = try home.lock(after: try position(), limit: Self.portion)
+            do {
+                if transactions.count < Self.portion { return try apply(transactions) }
+                home.unlock()
+            } catch {
+                home.unlock()
+                throw error
+            }
+            // The node is far behind. It catches up before it takes the lock, so that the others need not wait.
+            try catchUp()
+        }
+    }
+
+    /// The last transaction that the copy contains.
+    func position() throws -> HomePosition { try use { try CopyRecord.read(on: $0).position } }
+
+    private func apply(_ transactions: [HomeTransaction]) throws {
+        if transactions.isEmpty { return }
+        try use { connection in
+            for transaction in transactions { try Self.apply(transaction, columns: columns, on: connection) }
+        }
+        applied.withLock { $0 }(journalPages.count.load(ordering: .relaxed))
+    }
+
+    /// Applies a transaction, unless the copy contains it already: the writer of this process, or another process on the
+    /// same copy, may have been faster.
+    private static func apply(
+        _ transaction: HomeTransaction,
+        columns: [String: [String]],
+        on connection: Connection
+    ) throws {
+        try connection.execute("BEGIN IMMEDIATE")
+        do {
+            let position = try CopyRecord.read(on: connection).position
+            if position.number < transaction.position.number {
+                guard position == transaction.previous else { throw behindError(transaction.previous, position) }
+                var application = ChangeApplication(on: connection, columns: columns)
+                try application.apply(transaction.changes)
+                try CopyRecord.move(to: transaction.position, on: connection)
+            }
+            try connection.execute("COMMIT")
+        } catch {
+            try? connection.execute("ROLLBACK")
+            throw error
+        }
+    }
+
+    private static func behindError(_ expected: HomePosition, _ found: HomePosition) -> StrataError {
+        StrataError(
+            .homeBehind,
+            "The home has another transaction \(found.number) than the working copy (\(expected.id), \(found.id)). It has "
+                + "lost commits that this node has seen. Close the stack and open it again."
+        )
+    }
+
+    private func use<Value>(_ body: (Connection) throws -> Value) throws -> Value {
+        try database.inDatabase { _ in
+            guard !isClosed.load(ordering: .relaxed) else { throw Store.closedError }
+            return try connection.use(body)
+        }
+    }
+
+    /// Stops following, and closes the connection and the home.
+    func close() {
+        timer.withLock { timer in
+            timer?.cancel()
+            timer = nil
+        }
+        home.close()
+        queue.sync {}
+        database.inDatabase { _ in
+            isClosed.store(true, ordering: .relaxed)
+            connection.use { $0.finalize() }
+        }
+        try? database.close()
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+
+/// Joins the transactions of a writer with those of the store's home.
+///
+/// A transaction takes the home's lock before SQLite's, so that it is based on all transactions of all nodes. Its changes
+/// are published before SQLite's COMMIT. So the copy never contains a transaction that the home does not have. If the
+/// process ends in between, the home brings the transaction back.
+///
+/// Isolation: used inside the database's writer.
+final class HomeLink {
+    let follower: HomeFollower
+    private let node: UUID
+    private let capture: RowCapture
+    private var home: any StoreHome { follower.home }
+
+    /// - Parameter description: the tables that the home keeps.
+    init(_ follower: HomeFollower, _ description: HomeDescription, node: UUID, on connection: Connection) {
+        self.follower = follower
+        self.node = node
+        capture = RowCapture(of: description.tables.map(\.name), on: connection)
+    }
+
+    /// Takes the home's lock. Called before SQLite's BEGIN.
+    ///
+    /// - Throws: `unreachable`, `busy` and the other errors of a home; then the home's lock is free.
+    func lock() throws { try follower.lock() }
+
+    /// Begins to collect the changes of a transaction. Called after SQLite's BEGIN.
+    func begin(on connection: Connection) throws { try capture.start() }
+
+    /// Publishes the changes of the running transaction, and frees the home's lock. Called before SQLite's COMMIT.
+    ///
+    /// - Throws: `uncertain` if the home may have stored the transaction or not; another error if it has not.
+    func publish(on connection: Connection) throws {
+        let changes = try capture.finish()
+        if changes.isEmpty { return home.unlock() }
+        let previous = try CopyRecord.read(on: connection).position
+        let position = HomePosition(number: previous.number + 1, id: UUID())
+        try CopyRecord.move(to: position, on: connection)
+        let transaction = HomeTransaction(
+            previous: previous,
+            position: position,
+            node: node,
+            time: Date(),
+            changes: changes
+        )
+        do {
+            try home.publish(transaction)
+        } catch let error as StrataError where error.code == .uncertain {
+            // The answer is lost, but the home can be asked again.
+            guard let isStored = try? home.outcome(of: position.id) else { throw error }
+            if !isStored { throw Self.notStored(error) }
+        }
+    }
+
+    /// Forgets the changes of a transaction that has failed, and frees the home's lock.
+    func abandon() {
+        capture.stop()
+        home.unlock()
+    }
+
+    private static func notStored(_ error: StrataError) -> StrataError {
+        StrataError(
+            .unreachable,
+            "The connection to the home was lost during the commit, and nothing was stored. Commit again.",
+            underlying: error
+        )
+    }
+
+    /// The error of a transaction that the home has stored, and SQLite has not.
+    static func publishedError(_ error: any Error) -> StrataError {
+        StrataError(
+            .uncertain,
+            "The home has stored this commit, but the working copy could not be written. The commit appears in the copy as "
+                + "soon as it can be written again.",
+            underlying: error
+        )
+    }
+}

@@ -1,0 +1,32 @@
+import Foundation
+
+extension Store {
+    /// Begins to bring the transactions of other machines into the working copy. Does nothing without a home.
+    func follow() {
+        guard let follower = writer.follower else { return }
+        follower.start { [weak self] pages in
+            self?.writer.checkpointLater(pages)
+        } _: { [weak self] error in
+            guard let self else { return }
+            following { store in
+                if let error { throw error }
+                try store.absorbForeignCommits()
+            }
+        }
+    }
+
+    /// Brings all transactions that the home has now into the working copy, and lets the layers know them.
+    ///
+    /// - Throws: `unreachable` and the other errors of a home; `invalidState` for a store without a home.
+    func catchUp() throws {
+        try checkOpen()
+        guard let follower = writer.follower else {
+            throw StrataError(
+                .invalidState,
+                "The store has no home whose commits it could wait for. Open it with `.shared(_:copy:)`."
+            )
+        }
+        try follower.catchUp()
+        try absorbForeignCommits()
+    }
+}

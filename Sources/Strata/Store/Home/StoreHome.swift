@@ -1,0 +1,189 @@
+public import Foundation
+
+/// The place that orders and keeps the commits of a store that several machines share.
+///
+/// Each machine, a *node*, has a working copy of the store: a SQLite file on which its contexts, queries and pipelines
+/// run. A commit of a node counts when the home has stored it. The other nodes then apply it to their copies. So the
+/// home is the only truth, and a copy can be made again from it at any time.
+///
+/// `StrataPostgres` has a home in PostgreSQL. A type of your own can be a home if it keeps these promises:
+///
+/// - Transactions have one order. Each is based on the one before it: see ``HomeTransaction/previous``.
+/// - While a node holds the lock, no other node publishes. The lock of a node that dies, or that does not answer, ends
+///   after a time that the home chooses.
+/// - A published transaction is durable when ``publish(_:)`` returns.
+///
+/// Isolation: any. Each call waits for the home, so Strata calls it on threads of its own, never on the main actor. One
+/// thread at a time calls ``lock(after:limit:)``, ``publish(_:)`` and ``unlock()``. The other functions may be called at
+/// the same time as these and as each other.
+///
+/// Errors: all functions throw ``StrataError``. `unreachable` means that the home did not answer, and that the call has
+/// changed nothing. Each call ends after a time that the home chooses, also if the network does not answer.
+public protocol StoreHome: Sendable {
+    /// The home in messages, in logs, and in the record in each copy. Contains no password. Two homes have the same name
+    /// only if they are the same store.
+    var name: String { get }
+
+    /// Connects to the home. If the home has no store yet, this call creates one.
+    ///
+    /// - Parameters:
+    ///   - proposal: the description of this program's models, for a new store.
+    ///   - busyTimeout: the seconds for which ``lock(after:limit:)`` waits for other nodes.
+    /// - Returns: the state of the home. Its description may differ from the proposal.
+    func open(_ proposal: HomeDescription, busyTimeout: TimeInterval) throws -> HomeState
+
+    /// Reads all rows of the home at one moment.
+    ///
+    /// - Parameter receive: called for portions of rows of one table, in any order of tables. Each row has the values of
+    ///   the columns of ``HomeTable/columns``, in their order.
+    /// - Returns: the position of the home at that moment.
+    func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition
+
+    /// The transactions after a position, oldest first.
+    ///
+    /// - Parameter limit: the maximum number of transactions.
+    /// - Throws: `homeExpired` if the home does not keep the transactions after this position any more, and `homeBehind`
+    ///   if it does not know the position: an earlier state of the home was restored.
+    func transactions(after position: HomePosition, limit: Int) throws -> [HomeTransaction]
+
+    /// The position of the newest transaction.
+    func newest() throws -> HomePosition
+
+    /// Takes the lock of the home, and reads the transactions after a position.
+    ///
+    /// - Parameter limit: the maximum number of transactions.
+    /// - Returns: the transactions, oldest first. If there are as many as the limit, others may follow.
+    /// - Throws: as ``transactions(after:limit:)``, and `busy` if other nodes have held the lock for the whole
+    ///   `busyTimeout`. After an error, the lock is free.
+    func lock(after position: HomePosition, limit: Int) throws -> [HomeTransaction]
+
+    /// Stores a transaction, and frees the lock. Called with the lock.
+    ///
+    /// - Throws: `unreachable` if the transaction is certainly not stored; `uncertain` if this is not known, because the
+    ///   connection was lost before the answer. After an error, the lock is free.
+    func publish(_ transaction: HomeTransaction) throws
+
+    /// Frees the lock without a transaction. Does nothing without the lock.
+    func unlock()
+
+    /// Whether a transaction is stored. The answer is final: a transaction that is not stored will not be.
+    func outcome(of id: UUID) throws -> Bool
+
+    /// Reserves ids of objects, durably. No two calls of any node get the same id.
+    ///
+    /// - Returns: the first of the ids.
+    func reserveIDs(_ count: Int64) throws -> Int64
+
+    /// Calls a function after transactions of other nodes, on any thread. Calls may be missing: the connection can be
+    /// lost, and some servers in front of a home pass no notifications on. Strata therefore also asks once a second.
+    func listen(_ notify: @escaping @Sendable () -> Void)
+
+    /// Ends all connections. Safe to call twice.
+    func close()
+}
+
+/// A point in the order of a home's transactions.
+public struct HomePosition: Sendable, Hashable {
+    /// The number of the transaction, which is higher by 1 than that of the one before; 0 for a home without transactions.
+    public let number: Int64
+    /// The random id of the transaction. Another id with the same number shows that the home has lost transactions.
+    public let id: UUID
+
+    /// The point after a transaction.
+    public init(number: Int64, id: UUID) {
+        self.number = number
+        self.id = id
+    }
+
+    /// The point before the first transaction.
+    public static let start = HomePosition(number: 0, id: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)))
+}
+
+/// One or several commits of a node that the home stores together, and that all nodes apply together.
+public struct HomeTransaction: Sendable {
+    /// The point that the transaction is based on.
+    public let previous: HomePosition
+    /// The point after the transaction.
+    public let position: HomePosition
+    /// The random id of the node that has committed.
+    public let node: UUID
+    /// When the transaction was published, by the clock of the node.
+    public let time: Date
+    /// The changed rows.
+    public let changes: HomeChanges
+
+    /// Creates a transaction.
+    public init(previous: HomePosition, position: HomePosition, node: UUID, time: Date, changes: HomeChanges) {
+        self.previous = previous
+        self.position = position
+        self.node = node
+        self.time = time
+        self.changes = changes
+    }
+}
+
+/// The store of a home.
+public struct HomeState: Sendable {
+    /// The part of all ids of objects that distinguishes this store from others. 1 to 65,535.
+    public let fingerprint: UInt16
+    public let description: HomeDescription
+    /// The position of the newest transaction.
+    public let position: HomePosition
+
+    /// Creates a state.
+    public init(fingerprint: UInt16, description: HomeDescription, position: HomePosition) {
+        self.fingerprint = fingerprint
+        self.description = description
+        self.position = position
+    }
+}
+
+/// The tables of a store, and the texts from which Strata recognises its models.
+public struct HomeDescription: Sendable, Hashable, Codable {
+    /// The format of Strata's own tables.
+    public var format: Int64
+    /// The version that the program gives to its models.
+    public var version: Int64
+    /// The description of the models, as Strata records it in a store.
+    public var schema: String
+    /// The names of the migration steps that have run, in their order.
+    public var steps: [String]
+    /// The tables whose rows the home keeps. A home may create them in any form that keeps the values.
+    public var tables: [HomeTable]
+
+    /// Creates a description.
+    public init(format: Int64, version: Int64, schema: String, steps: [String], tables: [HomeTable]) {
+        self.format = format
+        self.version = version
+        self.schema = schema
+        self.steps = steps
+        self.tables = tables
+    }
+}
+
+/// A table of a store. Its primary key is the column `id`, which is the first one.
+public struct HomeTable: Sendable, Hashable, Codable {
+    /// A column of a table.
+    public struct Column: Sendable, Hashable, Codable {
+        public var name: String
+        public var type: ColumnType
+        public var isOptional: Bool
+
+        /// Creates a column.
+        public init(name: String, type: ColumnType, isOptional: Bool) {
+            self.name = name
+            self.type = type
+            self.isOptional = isOptional
+        }
+    }
+
+    public var name: String
+    /// All columns, in the order in which ``HomeChanges`` gives their values.
+    public var columns: [Column]
+
+    /// Creates a table.
+    public init(name: String, columns: [Column]) {
+        self.name = name
+        self.columns = columns
+    }
+}
