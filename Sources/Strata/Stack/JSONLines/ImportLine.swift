@@ -61,7 +61,7 @@ struct ImportLine: DecodableWithConfiguration {
             let keys = line.allKeys
             for next in keys where next != .model && next != .id && next != .version {
                 key = next
-                try readOther(key, of: model, configuration.models.schema, in: line)
+                try readOther(key, of: model, in: line)
             }
             hasRepeatedKey = keys.count != configuration.memberCount
         } catch let failure as LineFailure {
@@ -79,7 +79,6 @@ struct ImportLine: DecodableWithConfiguration {
     private mutating func readOther(
         _ key: PropertyKey,
         of model: LineModel,
-        _ schema: Schema,
         in line: KeyedDecodingContainer<PropertyKey>
     ) throws {
         if let index = info.column(inLines: key.stringValue) {
@@ -89,7 +88,7 @@ struct ImportLine: DecodableWithConfiguration {
             if let field = try column.field(key, in: line) { fields[index] = field }
             return
         }
-        guard let relationship = schema.relationship(inLines: key.stringValue, of: info) else {
+        guard let relationship = info.relationship(inLines: key.stringValue) else {
             throw LineFailure(info.name, key.stringValue, "is not a property of the model")
         }
         guard relationship.isAcceptedInLines else {
@@ -105,16 +104,11 @@ struct ImportLine: DecodableWithConfiguration {
     }
 }
 
-extension Schema {
-    fileprivate func relationship(inLines name: String, of info: EntityInfo) -> ResolvedRelationship? {
-        if let found = info.relationships.first(where: { $0.name == name }) { return found }
-        return info.relationships.first {
-            originals(of: PropertyPath(table: info.table, property: $0.name)).contains(name)
-        }
-    }
-}
-
 extension EntityInfo {
+    fileprivate func relationship(inLines name: String) -> ResolvedRelationship? {
+        relationships.first { $0.name == name } ?? relationships.first { $0.originalName == name }
+    }
+
     fileprivate func column(inLines name: String) -> Int? {
         if let index = columns.firstIndex(where: { $0.name == name }) { return index }
         // A current name takes precedence over a former name.

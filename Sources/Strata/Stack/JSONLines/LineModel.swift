@@ -37,6 +37,6 @@ extension Schema {
     /// The opened model with this name or former name in lines.
     fileprivate func info(inLines name: String) -> EntityInfo? {
         if let info = infosByName[name] { return info.isJoin ? nil : info }
-        return openedEntities.map(\.info).first { model($0.index)?._$schema.originalName == name }
+        return openedEntities.map(\.info).first { $0.originalName == name }
     }
 }
