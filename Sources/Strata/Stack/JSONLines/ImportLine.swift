@@ -37,6 +37,7 @@ struct ImportLine: DecodableWithConfiguration {
         guard let model = configuration.models.model(named: name) else {
             throw LineFailure(nil, PropertyKey.model.stringValue, "is '\(name)', which is not a model of this stack")
         }
+        try model.checkAccepted()
         info = model.info
         fields = Array(repeating: .missing, count: model.columns.count)
         var key = PropertyKey.id
@@ -123,6 +124,8 @@ struct LineFailure: Error {
     let property: String?
     let message: String
     var underlying: (any Error)?
+    /// The reason for callers that give advice about it.
+    var reason: StrataError.Reason?
 
     init(_ model: String?, _ property: String?, _ message: String) {
         (self.model, self.property, self.message) = (model, property, message)
@@ -149,10 +152,11 @@ struct LineFailure: Error {
     func error(line: Int64?) -> StrataError {
         let subject = [model, property].compactMap { $0 }.joined(separator: ".")
         let place = (line.map { "line \($0)" } ?? "a line") + (subject.isEmpty ? "" : ", \(subject)")
-        return StrataError(
+        let error = StrataError(
             .invalidImport,
             "Nothing was imported: \(place) \(message)" + (message.hasByteSuffix(".") ? "" : "."),
             underlying: underlying
         )
+        return reason.map { error.because($0) } ?? error
     }
 }
