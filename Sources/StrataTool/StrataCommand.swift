@@ -15,7 +15,8 @@ struct StrataCommand: AsyncParsableCommand {
                 name: "Stores",
                 subcommands: [
                     InspectCommand.self, SQLCommand.self, HistoryCommand.self, CheckCommand.self, BackupCommand.self,
-                    CompactCommand.self, ExportCommand.self, PlanCommand.self, TopCommand.self, ServeCommand.self,
+                    CompactCommand.self, ExportCommand.self, ImportCommand.self, PlanCommand.self, TopCommand.self,
+                    ServeCommand.self,
                 ]
             ),
             CommandGroup(

@@ -115,7 +115,9 @@ import Testing
         #expect(examples.count > 8)
         let place = folder.url.path + "/"
         for example in examples {
-            let arguments = example.arguments.map { $0.hasSuffix(".sqlite") ? place + $0 : $0 }
+            let arguments = example.arguments.map { argument in
+                [".sqlite", ".jsonl"].contains { argument.hasSuffix($0) } ? place + argument : argument
+            }
             let run = await ToolRun(arguments)
             let printed = (run.output + run.messages).replacing(place, with: "")
             let lines = printed.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)

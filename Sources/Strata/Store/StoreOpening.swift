@@ -62,6 +62,8 @@ struct StoreOpening {
         settings.foreignKeysEnabled = false
         settings.busyMode = busyMode(for: configuration.busyTimeout)
         settings.allowsUnsafeTransactions = true
+        // No other program reads the declarations of a temporary store.
+        let models = isTemporary || schema.isPartial ? nil : try ModelRecord(schema)
         return try whileBusy(for: configuration.busyTimeout) {
             let isNew = try StoreFile.inspect(url)
             if isNew, schema.isPartial { throw StoreSchema.noStoreForPart }
@@ -73,7 +75,7 @@ struct StoreOpening {
                     try Self.writeHeader(on: db)
                 }
                 let limit = isTemporary ? nil : Self.turnLimit(busyTimeout: configuration.busyTimeout)
-                return try prepare(db, queue, isOwned: true, turnLimit: limit) { connection in
+                return try prepare(db, queue, isOwned: true, models: models, turnLimit: limit) { connection in
                     guard try connection.value("PRAGMA journal_mode = WAL") == .text("wal") else {
                         throw StrataError(
                             .cannotOpen,
@@ -186,6 +188,7 @@ struct StoreOpening {
     ///
     /// - Parameters:
     ///   - isReadOnly: whether the store must be one of these models already, and is not changed.
+    ///   - models: the declarations that the store must record; nil to leave its record as it is.
     ///   - turnLimit: the longest time that a transaction waits for the turn of its process; nil for no turns.
     ///   - setUp: prepares the connection when the store is known to be one of these models.
     func prepare(
@@ -193,6 +196,7 @@ struct StoreOpening {
         _ database: any DatabaseWriter,
         isOwned: Bool,
         isReadOnly: Bool = false,
+        models: ModelRecord? = nil,
         turnLimit: Duration? = nil,
         _ setUp: (Connection) throws -> Void = { _ in }
     ) throws -> Opened {
@@ -213,13 +217,16 @@ struct StoreOpening {
                 try pending.check()
                 return (Found?.none, PendingMigration?.some(pending))
             }
+            if case .ready = condition, let models, try ModelRecord(on: connection) != models {
+                return (Found?.none, PendingMigration?.none)
+            }
             return (try read(condition, connection, ifCopied: .ignore), nil)
         }
         if let pending {
-            found = try migrate(pending, db, connection, isOwned: isOwned)
+            found = try migrate(pending, models, db, connection, isOwned: isOwned)
         } else if found == nil, !isReadOnly {
             try db.inTransaction(.immediate) {
-                found = try prepareTables(db, connection, isOwned: isOwned, backup: nil).found
+                found = try prepareTables(models, db, connection, isOwned: isOwned, backup: nil).found
                 return .commit
             }
         }
@@ -310,6 +317,7 @@ struct StoreOpening {
     /// itself.
     private func migrate(
         _ pending: PendingMigration,
+        _ models: ModelRecord?,
         _ db: Database,
         _ connection: Connection,
         isOwned: Bool
@@ -335,7 +343,14 @@ struct StoreOpening {
                             pending.format > 1 ? try connection.integer(HistorySQL.readMigrations) ?? 0 : 0
                         backup = pending.needsBackup ? makeBackup(connection, migrations) : nil
                         let references = foreignKeys != 0 ? ForeignKeyCheck(connection) : nil
-                        let prepared = try prepareTables(db, connection, isOwned: isOwned, backup: backup, meter)
+                        let prepared = try prepareTables(
+                            models,
+                            db,
+                            connection,
+                            isOwned: isOwned,
+                            backup: backup,
+                            meter
+                        )
                         try references?.check()
                         return prepared
                     }
@@ -360,8 +375,10 @@ struct StoreOpening {
         connection.path.flatMap { StoreBackup(of: $0, migrations: migrations, migration.backup) }
     }
 
-    /// Creates or migrates the tables, as the store requires. Runs in a transaction that may write.
+    /// Creates or migrates the tables, as the store requires, and records the declarations of the models. Runs in a
+    /// transaction that may write.
     private func prepareTables(
+        _ models: ModelRecord?,
         _ db: Database,
         _ connection: Connection,
         isOwned: Bool,
@@ -391,6 +408,7 @@ struct StoreOpening {
                 try db.notifyChanges(in: .fullDatabase)
             }
         }
+        try models?.write(on: connection)
         return (try read(.ready, connection, ifCopied: .record), isMigrated)
     }
 }

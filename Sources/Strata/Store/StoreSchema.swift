@@ -95,7 +95,7 @@ enum StoreSchema {
     }
 
     private static func checkNames(_ schema: Schema, _ state: StoreState) throws {
-        let wanted = SchemaSQL.housekeeping.map(\.name) + SchemaSQL.names(for: schema.description)
+        let wanted = SchemaSQL.ownNames + SchemaSQL.names(for: schema.description)
         let taken = Set(state.entries.map { $0.name.lowercased() })
         guard let name = wanted.first(where: { taken.contains($0.lowercased()) }) else { return }
         throw nameTaken(name)

@@ -29,7 +29,8 @@ extension ModelMacro {
         let hooks = ["willInsert", "willUpdate"].map { "\($0): ._$hook(\(model.text).\($0))" }
         let calm = ["willDelete", "didFetch"].map { "\($0): ._$calm(\(model.text).\($0))" }
         let validations = ["validate", "validateDelete"].map { "\($0): ._$validation(\(model.text).\($0)(in:_:))" }
-        let lines = (hooks + calm + validations).map { "    \($0)" }.joined(separator: ",\n")
+        let ofRows = ["validateRow: ._$rowValidation(\(model.text).validate(_:_:))"]
+        let lines = (hooks + calm + validations + ofRows).map { "    \($0)" }.joined(separator: ",\n")
         return "Strata.ModelHooks(\n\(lines)\n)"
     }
 

@@ -97,7 +97,12 @@ struct Property {
         [attribute, relationship].compactMap(\.self).flatMap { written in
             let originalName = written.originalName.map { ".originalName(\($0.trimmedDescription))" }
             return written.options.map(\.trimmedDescription) + [originalName].compactMap(\.self)
-        } + (isDerived ? ["._$derived"] : [])
+        } + (isDerived ? ["._$derived"] : []) + (hasLiteralDefault ? ["._$literalDefault"] : [])
+    }
+
+    /// Whether the initial value is a literal that the column stores as it is.
+    private var hasLiteralDefault: Bool {
+        kind == .column && transformer == nil && !isExternal && defaultValue?.isConstantLiteral ?? false
     }
 
     /// The value for existing rows when a migration adds the column. Nil if existing rows need none.
@@ -131,6 +136,26 @@ extension VariableDeclSyntax {
     /// Whether a model can calculate this property: an instance property with only a getter.
     var isDerivedInModel: Bool {
         !modifiers.isStatic && bindings.count == 1 && bindings.first?.accessorBlock?.isPlainGetter ?? false
+    }
+}
+
+extension ExprSyntax {
+    /// Whether the expression is a number, a Boolean, a text without interpolations, or an array of these.
+    fileprivate var isConstantLiteral: Bool {
+        if let text = self.as(StringLiteralExprSyntax.self) {
+            return text.segments.allSatisfy { $0.is(StringSegmentSyntax.self) }
+        }
+        if let negated = self.as(PrefixOperatorExprSyntax.self) {
+            return negated.operator.text == "-" && negated.expression.isNumberLiteral
+        }
+        if let list = self.as(ArrayExprSyntax.self) {
+            return list.elements.allSatisfy { $0.expression.isConstantLiteral }
+        }
+        return isNumberLiteral || self.is(BooleanLiteralExprSyntax.self)
+    }
+
+    private var isNumberLiteral: Bool {
+        self.is(IntegerLiteralExprSyntax.self) || self.is(FloatLiteralExprSyntax.self)
     }
 }
 

@@ -17,17 +17,19 @@ extension StoreArgument {
     ) async throws -> Value {
         var configuration = StoreConfiguration(isReadOnly: true, allowsUnopenedModels: true)
         configuration.mayCreateJournal = true
-        return try await opening(configuration, models, body)
+        return try await opening(configuration, models, author: nil, body)
     }
 
     /// Opens the store to write to it, runs a body, and closes the store. Ask for a confirmation before.
     ///
+    /// - Parameter author: the author of the commits, for the history; nil without one.
     /// - Throws: as ``reading(models:_:)``.
     func writing<Value>(
         models: [any Model.Type] = [],
+        author: String? = nil,
         _ body: (ContextStack) async throws -> Value
     ) async throws -> Value {
-        try await opening(StoreConfiguration(allowsUnopenedModels: true), models, body)
+        try await opening(StoreConfiguration(allowsUnopenedModels: true), models, author: author, body)
     }
 
     /// Opens the store to read it only, runs a body with a query of the user, and closes the store.
@@ -52,6 +54,7 @@ extension StoreArgument {
     private func opening<Value>(
         _ configuration: StoreConfiguration,
         _ models: [any Model.Type],
+        author: String?,
         _ body: (ContextStack) async throws -> Value
     ) async throws -> Value {
         let url = URL(fileURLWithPath: store)
@@ -63,6 +66,7 @@ extension StoreArgument {
                 models: models,
                 stack: .rootOnly,
                 configuration: configuration,
+                author: author,
                 // A failure is an error of the command.
                 logger: Logger(label: "strata") { _ in SwiftLogNoOpLogHandler() }
             )

@@ -95,7 +95,7 @@ struct ModelMacroTests {
         let kinds = Article._$schema.columns[0].options.map { "\($0.kind)" }
         #expect(kinds.count == 3 && kinds[0] == "unique" && kinds[2] == "originalName(\"handle\")")
         let checks = MacroModels.Author._$schema.columns[0].options.map(\.kind)
-        guard case .check("must not be x", nil, let isValid)? = checks.last else { return #expect(Bool(false)) }
+        guard case .check("must not be x", nil, nil, let isValid)? = checks.last else { return #expect(Bool(false)) }
         #expect(checks.count == 2 && isValid(.text("y")) && !isValid(.text("x")))
         let article = MacroModels.Comment._$schema.columns[1]
         #expect(article.deleteRule == .cascade && article.options.map { "\($0.kind)" } == ["required", "indexed"])

@@ -65,6 +65,10 @@ extension StrataError {
         case missingParameters
         /// A file that would be replaced exists.
         case fileExists
+        /// A store does not have current declarations of its models.
+        case missingDeclarations
+        /// A line is of a model for which an import needs code of the program.
+        case programCode
     }
 
     /// The same error, with the reason for callers that give other advice.

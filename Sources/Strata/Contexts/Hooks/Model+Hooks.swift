@@ -69,4 +69,11 @@ extension Model {
     /// Isolation: the context's executor.
     @_disfavoredOverload
     public func validateDelete(in context: ObjectContext, _ failures: inout Validation<Self>) -> NoHook { NoHook() }
+
+    /// The placeholder for ``validate(_:_:)`` of a model that does not declare it. Only ``RowValidation`` uses it.
+    ///
+    /// It is not disfavored, unlike the others, because the default implementation of the requirement is.
+    @_documentation(visibility: internal)
+    @discardableResult
+    public static func validate(_ row: Row, _ failures: inout Validation<Self>) -> NoHook { NoHook() }
 }

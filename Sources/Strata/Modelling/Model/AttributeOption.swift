@@ -24,8 +24,10 @@ public struct AttributeOption: Sendable {
         case derived
         case bookkeeping
         case commitNumber
-        /// Without a subject, the check applies to any values.
-        case check(message: String, of: Subject?, @Sendable (StoredValue) -> Bool)
+        /// The declared default value is a literal, so that a store can record it.
+        case literalDefault
+        /// Without a subject, the check applies to any values. Without a rule, only the closure knows what it checks.
+        case check(message: String, of: Subject?, rule: DeclaredRule?, @Sendable (StoredValue) -> Bool)
     }
 
     let kind: Kind
@@ -34,7 +36,7 @@ public struct AttributeOption: Sendable {
     var rule: String? {
         switch kind {
         case .required: Self.requiredMessage
-        case .check(let message, _, _): message
+        case .check(let message, _, _, _): message
         default: nil
         }
     }
@@ -45,7 +47,7 @@ public struct AttributeOption: Sendable {
     func fault(of value: StoredValue) -> String? {
         switch kind {
         case .required: value == .null ? Self.requiredMessage : nil
-        case .check(let message, _, let isValid): value != .null && !isValid(value) ? message : nil
+        case .check(let message, _, _, let isValid): value != .null && !isValid(value) ? message : nil
         default: nil
         }
     }
@@ -87,6 +89,9 @@ public struct AttributeOption: Sendable {
     /// Calculated from other columns. `@Model` writes this option for ``Derived(_:)`` properties.
     public static let _$derived = AttributeOption(kind: .derived)
 
+    /// `@Model` writes this option for a property whose default value is a literal.
+    public static let _$literalDefault = AttributeOption(kind: .literalDefault)
+
     /// Set by engines in committed rows, outside of contexts. These changes do not conflict with edits and deletes in
     /// contexts.
     package static let bookkeeping = AttributeOption(kind: .bookkeeping)
@@ -98,7 +103,11 @@ public struct AttributeOption: Sendable {
 
     /// A text whose number of characters, as `String` counts them, is within bounds.
     public static func length(_ bounds: ClosedRange<Int>) -> AttributeOption {
-        check("must have \(bounds.lowerBound) to \(bounds.upperBound) characters", of: .texts) { text in
+        check(
+            "must have \(bounds.lowerBound) to \(bounds.upperBound) characters",
+            of: .texts,
+            rule: .length(from: bounds.lowerBound, to: bounds.upperBound)
+        ) { text in
             guard case .text(let text) = text else { return true }
             return bounds.contains(text.count)
         }
@@ -106,7 +115,11 @@ public struct AttributeOption: Sendable {
 
     /// A number within bounds.
     public static func range(_ bounds: ClosedRange<Double>) -> AttributeOption {
-        check("must be between \(text(bounds.lowerBound)) and \(text(bounds.upperBound))", of: .numbers) { value in
+        check(
+            "must be between \(text(bounds.lowerBound)) and \(text(bounds.upperBound))",
+            of: .numbers,
+            rule: .range(from: bounds.lowerBound, to: bounds.upperBound)
+        ) { value in
             switch value {
             case .integer(let number): bounds.contains(Double(number))
             case .real(let number): bounds.contains(number)
@@ -122,22 +135,23 @@ public struct AttributeOption: Sendable {
     private static func text(_ bound: Double) -> String { Int64(exactly: bound).map { String($0) } ?? String(bound) }
 
     /// Not the empty text.
-    public static let notEmpty = check("must not be empty", of: .texts) { $0 != .text("") }
+    public static let notEmpty = check("must not be empty", of: .texts, rule: .notEmpty) { $0 != .text("") }
 
     /// A custom check of the value in its stored form. The check is not called for nil.
     public static func check(
         _ message: String,
         _ isValid: @escaping @Sendable (StoredValue) -> Bool
     ) -> AttributeOption {
-        AttributeOption(kind: .check(message: message, of: nil, isValid))
+        AttributeOption(kind: .check(message: message, of: nil, rule: nil, isValid))
     }
 
     private static func check(
         _ message: String,
         of subject: Subject,
+        rule: DeclaredRule,
         _ isValid: @escaping @Sendable (StoredValue) -> Bool
     ) -> AttributeOption {
-        AttributeOption(kind: .check(message: message, of: subject, isValid))
+        AttributeOption(kind: .check(message: message, of: subject, rule: rule, isValid))
     }
 }
 

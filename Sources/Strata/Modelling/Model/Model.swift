@@ -54,13 +54,16 @@ where Stored == Never, OptionalStored == ObjectID<Self>? {
 extension Model {
     @inlinable public var id: ObjectID<Self> { _$row.id }
 
-    // Inlinable, so that the check of a row does not copy the row for this call.
+    // Inlinable, so that the check of a row does not copy the row for this call. Disfavored, so that ``ModelHooks``
+    // finds the placeholder that returns `NoHook` if the model does not declare the method.
+    @_disfavoredOverload
     @inlinable
-    public static func validate(_ row: Row, _ failures: inout Validation<Self>) { failures.isDeclared = false }
+    public static func validate(_ row: Row, _ failures: inout Validation<Self>) {}
 
     @inlinable
     public static func _$validate(_ row: UnsafePointer<Row>, _ failures: inout Validation<Self>) {
-        validate(row.pointee, &failures)
+        // `return` excludes the placeholder, which returns a value.
+        return validate(row.pointee, &failures)
     }
 
     /// Creates the object of a stored row, as part of a context.

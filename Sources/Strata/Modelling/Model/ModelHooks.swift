@@ -11,6 +11,7 @@ public struct ModelHooks: Sendable {
     let didFetch: ObjectHook
     let validate: ObjectValidation
     let validateDelete: ObjectValidation
+    let validateRow: RowValidation
 
     /// The hooks of a model; none by default.
     public init(
@@ -19,7 +20,8 @@ public struct ModelHooks: Sendable {
         willDelete: ObjectHook = ObjectHook(),
         didFetch: ObjectHook = ObjectHook(),
         validate: ObjectValidation = ObjectValidation(),
-        validateDelete: ObjectValidation = ObjectValidation()
+        validateDelete: ObjectValidation = ObjectValidation(),
+        validateRow: RowValidation = RowValidation()
     ) {
         self.willInsert = willInsert
         self.willUpdate = willUpdate
@@ -27,6 +29,7 @@ public struct ModelHooks: Sendable {
         self.didFetch = didFetch
         self.validate = validate
         self.validateDelete = validateDelete
+        self.validateRow = validateRow
     }
 
     /// Whether a save has hooks to run.
@@ -139,6 +142,27 @@ public struct ObjectValidation: Sendable {
             """
     )
     public static func _$validation<Method>(_ method: Method) -> ObjectValidation { ObjectValidation() }
+}
+
+/// Whether a model declares ``Model/validate(_:_:)``. The requirement of the protocol calls the method itself.
+@_documentation(visibility: internal)
+public struct RowValidation: Sendable {
+    let isDeclared: Bool
+
+    /// No method.
+    public init() { isDeclared = false }
+
+    private init(isDeclared: Bool) { self.isDeclared = isDeclared }
+
+    /// A validation that the model declares.
+    public static func _$rowValidation<Object: Model>(
+        _ method: @Sendable (Object.Row, inout Validation<Object>) -> Void
+    ) -> RowValidation { RowValidation(isDeclared: true) }
+
+    /// A validation that the model does not declare.
+    public static func _$rowValidation<Object: Model>(
+        _ method: @Sendable (Object.Row, inout Validation<Object>) -> NoHook
+    ) -> RowValidation { RowValidation() }
 }
 
 /// The result of the placeholder methods of ``Model`` for hooks that a model does not declare. It carries no

@@ -63,6 +63,10 @@ public struct ColumnSchema: Sendable {
     var isDerived: Bool {
         options.contains { if case .derived = $0.kind { true } else { false } }
     }
+    /// Whether the declared initial value is a literal.
+    var hasLiteralDefault: Bool {
+        options.contains { if case .literalDefault = $0.kind { true } else { false } }
+    }
     /// The declared initial value when the column is added to existing rows; nil if the declaration does not have one.
     /// For bytes that are stored outside of the row, the function returns the bytes themselves.
     var defaultValue: (@Sendable () throws -> StoredValue)?
@@ -173,7 +177,8 @@ extension ColumnSchema {
         }
     }
 
-    private init<Value: AttributeValue>(
+    /// The column of an attribute. If it is optional, `type` is the type of its values.
+    init<Value: AttributeValue>(
         attribute name: String,
         _ type: Value.Type,
         isOptional: Bool,

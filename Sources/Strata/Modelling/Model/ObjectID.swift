@@ -45,15 +45,31 @@ extension ObjectID: LosslessStringConvertible {
     /// Parses the text of ``description``, also under the model's original name. Nil if the text has another form or
     /// names another model.
     public init?(_ description: String) {
-        let parts = description.split(atBytes: "-", omitsEmpty: false)
         let schema = Object._$schema
-        guard parts.count == 3, parts[0] == schema.name || parts[0] == schema.originalName ?? schema.name,
+        guard let text = ObjectIDText(description, of: schema.name, schema.originalName) else { return nil }
+        self.init(rawValue: text.rawValue, fingerprint: text.fingerprint)
+    }
+}
+
+/// The text of an id, for readers that do not have the class of the model.
+struct ObjectIDText {
+    let rawValue: Int64
+    let fingerprint: UInt16
+
+    /// Parses the text of ``ObjectID/description``. Nil if the text has another form or names another model.
+    ///
+    /// - Parameters:
+    ///   - model: the name of the model.
+    ///   - originalName: the former name of the model; nil if it has none.
+    init?(_ text: String, of model: String, _ originalName: String?) {
+        let parts = text.split(atBytes: "-", omitsEmpty: false)
+        guard parts.count == 3, parts[0] == model || parts[0] == originalName ?? model,
             let rawValue = Int64(parts[1]),
             (0..<(1 << 48)).contains(rawValue), let fingerprint = UInt16(parts[2], radix: 16)
         else { return nil }
-        self.init(rawValue: rawValue, fingerprint: fingerprint)
         // Each id has one text: leading zeros, plus signs and capitals are not accepted.
-        guard self.description == "\(schema.name)-\(parts[1])-\(parts[2])" else { return nil }
+        guard parts[1] == "\(rawValue)", parts[2] == String(fingerprint, radix: 16) else { return nil }
+        (self.rawValue, self.fingerprint) = (rawValue, fingerprint)
     }
 }
 

@@ -2,8 +2,6 @@
 public struct Validation<Object: Model> {
     var details: [StrataError.Detail] = []
     let number: Int64
-    /// Whether the model declares ``Model/validate(_:_:)``. The default implementation sets this to false.
-    @usableFromInline var isDeclared = true
 
     /// Reports a failure of one column or relationship, named as in `\.title`, or of the whole object.
     ///

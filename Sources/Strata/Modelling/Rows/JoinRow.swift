@@ -20,7 +20,10 @@ struct JoinRow: StoredRow {
         static let ends = [left, right]
     }
 
-    static func columns(left: ModelReference, right: ModelReference) -> [ColumnSchema] {
+    /// - Parameters:
+    ///   - left: the model at the left end; nil if only the store's record describes it.
+    ///   - right: the same for the right end.
+    static func columns(left: ModelReference?, right: ModelReference?) -> [ColumnSchema] {
         [
             .reference("left", to: left), .reference("right", to: right), ._$column("left_place", Double?.self),
             ._$column("right_place", Double?.self),
@@ -97,7 +100,7 @@ struct JoinRow: StoredRow {
 
 extension ColumnSchema {
     /// A to-one column that must not be empty.
-    static func reference(_ name: String, to destination: ModelReference) -> ColumnSchema {
+    static func reference(_ name: String, to destination: ModelReference?) -> ColumnSchema {
         ColumnSchema(
             name: name,
             type: .integer,

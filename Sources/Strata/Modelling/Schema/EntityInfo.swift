@@ -5,6 +5,8 @@ final class EntityInfo: Sendable {
     /// The position in the schema; layers use it as the key of an entity's changes.
     let index: Int
     let name: String
+    /// The name of the model in stores of earlier versions.
+    let originalName: String?
     let table: String
     let columns: [ColumnSchema]
     /// The storage of each of the model's relationships without a column, in their order.
@@ -52,6 +54,8 @@ final class EntityInfo: Sendable {
     let search: SearchIndex?
     /// Whether this is the table of a to-many relationship's members.
     let isJoin: Bool
+    /// Whether a store's record describes the model, and the program does not have its class.
+    let isRecorded: Bool
     let hooks: ModelHooks
 
     /// The SQL statements that are used often.
@@ -60,6 +64,7 @@ final class EntityInfo: Sendable {
     init(_ draft: EntityDraft) {
         index = draft.index
         name = draft.name
+        originalName = draft.originalName
         table = draft.table
         columns = draft.columns
         relationships = draft.relationships
@@ -87,6 +92,7 @@ final class EntityInfo: Sendable {
         externals = draft.externals
         search = draft.search
         isJoin = draft.isJoin
+        isRecorded = draft.isRecorded
         hooks = draft.hooks
         sql = EntitySQL(table: draft.table, columns: draft.columns)
     }
@@ -105,6 +111,7 @@ struct EntityDraft {
     let name: String
     let table: String
     let columns: [ColumnSchema]
+    var originalName: String?
     var relationships: [ResolvedRelationship] = []
     var uniques: [ColumnIndex<Int>] = []
     var updating: [[Int]] = []
@@ -122,6 +129,7 @@ struct EntityDraft {
     var commitNumber: Int?
     var search: SearchIndex?
     var isJoin = false
+    var isRecorded = false
     var hooks = ModelHooks()
 
     func column(named name: String) -> Int? { columns.firstIndex { $0.name == name } }
@@ -158,4 +166,6 @@ struct ResolvedRelationship: Sendable {
     let destination: Int
     let deleteRule: DeleteRule
     let storage: Storage
+    /// The name of the property in stores of earlier versions.
+    let originalName: String?
 }

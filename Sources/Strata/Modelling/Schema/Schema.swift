@@ -45,16 +45,48 @@ final class Schema: Sendable {
     ///   - isPartial: whether the store may contain other models. Otherwise, the destinations of all relationships must
     ///     be among the opened models.
     /// - Throws: ``StrataError`` with `invalidSchema`, naming both sides of a mismatch.
-    init(_ opened: [any Model.Type], isPartial: Bool = false) throws {
+    convenience init(_ opened: [any Model.Type], isPartial: Bool = false) throws {
         // The opened models come first, so that their indexes are the same as without unopened models.
-        let models = isPartial ? Self.models(reachableFrom: opened) : opened
+        let models = isPartial ? Schema.models(reachableFrom: opened) : opened
         var builder = try SchemaBuilder(models)
         try builder.resolve()
-        self.isPartial = isPartial
         let isOpened = builder.opens(first: opened.count)
+        let rules = isPartial ? builder.removeRulesOfUnopened(isOpened) : UnopenedRules()
+        self.init(
+            builder.makeEntities(),
+            isOpened: isOpened,
+            isPartial: isPartial,
+            rules,
+            models: models,
+            opened: opened
+        )
+        try SchemaBuilder.checkNames(of: description)
+    }
+
+    /// A schema of entities whose models the program does not have, all of them opened.
+    convenience init(recorded entities: [any AnyEntity]) {
+        self.init(
+            entities,
+            isOpened: entities.map { _ in true },
+            isPartial: false,
+            UnopenedRules(),
+            models: [],
+            opened: []
+        )
+    }
+
+    private init(
+        _ entities: [any AnyEntity],
+        isOpened: [Bool],
+        isPartial: Bool,
+        _ unopenedRules: UnopenedRules,
+        models: [any Model.Type],
+        opened: [any Model.Type]
+    ) {
+        self.entities = entities
+        self.isPartial = isPartial
         self.isOpened = isOpened
-        unopenedRules = isPartial ? builder.removeRulesOfUnopened(isOpened) : UnopenedRules()
-        entities = builder.makeEntities()
+        self.unopenedRules = unopenedRules
         openedEntities = entities.filter { isOpened[$0.info.index] }
         keepsBytes = entities.map { !$0.info.externals.isEmpty }
         oneToOne = entities.map(\.info.oneToOne)
@@ -78,7 +110,6 @@ final class Schema: Sendable {
         infosByTable = Dictionary(infos.map { ($0.table, $0) }, uniquingKeysWith: { first, _ in first })
         description = SchemaDescription(entities.map(\.info)) { isOpened[$0.index] }
         text = description.description
-        try SchemaBuilder.checkNames(of: description)
         indexes = Dictionary(
             opened.enumerated().map { (ObjectIdentifier($0.element), $0.offset) },
             uniquingKeysWith: { first, _ in first }
@@ -130,10 +161,18 @@ final class Schema: Sendable {
     /// The model of an entity; nil for the members of to-many relationships.
     func model(_ entity: Int) -> (any Model.Type)? { entity < models.count ? models[entity] : nil }
 
+    /// The lists of the models of engines, by their modules. The models of a list are always opened together.
+    private static let engineLists = ["StrataPipeline": "Pipeline.models", "StrataCloud": "CloudAccount.models"]
+
+    private static func module(of model: any Model.Type) -> String {
+        String(String(reflecting: model).prefix { $0 != "." })
+    }
+
+    /// Whether a model belongs to an engine, whose code alone writes its rows.
+    static func isOfEngine(_ model: any Model.Type) -> Bool { engineLists[module(of: model)] != nil }
+
     static func unknown(_ model: any Model.Type) -> StrataError {
-        // The models of each of these modules are always opened together.
-        let lists = ["StrataPipeline": "Pipeline.models", "StrataCloud": "CloudAccount.models"]
-        let list = lists[String(String(reflecting: model).prefix { $0 != "." })]
+        let list = engineLists[module(of: model)]
         return StrataError(
             .unknownModel,
             "\(model) is not a model of this stack. "
@@ -164,20 +203,12 @@ final class Entity<Row: StoredRow>: AnyEntity {
     let info: EntityInfo
     /// Checks a row against the declarations of the columns that were set (nil for all) and the model's own rules.
     let check: Check
-    /// Whether the model declares ``Model/validate(_:_:)``. The function finds this out by a call with any row, since
-    /// an extension may declare the method, which the macro does not see.
-    let declaresCheck: @Sendable (UnsafePointer<Row>) -> Bool
 
     typealias Check = @Sendable (UnsafePointer<Row>, _ edited: ColumnSet?) -> [StrataError.Detail]
 
-    init(
-        info: EntityInfo,
-        check: @escaping Check,
-        declaresCheck: @escaping @Sendable (UnsafePointer<Row>) -> Bool
-    ) {
+    init(info: EntityInfo, check: @escaping Check) {
         self.info = info
         self.check = check
-        self.declaresCheck = declaresCheck
     }
 }
 

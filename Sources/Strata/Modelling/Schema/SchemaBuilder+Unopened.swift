@@ -56,7 +56,8 @@ extension SchemaBuilder {
                     isToMany: relationship.isToMany,
                     destination: relationship.destination,
                     deleteRule: .nullify,
-                    storage: relationship.storage
+                    storage: relationship.storage,
+                    originalName: relationship.originalName
                 )
             }
         }

@@ -38,6 +38,7 @@ struct SchemaBuilder {
 
     private static func makeInfo(_ index: Int, _ schema: ModelSchema) throws -> EntityDraft {
         var info = EntityDraft(index: index, name: schema.name, table: schema.table, columns: schema.columns)
+        info.originalName = schema.originalName
         info.hooks = schema.hooks
         for (column, declared) in schema.columns.enumerated() {
             var isIndexed = declared.destination != nil
@@ -58,7 +59,7 @@ struct SchemaBuilder {
                 case .commitNumber:
                     info.commitNumber = column
                     info.bookkeeping.insert(column)
-                case .originalName, .transformed, .searchable: break
+                case .originalName, .transformed, .searchable, .literalDefault: break
                 }
             }
             if isIndexed && !info.uniques.contains([column]) { info.indexes.append([column]) }
@@ -82,7 +83,7 @@ struct SchemaBuilder {
     /// `a` from `A`.
     static func checkNames(of description: SchemaDescription) throws {
         var known: [[UInt8]: String] = [:]
-        for name in SchemaSQL.housekeeping.map(\.name) + SchemaSQL.names(for: description) {
+        for name in SchemaSQL.ownNames + SchemaSQL.names(for: description) {
             let key = name.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 32 : $0 }
             guard let other = known.updateValue(name, forKey: key) else { continue }
             throw StrataError(
@@ -140,7 +141,7 @@ struct SchemaBuilder {
                     + "'.transformed(by:)' only by this name."
             )
         }
-        guard case .check(let message, let subject?, _) = option.kind, !column.holds(subject) else { return }
+        guard case .check(let message, let subject?, _, _) = option.kind, !column.holds(subject) else { return }
         throw StrataError(
             .invalidSchema,
             "\(schema.name).\(column.name) holds no \(subject.rawValue), and the check '\(message)' is about "
@@ -248,7 +249,8 @@ struct SchemaBuilder {
                 isToMany: relationship.isToMany,
                 destination: destination,
                 deleteRule: relationship.deleteRule,
-                storage: .foreignKey(column: column, order: order)
+                storage: .foreignKey(column: column, order: order),
+                originalName: relationship.originalName
             )
         )
     }
@@ -292,7 +294,8 @@ struct SchemaBuilder {
                         own: own,
                         other: 1 - own,
                         place: side.isOrdered ? own + JoinRow.Column.leftPlace : nil
-                    )
+                    ),
+                    originalName: side.originalName
                 )
             )
         }
@@ -346,7 +349,7 @@ struct SchemaBuilder {
     func makeEntities() -> [any AnyEntity] {
         infos.map { info in
             if info.isJoin {
-                return Entity<JoinRow>(info: EntityInfo(info), check: { _, _ in [] }, declaresCheck: { _ in false })
+                return Entity<JoinRow>(info: EntityInfo(info), check: { _, _ in [] })
             }
             var info = info
             let order = schemas[info.index].relationships.map(\.name)
@@ -365,11 +368,6 @@ struct SchemaBuilder {
                 RowCheck.check(row, edited, info, &validation.details)
                 Object._$validate(row, &validation)
                 return validation.details
-            },
-            declaresCheck: { row in
-                var validation = Validation<Object>(number: Object.Row._$id(row))
-                Object._$validate(row, &validation)
-                return validation.isDeclared
             }
         )
     }

@@ -35,8 +35,11 @@ enum LinesSQL {
     /// - Parameters:
     ///   - own: the column of the object.
     ///   - other: the column of the members.
-    static func selectRecordedMembers(in table: String, own: String, other: String) -> String {
-        "SELECT \"\(other)\" FROM \(table.quotedIdentifier) WHERE \"\(own)\" = ? ORDER BY \"\(own)_place\", \"\(other)\""
+    ///   - isOrdered: whether the places of the members on this side are in use.
+    static func selectRecordedMembers(in table: String, own: String, other: String, isOrdered: Bool = true) -> String {
+        let order = isOrdered ? "\"\(own)_place\", " : ""
+        return "SELECT \"\(other)\" FROM \(table.quotedIdentifier) WHERE \"\(own)\" = ? "
+            + "ORDER BY \(order)\"\(other)\""
     }
 
     /// The ids of an object's ordered members, of a one-to-many relationship that the store records.

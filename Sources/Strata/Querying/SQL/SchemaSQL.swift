@@ -76,6 +76,26 @@ enum SchemaSQL {
         + "VALUES (1, ?, ?, ?)"
     static let deleteLayout = "DELETE FROM \"strata_layout\""
     static let insertLayout = "INSERT INTO \"strata_layout\" (\"name\", \"sql\") VALUES (?, ?)"
+    // MARK: The declarations of the models
+
+    /// The declarations that the tables do not show. Not one of ``housekeeping``: the table can be missing, and earlier
+    /// versions of Strata do not know it. They accept it as a part of the recorded layout.
+    static let modelsName = "strata_models"
+    static let createModels = """
+        CREATE TABLE "strata_models" ("id" INTEGER PRIMARY KEY CHECK ("id" = 1), "description" TEXT NOT NULL, \
+        "declarations" TEXT NOT NULL)
+        """
+    static let hasModels = "SELECT 1 FROM sqlite_schema WHERE \"name\" = 'strata_models'"
+    static let addModelsToLayout =
+        "INSERT OR REPLACE INTO \"strata_layout\" (\"name\", \"sql\") "
+        + "SELECT \"name\", \"sql\" FROM sqlite_schema WHERE \"name\" = 'strata_models'"
+    static let readModels = "SELECT \"description\", \"declarations\" FROM \"strata_models\" WHERE \"id\" = 1"
+    static let setModels =
+        "INSERT OR REPLACE INTO \"strata_models\" (\"id\", \"description\", \"declarations\") VALUES (1, ?, ?)"
+
+    /// The names of all tables that Strata creates for itself.
+    static var ownNames: [String] { housekeeping.map(\.name) + [modelsName] }
+
     static let insertStep = "INSERT INTO \"strata_steps\" (\"name\", \"applied\") VALUES (?, ?)"
 
     /// The names of all database objects that a description needs, each with the statement that creates it.

@@ -79,16 +79,16 @@ extension BatchJob {
         calculated: ColumnSet
     ) throws -> Bool {
         let info = entity.info
-        guard info.derived.isEmpty, !info.hasRules(for: edited),
+        guard info.derived.isEmpty, !info.hasRules(for: edited), !info.hooks.validateRow.isDeclared,
             calculated.allSatisfy({ info.columns[$0].accepts == nil })
         else { return true }
-        var mustCheck = true
+        var isReadable = false
         try connection.statement(.selectByID(info)).run([.integer(first)]) { reader in
-            // If this row cannot be read, reading all rows reports the error.
-            guard let row = try? Row(_$from: reader) else { return }
-            mustCheck = withUnsafePointer(to: row) { entity.declaresCheck($0) }
+            isReadable = (try? Row(_$from: reader)) != nil
         }
-        if mustCheck || calculated.isEmpty { return mustCheck }
+        // If this row cannot be read, reading all rows reports the error.
+        guard isReadable else { return true }
+        if calculated.isEmpty { return false }
         return try connection.value(BatchSQL.selectMistyped(info, calculated)) != nil
     }
 

@@ -40,6 +40,12 @@ final class BatchJob {
         tables.insert(info.table)
     }
 
+    /// Adds the changes of another job in the same transaction, whose schema describes other models.
+    func include(_ other: BatchJob) {
+        for (table, changes) in other.changes.tables { self.changes.add(changes, to: table) }
+        tables.formUnion(other.tables)
+    }
+
     /// Records members that were removed from a relationship.
     func note(removed rows: [JoinRow], of join: EntityInfo) {
         let removals = rows.map { Change(kind: .delete, columns: ColumnSet(), row: $0, base: nil) }

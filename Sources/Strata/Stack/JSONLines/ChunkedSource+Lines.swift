@@ -23,7 +23,10 @@ extension ChunkedSource<Data> {
     static func recordedLines(of tables: [String], _ store: Store) -> ChunkedSource {
         ChunkedSource("strata.lines", store) {
             let export = try LineExport(of: store) { connection in
-                try RecordedLines.all(named: tables, in: try connection.recordedSchema())
+                let schema = try connection.recordedSchema()
+                // Lines do not need the declarations, which a newer version of Strata may have written.
+                let declared = try? connection.recordedModels(for: schema)
+                return try RecordedLines.all(named: tables, in: schema, declared)
             }
             return { try export.next().map { ($0, $0.count) } }
         }

@@ -4,8 +4,8 @@ package import Foundation
 extension ContextStack {
     /// Reads the committed objects of some tables as JSON lines, from one snapshot of the store.
     ///
-    /// The lines have the format of ``exportJSONLines(of:to:progress:)``. Both sides of a many-to-many relationship are
-    /// listed.
+    /// The lines have the format of ``exportJSONLines(of:to:progress:)``. If the store does not have the declarations of
+    /// its models, both sides of a many-to-many relationship are listed.
     ///
     /// - Isolation: callable from anywhere. Disk access blocks only a separate thread. The function runs where the
     ///   caller runs.

@@ -37,6 +37,7 @@ struct ImportLine: DecodableWithConfiguration {
         guard let model = configuration.models.model(named: name) else {
             throw LineFailure(nil, PropertyKey.model.stringValue, "is '\(name)', which is not a model of this stack")
         }
+        try model.checkAccepted()
         info = model.info
         fields = Array(repeating: .missing, count: model.columns.count)
         var key = PropertyKey.id
@@ -61,7 +62,7 @@ struct ImportLine: DecodableWithConfiguration {
             let keys = line.allKeys
             for next in keys where next != .model && next != .id && next != .version {
                 key = next
-                try readOther(key, of: model, configuration.models.schema, in: line)
+                try readOther(key, of: model, in: line)
             }
             hasRepeatedKey = keys.count != configuration.memberCount
         } catch let failure as LineFailure {
@@ -79,7 +80,6 @@ struct ImportLine: DecodableWithConfiguration {
     private mutating func readOther(
         _ key: PropertyKey,
         of model: LineModel,
-        _ schema: Schema,
         in line: KeyedDecodingContainer<PropertyKey>
     ) throws {
         if let index = info.column(inLines: key.stringValue) {
@@ -89,7 +89,7 @@ struct ImportLine: DecodableWithConfiguration {
             if let field = try column.field(key, in: line) { fields[index] = field }
             return
         }
-        guard let relationship = schema.relationship(inLines: key.stringValue, of: info) else {
+        guard let relationship = info.relationship(inLines: key.stringValue) else {
             throw LineFailure(info.name, key.stringValue, "is not a property of the model")
         }
         guard relationship.isAcceptedInLines else {
@@ -105,16 +105,11 @@ struct ImportLine: DecodableWithConfiguration {
     }
 }
 
-extension Schema {
-    fileprivate func relationship(inLines name: String, of info: EntityInfo) -> ResolvedRelationship? {
-        if let found = info.relationships.first(where: { $0.name == name }) { return found }
-        return info.relationships.first {
-            originals(of: PropertyPath(table: info.table, property: $0.name)).contains(name)
-        }
-    }
-}
-
 extension EntityInfo {
+    fileprivate func relationship(inLines name: String) -> ResolvedRelationship? {
+        relationships.first { $0.name == name } ?? relationships.first { $0.originalName == name }
+    }
+
     fileprivate func column(inLines name: String) -> Int? {
         if let index = columns.firstIndex(where: { $0.name == name }) { return index }
         // A current name takes precedence over a former name.
@@ -129,6 +124,8 @@ struct LineFailure: Error {
     let property: String?
     let message: String
     var underlying: (any Error)?
+    /// The reason for callers that give advice about it.
+    var reason: StrataError.Reason?
 
     init(_ model: String?, _ property: String?, _ message: String) {
         (self.model, self.property, self.message) = (model, property, message)
@@ -155,10 +152,11 @@ struct LineFailure: Error {
     func error(line: Int64?) -> StrataError {
         let subject = [model, property].compactMap { $0 }.joined(separator: ".")
         let place = (line.map { "line \($0)" } ?? "a line") + (subject.isEmpty ? "" : ", \(subject)")
-        return StrataError(
+        let error = StrataError(
             .invalidImport,
             "Nothing was imported: \(place) \(message)" + (message.hasByteSuffix(".") ? "" : "."),
             underlying: underlying
         )
+        return reason.map { error.because($0) } ?? error
     }
 }

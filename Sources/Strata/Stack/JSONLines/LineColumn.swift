@@ -12,18 +12,22 @@ struct LineColumn {
     private let form: LineForm
     private let type: ColumnType
     private let isUnsigned: Bool
+    /// A value in the form in which its type stores it; nil if the value is not valid for the type. Rows with a class
+    /// convert their values themselves.
+    private let normalized: (@Sendable (StoredValue) -> StoredValue?)?
 
     init(_ index: Int, of info: EntityInfo) {
         let column = info.columns[index]
         key = PropertyKey(stringValue: column.name)
         model = info.name
         isOptional = column.isOptional
-        isReference = column.destination != nil
+        isReference = info.outgoing.contains { $0.column == index }
         isDerived = info.derived.contains(index)
         isTimestamp = index == info.createdAt || index == info.updatedAt
         form = column.lineForm
         type = column.type
         isUnsigned = column.isUnsigned
+        normalized = info.isRecorded ? column.normalized : nil
     }
 
     /// Reads the column's field from a line; nil if the line does not contain the key.
@@ -35,12 +39,20 @@ struct LineColumn {
         if isReference {
             if let name = try line.decodeIfPresent(String.self, forKey: key) { return .reference(name) }
         } else if let value = try storedValue(key, in: line) {
-            return .value(value)
+            return .value(try valid(value))
         }
         guard line.contains(key) else { return nil }
         if isTimestamp { return .missing }
         guard isOptional else { throw LineFailure(model, self.key.stringValue, "must have a value") }
         return .value(.null)
+    }
+
+    private func valid(_ value: StoredValue) throws -> StoredValue {
+        guard let normalized else { return value }
+        guard let result = normalized(value) else {
+            throw LineFailure(model, key.stringValue, "is \(value), which is not a value of the attribute's type")
+        }
+        return result
     }
 
     /// The value of the attribute; nil if the line contains null or does not contain the key.

@@ -23,6 +23,8 @@ final class LineImport {
     let keys: [Int: [Int]]
     let names: LineNames
     private let models: LineModels
+    /// The number of lines that were skipped, because their models are not selected.
+    private var skippedCount = 0
     /// The version of the models.
     private let version: Int64
     /// The updates of existing objects: for each entity, the ids by the names of the updated columns and relationships.
@@ -32,32 +34,41 @@ final class LineImport {
     var connection: Connection { job.connection }
     var schema: Schema { job.schema }
 
+    /// - Returns: the number of lines that were read, and of those that were skipped.
     /// - Throws: ``StrataError`` with `invalidImport`, and the errors of the store.
+    @discardableResult
     static func run(
         _ job: BatchJob,
         _ identity: StoreIdentity,
         matching: [ImportKey],
+        selecting selection: LineSelection = LineSelection(),
         _ progress: (@Sendable (Int) -> Void)?,
         _ cancellation: Cancellation,
         open: Opening
-    ) throws {
-        let lines = try LineImport(job, identity, matching.keys(in: job.schema))
+    ) throws -> (read: Int, skipped: Int) {
+        let lines = try LineImport(job, identity, matching.keys(in: job.schema), selection)
         if !matching.isEmpty {
             try lines.forEach(try open(false), nil, cancellation) { try lines.match($0) }
         }
         try lines.forEach(try open(!matching.isEmpty), progress, cancellation) { try lines.take($0) }
         try cancellation.interrupting(job.connection) { try lines.finish() }
         progress?(Int(lines.line))
+        return (read: Int(lines.line), skipped: lines.skippedCount)
     }
 
-    private init(_ job: BatchJob, _ identity: StoreIdentity, _ keys: [Int: [Int]]) throws {
+    private init(
+        _ job: BatchJob,
+        _ identity: StoreIdentity,
+        _ keys: [Int: [Int]],
+        _ selection: LineSelection
+    ) throws {
         self.job = job
         self.identity = identity
         self.keys = keys
         version = try job.connection.integer(SchemaSQL.readVersion) ?? 0
         firstID = try job.takeID()
         names = try LineNames(job)
-        models = LineModels(job.schema)
+        models = LineModels(job.schema, selection)
         try job.connection.execute(LinesSQL.createMatches)
     }
 
@@ -88,6 +99,8 @@ final class LineImport {
             let line = try decoder.decode(ImportLine.self, from: data, configuration: configuration)
             try check(line, data)
             try body(line)
+        } catch is SkippedLine {
+            skippedCount += 1
         } catch let failure as LineFailure {
             throw failure.error(line: line)
         } catch let error as DecodingError {
@@ -256,7 +269,7 @@ final class LineImport {
             if isRequired, found.line == nil { try names.require(key, of: destination, at: place()) }
             return found.id
         }
-        let known = schema.model(destination.index).flatMap { self.number(key, of: $0) }
+        let known = number(key, of: destination)
         // With matching, the first pass has read the names of all lines, so no line has this name.
         if !keys.isEmpty, let known, known < firstID,
             try connection.integer(LinesSQL.exists(destination), [.integer(known)]) == 1
@@ -267,10 +280,10 @@ final class LineImport {
     }
 
     /// The number in an id of this store or of the store that it was copied from; nil for other texts.
-    private func number<Object: Model>(_ key: String, of model: Object.Type) -> Int64? {
-        guard let id = ObjectID<Object>(key), identity.knows(fingerprint: id.fingerprint, number: id.rawValue) else {
-            return nil
-        }
+    private func number(_ key: String, of destination: EntityInfo) -> Int64? {
+        guard let id = ObjectIDText(key, of: destination.name, destination.originalName),
+            identity.knows(fingerprint: id.fingerprint, number: id.rawValue)
+        else { return nil }
         return id.rawValue
     }
 }

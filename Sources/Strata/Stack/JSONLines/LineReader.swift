@@ -82,7 +82,7 @@ struct LineReader {
         }
     }
 
-    private static func unreadable(_ error: any Error) -> StrataError {
+    static func unreadable(_ error: any Error) -> StrataError {
         StrataError(
             .cannotOpen,
             "The file of lines cannot be read. Check the path and the permissions.",

@@ -5,6 +5,9 @@ import Foundation
 /// Only a few types of attributes have another form in lines than in the store: ``LineForm`` and unsigned integers. The
 /// record contains the names of these types. An enum, a `Codable` value, a decimal or a transformed value is written as
 /// it is stored, so the record need not say how.
+///
+/// The declarations of the models say which sides of many-to-many relationships are ordered, and whether a type with a
+/// known name belongs to this library. If the store does not have them, lines list both sides of each relationship.
 struct RecordedLines: LineTable {
     struct RecordedColumn {
         let description: ColumnDescription
@@ -31,31 +34,38 @@ struct RecordedLines: LineTable {
     /// - Parameters:
     ///   - table: the table of a model.
     ///   - schema: the description of the whole store.
-    init(_ table: TableDescription, in schema: SchemaDescription) {
+    ///   - declared: the declarations of the models; nil if the store does not have them.
+    init(_ table: TableDescription, in schema: SchemaDescription, _ declared: RecordedModels?) {
         model = table.subject
         let names = ["id"] + table.columns.map(\.name)
         let list = names.map(\.quotedIdentifier).joined(separator: ", ")
         select = "SELECT \(list) FROM \(table.name.quotedIdentifier) ORDER BY \"id\""
+        let model = declared?.model(ofTable: table.name)
         columns = table.columns.map { column in
-            RecordedColumn(
+            let attribute = model?.attribute(named: column.name)
+            return RecordedColumn(
                 description: column,
                 key: PropertyKey(stringValue: column.name),
-                form: column.lineForm,
-                isUnsigned: column.isUnsigned,
+                form: attribute.map { LineForm(of: $0.type?.libraryType) } ?? column.lineForm,
+                isUnsigned: attribute.map { $0.type?.isUnsigned ?? false } ?? column.isUnsigned,
                 destination: column.referencedTable.map { schema.model(ofTable: $0) }
             )
         }
-        members = schema.tables.flatMap { Self.members(in: $0, of: table.name, schema) }
+        members = schema.tables.flatMap { Self.members(in: $0, of: table.name, schema, declared) }
     }
 
     /// The tables of models with these names.
     ///
     /// - Throws: ``StrataError`` with `unknownModel` for a name of another table or of no table.
-    static func all(named names: [String], in schema: SchemaDescription) throws -> [any LineTable] {
+    static func all(
+        named names: [String],
+        in schema: SchemaDescription,
+        _ declared: RecordedModels?
+    ) throws -> [any LineTable] {
         try names.map { name in
             let found = schema.tables.first { $0.name.hasSameBytes(as: name) && !$0.isRelationship }
             guard let found else { throw StrataError(.unknownModel, "The store has no table of objects '\(name)'.") }
-            return RecordedLines(found, in: schema)
+            return RecordedLines(found, in: schema, declared)
         }
     }
 
@@ -63,7 +73,8 @@ struct RecordedLines: LineTable {
     private static func members(
         in relationship: TableDescription,
         of table: String,
-        _ schema: SchemaDescription
+        _ schema: SchemaDescription,
+        _ declared: RecordedModels?
     ) -> [RecordedMembers] {
         switch relationship.content {
         case .model: return []
@@ -74,13 +85,20 @@ struct RecordedLines: LineTable {
                     RecordedMembers(
                         key: PropertyKey(stringValue: near.property),
                         model: schema.model(ofTable: far.table),
-                        sql: LinesSQL.selectRecordedMembers(in: relationship.name, own: "left", other: "right")
+                        sql: LinesSQL.selectRecordedMembers(
+                            in: relationship.name,
+                            own: "left",
+                            other: "right",
+                            isOrdered: declared?.isOrdered(near) ?? true
+                        )
                     )
                 )
             }
-            // A relationship without a property at its other end has an empty name there.
+            // A relationship without a property at its other end has an empty name there. As in
+            // `ResolvedRelationship.isInLines`, the far side is in the lines only if it is ordered.
             let isSame = far.table.hasSameBytes(as: near.table) && far.property.hasSameBytes(as: near.property)
-            if far.table.hasSameBytes(as: table), !far.property.utf8.isEmpty, !isSame {
+            let isListed = declared?.isOrdered(far) ?? true
+            if isListed, far.table.hasSameBytes(as: table), !far.property.utf8.isEmpty, !isSame {
                 result.append(
                     RecordedMembers(
                         key: PropertyKey(stringValue: far.property),
@@ -144,6 +162,13 @@ struct RecordedLines: LineTable {
             }
         }
         return LineValue(value, column.form, isUnsigned: column.isUnsigned)
+    }
+}
+
+extension RecordedModels {
+    /// Whether the members of a relationship have an order on this side; nil if the relationship is not recorded.
+    fileprivate func isOrdered(_ path: PropertyPath) -> Bool? {
+        model(ofTable: path.table)?.relationship(named: path.property).map { $0.isOrdered == true }
     }
 }
 

@@ -50,6 +50,20 @@ struct TemporaryLineFile: Sendable {
         return temporaryFile
     }
 
+    /// Stores the bytes of a file that can be read only once, as they are.
+    ///
+    /// - Throws: ``StrataError`` with `cannotOpen`.
+    static func copied(from source: FileHandle, _ cancellation: Cancellation) throws -> TemporaryLineFile {
+        let temporaryFile = try TemporaryLineFile()
+        while true {
+            try cancellation.check()
+            let piece: Data
+            do { piece = try source.read(upToCount: pieceSize) ?? Data() } catch { throw LineReader.unreadable(error) }
+            if piece.isEmpty { return temporaryFile }
+            try temporaryFile.write(piece)
+        }
+    }
+
     /// - Throws: ``StrataError`` with `cannotOpen`.
     init(in folder: URL = FileManager.default.temporaryDirectory) throws {
         var path = Array(folder.appendingPathComponent("strata-lines-XXXXXX").path.utf8CString)

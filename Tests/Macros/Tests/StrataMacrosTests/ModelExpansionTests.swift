@@ -191,7 +191,7 @@ struct ModelExpansionTests {
                     originalName: "Post",
                     columns: [
                         ._$column("slug", String.self, [.unique, .originalName("handle")]),
-                        ._$column("views", Int.self, default: {
+                        ._$column("views", Int.self, [._$literalDefault], default: {
                                 0
                             }),
                         ._$column("author", (Author?).self),
@@ -210,7 +210,8 @@ struct ModelExpansionTests {
                         willDelete: ._$calm(Article.willDelete),
                         didFetch: ._$calm(Article.didFetch),
                         validate: ._$validation(Article.validate(in:_:)),
-                        validateDelete: ._$validation(Article.validateDelete(in:_:))
+                        validateDelete: ._$validation(Article.validateDelete(in:_:)),
+                        validateRow: ._$rowValidation(Article.validate(_:_:))
                     )
                 )
 

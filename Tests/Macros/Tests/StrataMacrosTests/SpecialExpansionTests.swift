@@ -152,7 +152,8 @@ struct SpecialExpansionTests {
                         willDelete: ._$calm(Note.willDelete),
                         didFetch: ._$calm(Note.didFetch),
                         validate: ._$validation(Note.validate(in:_:)),
-                        validateDelete: ._$validation(Note.validateDelete(in:_:))
+                        validateDelete: ._$validation(Note.validateDelete(in:_:)),
+                        validateRow: ._$rowValidation(Note.validate(_:_:))
                     )
                 )
 
@@ -241,7 +242,8 @@ struct SpecialExpansionTests {
                         willDelete: ._$calm(Token.willDelete),
                         didFetch: ._$calm(Token.didFetch),
                         validate: ._$validation(Token.validate(in:_:)),
-                        validateDelete: ._$validation(Token.validateDelete(in:_:))
+                        validateDelete: ._$validation(Token.validateDelete(in:_:)),
+                        validateRow: ._$rowValidation(Token.validate(_:_:))
                     )
                 )
 

@@ -165,7 +165,8 @@ struct ValueExpansionTests {
                         willDelete: ._$calm(Paint.willDelete),
                         didFetch: ._$calm(Paint.didFetch),
                         validate: ._$validation(Paint.validate(in:_:)),
-                        validateDelete: ._$validation(Paint.validateDelete(in:_:))
+                        validateDelete: ._$validation(Paint.validateDelete(in:_:)),
+                        validateRow: ._$rowValidation(Paint.validate(_:_:))
                     )
                 )
 
