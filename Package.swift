@@ -370,13 +370,20 @@ let package = Package(
             ]
         ),
         .target(name: "StoreModels", dependencies: ["Strata"], path: "Tests/Fixtures/StoreModels"),
+        // A home of shared stores in a file, and the promises that every kind of home must keep.
+        .target(
+            name: "FileHome",
+            dependencies: ["Strata", .product(name: "GRDB", package: "GRDB.swift")],
+            path: "Tests/Fixtures/FileHome"
+        ),
+        .target(name: "HomeSuite", dependencies: ["CStrataSQLite", "Strata"], path: "Tests/Fixtures/HomeSuite"),
         // Ends a process between two steps of SQLite's.
         .target(name: "CKillSwitch", path: "Tests/Helpers/CKillSwitch", linkerSettings: [.linkedLibrary("sqlite3")]),
         // Works on a store in a process of its own, which tests kill.
         .executableTarget(
             name: "strata-crash",
             dependencies: [
-                "CKillSwitch", "Strata", "StrataPipeline", "StoreModels",
+                "CKillSwitch", "FileHome", "HomeSuite", "Strata", "StrataPipeline", "StoreModels",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(
@@ -502,7 +509,7 @@ let package = Package(
         .testTarget(
             name: "StrataTests",
             dependencies: [
-                "Strata", "CStrataSQLite", "PublicModels", "MainActorModels", "StoreModels",
+                "Strata", "CStrataSQLite", "FileHome", "HomeSuite", "MainActorModels", "PublicModels", "StoreModels",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),

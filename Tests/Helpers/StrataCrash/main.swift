@@ -1,3 +1,4 @@
+import FileHome
 import Foundation
 import Strata
 import StoreModels
@@ -46,6 +47,9 @@ do {
     case "steps": try await CrashCommands.steps(path, killBefore: number)
     case "share": try await CrashCommands.share(path)
     case "backup": try await CrashCommands.backup(path)
+    case "home":
+        let step = arguments.count > 3 ? HomeFaults.Step(rawValue: arguments[3]) : nil
+        try CrashCommands.publishInHome(path, endAt: step)
     case "compete": try await CrashCommands.compete(path, contexts: number)
     case "groups":
         let step = arguments.count > 5 ? (kind: arguments[5], number: numbers[1]) : nil

@@ -1,4 +1,3 @@
-import CStrataSQLite
 public import Foundation
 
 /// The rows that a transaction of a shared store has changed: each row once, with its values before and after.
@@ -34,59 +33,9 @@ public struct HomeChanges: Sendable, Hashable {
     /// - Throws: `damagedStore` if the bytes are no changeset, after calls for the rows before the damage. Errors of
     ///   `body`.
     public func forEach(_ body: (_ table: String, _ change: Change) throws -> Void) throws {
-        guard let count = Int32(exactly: bytes.count) else { throw Self.damaged(SQLITE_TOOBIG) }
         try bytes.withUnsafeBytes { bytes in
-            var iterator: OpaquePointer?
-            // SQLite does not write into the bytes.
-            let start = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
-            let code = sqlite3changeset_start(&iterator, count, start)
-            guard code == SQLITE_OK else { throw Self.damaged(code) }
-            // The code that ends the steps is also the result of the release.
-            defer { sqlite3changeset_finalize(iterator) }
-            while true {
-                switch sqlite3changeset_next(iterator) {
-                case SQLITE_ROW:
-                    let row = try Self.row(at: iterator)
-                    try body(row.table, row.change)
-                case SQLITE_DONE: return
-                case let code: throw Self.damaged(code)
-                }
-            }
+            var reader = ChangesetReader(bytes)
+            while let row = try reader.next() { try body(row.table, row.change) }
         }
-    }
-
-    private static func row(at iterator: OpaquePointer?) throws -> (table: String, change: Change) {
-        var (name, columns, operation): (UnsafePointer<CChar>?, Int32, Int32) = (nil, 0, 0)
-        let code = sqlite3changeset_op(iterator, &name, &columns, &operation, nil)
-        guard code == SQLITE_OK, let name else { throw damaged(code) }
-        let table = String(cString: name)
-        switch operation {
-        case SQLITE_INSERT:
-            return (table, .insert(try values(iterator, columns, sqlite3changeset_new).map { $0 ?? .null }))
-        case SQLITE_DELETE:
-            return (table, .delete(try values(iterator, columns, sqlite3changeset_old).map { $0 ?? .null }))
-        default:
-            let before = try values(iterator, columns, sqlite3changeset_old)
-            let after = try values(iterator, columns, sqlite3changeset_new)
-            return (table, .update(before: before, after: after))
-        }
-    }
-
-    private typealias Getter = (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Int32
-
-    private static func values(_ iterator: OpaquePointer?, _ count: Int32, _ get: Getter) throws -> [StoredValue?] {
-        try (0..<count).map { column in
-            var value: OpaquePointer?
-            let code = get(iterator, column, &value)
-            guard code == SQLITE_OK else { throw damaged(code) }
-            return value.map { RowReader.value($0) }
-        }
-    }
-
-    private static func damaged(_ code: Int32) -> StrataError {
-        StrataError(
-            .damagedStore,
-            "The changes of a transaction of the store's home are damaged: \(String(cString: sqlite3_errstr(code)))."
-        )
     }
 }

@@ -161,7 +161,7 @@ public struct HomeDescription: Sendable, Hashable, Codable {
     }
 }
 
-/// A table of a store. Its primary key is the column `id`, which is the first one.
+/// A table of a store. Its primary key is the first column, an integer.
 public struct HomeTable: Sendable, Hashable, Codable {
     /// A column of a table.
     public struct Column: Sendable, Hashable, Codable {

@@ -1,0 +1,153 @@
+import Foundation
+import GRDB
+import Strata
+
+/// The tables `home`, which has one row, and `feed`. The tables of the rows have a prefix, so that their names differ.
+extension Database {
+    /// Creates the tables of a store without rows.
+    func createHome(_ description: HomeDescription) throws {
+        try execute(
+            sql: """
+                CREATE TABLE home (
+                    id INTEGER PRIMARY KEY CHECK (id = 1), number INTEGER NOT NULL, uuid BLOB NOT NULL,
+                    fingerprint INTEGER NOT NULL, description TEXT NOT NULL
+                );
+                CREATE TABLE feed (
+                    number INTEGER PRIMARY KEY, previous_uuid BLOB NOT NULL, uuid BLOB NOT NULL, node BLOB NOT NULL,
+                    time REAL NOT NULL, changes BLOB NOT NULL
+                );
+                """
+        )
+        for table in description.tables { try execute(sql: table.creation) }
+        let text = String(decoding: try JSONEncoder().encode(description), as: UTF8.self)
+        try execute(
+            sql: "INSERT INTO home VALUES (1, 0, ?, ?, ?)",
+            arguments: [HomePosition.start.id, Int.random(in: 1...65_535), text]
+        )
+    }
+
+    func homeState() throws -> HomeState {
+        let row = try homeRow()
+        let text: String = row["description"]
+        let fingerprint: Int = row["fingerprint"]
+        return HomeState(
+            fingerprint: UInt16(fingerprint),
+            description: try JSONDecoder().decode(HomeDescription.self, from: Data(text.utf8)),
+            position: HomePosition(number: row["number"], id: row["uuid"])
+        )
+    }
+
+    /// The position of the newest transaction.
+    func position() throws -> HomePosition {
+        let row = try homeRow()
+        return HomePosition(number: row["number"], id: row["uuid"])
+    }
+
+    /// Takes the lock.
+    ///
+    /// - Throws: `busy` after the connection's timeout.
+    func beginLock() throws {
+        do { try beginTransaction(.immediate) } catch DatabaseError.SQLITE_BUSY {
+            throw StrataError(.busy, "Another node has had the lock of the home for the whole timeout.")
+        }
+    }
+
+    private func homeRow() throws -> Row {
+        guard let row = try Row.fetchOne(self, sql: "SELECT * FROM home") else {
+            throw StrataError(.damagedStore, "The home has no state.")
+        }
+        return row
+    }
+
+    private func setPosition(_ position: HomePosition) throws {
+        try execute(sql: "UPDATE home SET number = ?, uuid = ?", arguments: [position.number, position.id])
+    }
+}
+
+// MARK: - The feed
+
+extension Database {
+    func transactions(after position: HomePosition, limit: Int) throws -> [HomeTransaction] {
+        try checkPosition(position)
+        return try Row.fetchAll(
+            self,
+            sql: "SELECT * FROM feed WHERE number > ? ORDER BY number LIMIT ?",
+            arguments: [position.number, limit]
+        ).map { HomeTransaction(row: $0) }
+    }
+
+    /// - Throws: `homeBehind` if the home does not know the position, and `homeExpired` if the transactions after the
+    ///   position were removed.
+    private func checkPosition(_ position: HomePosition) throws {
+        let newest = try self.position()
+        if position == newest { return }
+        guard position.number < newest.number else {
+            throw StrataError(.homeBehind, "The newest transaction of the home is \(newest.number).")
+        }
+        let next = try Row.fetchOne(self, sql: "SELECT * FROM feed WHERE number = ?", arguments: [position.number + 1])
+        guard let next else {
+            throw StrataError(.homeExpired, "The home does not keep transaction \(position.number + 1) any more.")
+        }
+        guard HomeTransaction(row: next).previous == position else {
+            throw StrataError(.homeBehind, "Transaction \(position.number) of the home has another id.")
+        }
+    }
+
+    /// Stores a transaction and its rows.
+    ///
+    /// - Throws: `invalidState` if the transaction is not based on the newest one.
+    func append(_ transaction: HomeTransaction, of description: HomeDescription) throws {
+        let (previous, position) = (transaction.previous, transaction.position)
+        guard try previous == self.position(), position.number == previous.number + 1 else {
+            throw StrataError(.invalidState, "The transaction is not based on the newest one of the home.")
+        }
+        try apply(transaction.changes, of: description)
+        try execute(
+            sql: "INSERT INTO feed VALUES (?, ?, ?, ?, ?, ?)",
+            arguments: [
+                position.number, previous.id, position.id, transaction.node,
+                transaction.time.timeIntervalSinceReferenceDate, transaction.changes.bytes,
+            ]
+        )
+        try setPosition(position)
+    }
+
+    func hasTransaction(_ id: UUID) throws -> Bool {
+        try Bool.fetchOne(self, sql: "SELECT EXISTS (SELECT 1 FROM feed WHERE uuid = ?)", arguments: [id]) ?? false
+    }
+
+    /// Removes the transactions up to a number from the feed.
+    func prune(through number: Int64) throws {
+        try execute(sql: "DELETE FROM feed WHERE number <= ?", arguments: [number])
+    }
+
+    /// Undoes the transactions after a number, the newest first.
+    func rewind(to number: Int64, of description: HomeDescription) throws {
+        var position = try self.position()
+        while position.number > number {
+            let sql = "SELECT * FROM feed WHERE number = ?"
+            guard let row = try Row.fetchOne(self, sql: sql, arguments: [position.number]) else {
+                throw StrataError(.homeExpired, "The home does not keep transaction \(position.number) any more.")
+            }
+            let transaction = HomeTransaction(row: row)
+            try apply(transaction.changes, isReversed: true, of: description)
+            try execute(sql: "DELETE FROM feed WHERE number = ?", arguments: [position.number])
+            position = transaction.previous
+        }
+        try setPosition(position)
+    }
+}
+
+extension HomeTransaction {
+    /// The transaction of a row of the feed.
+    fileprivate init(row: Row) {
+        let number: Int64 = row["number"]
+        self.init(
+            previous: HomePosition(number: number - 1, id: row["previous_uuid"]),
+            position: HomePosition(number: number, id: row["uuid"]),
+            node: row["node"],
+            time: Date(timeIntervalSinceReferenceDate: row["time"]),
+            changes: HomeChanges(bytes: row["changes"])
+        )
+    }
+}

@@ -1,0 +1,174 @@
+public import Foundation
+import GRDB
+public import Strata
+import Synchronization
+
+/// A home in a second SQLite file, for tests. Several threads and processes may use one file.
+///
+/// The lock of the home is SQLite's lock for writing: it is held from BEGIN IMMEDIATE in ``lock(after:limit:)`` to the
+/// end of ``publish(_:)``, and ends with the process. The file is in WAL mode, so that the other calls do not wait for
+/// the lock. The ids are in a separate file for the same reason.
+///
+/// A published transaction survives the end of the process, not a loss of power.
+public final class FileHome: StoreHome {
+    /// The file. `.ids` is appended to its path for the file of the ids.
+    public let url: URL
+    /// The faults of this connection.
+    public let faults: HomeFaults
+    public var name: String { "file:" + url.path }
+
+    /// Nil before ``open(_:busyTimeout:)`` and after ``close()``.
+    private let files = Mutex<HomeFiles?>(nil)
+    /// The last transaction that this connection has published, which it does not report to itself.
+    private let published = Mutex(HomePosition.start)
+
+    /// Creates a connection. It opens the file in ``open(_:busyTimeout:)``.
+    public init(_ url: URL, faults: HomeFaults = HomeFaults()) {
+        self.url = url
+        self.faults = faults
+    }
+
+    public func open(_ proposal: HomeDescription, busyTimeout: TimeInterval) throws -> HomeState {
+        try faults.begin(.open)
+        return try Self.translatingErrors {
+            try files.withLock { files in
+                let opened = try files ?? HomeFiles(url.path, proposal, busyTimeout: busyTimeout)
+                files = opened
+                return try opened.store.read { try $0.homeState() }
+            }
+        }
+    }
+
+    public func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition {
+        try perform(.copy) { files in
+            try files.store.read { db in
+                for table in files.description.tables {
+                    try db.forEachPortion(of: table) { try receive(table.name, $0) }
+                }
+                return try db.position()
+            }
+        }
+    }
+
+    public func transactions(after position: HomePosition, limit: Int) throws -> [HomeTransaction] {
+        try perform(.transactions) { files in
+            try files.store.read { try $0.transactions(after: position, limit: limit) }
+        }
+    }
+
+    public func newest() throws -> HomePosition {
+        try perform(.newest) { files in try files.store.read { try $0.position() } }
+    }
+
+    public func lock(after position: HomePosition, limit: Int) throws -> [HomeTransaction] {
+        try perform(.lock) { files in
+            try files.store.writeWithoutTransaction { db in
+                guard !db.isInsideTransaction else {
+                    throw StrataError(.invalidState, "This connection has the lock of the home already.")
+                }
+                try db.beginLock()
+                do { return try db.transactions(after: position, limit: limit) } catch {
+                    try db.rollback()
+                    throw error
+                }
+            }
+        }
+    }
+
+    public func publish(_ transaction: HomeTransaction) throws {
+        // A refusal frees the lock too.
+        defer { unlock() }
+        try perform(.publish) { files in
+            let lostAnswer = faults.nextLostAnswer()
+            faults.reach(.beforePublish)
+            try files.store.writeWithoutTransaction { db in
+                guard db.isInsideTransaction else {
+                    throw StrataError(.invalidState, "This connection does not have the lock of the home.")
+                }
+                try db.append(transaction, of: files.description)
+                if lostAnswer == .notStored { return }
+                published.withLock { $0 = transaction.position }
+                try db.commit()
+            }
+            faults.reach(.afterPublish)
+            if lostAnswer != nil { throw StrataError(.uncertain, "The test has lost the answer of the home.") }
+        }
+    }
+
+    public func unlock() {
+        // The rollback of a closed connection fails, but it has no lock.
+        try? files.withLock({ $0 })?.store.writeWithoutTransaction { try $0.rollback() }
+    }
+
+    public func outcome(of id: UUID) throws -> Bool {
+        try perform(.outcome) { files in try files.store.read { try $0.hasTransaction(id) } }
+    }
+
+    public func reserveIDs(_ count: Int64) throws -> Int64 {
+        try perform(.reserveIDs) { files in try files.reserveIDs(count) }
+    }
+
+    public func listen(_ notify: @escaping @Sendable () -> Void) {
+        guard let start = position(ifUnreadable: .start) else { return }
+        Thread.detachNewThread { [weak self] in
+            var seen = start
+            while let position = self?.position(ifUnreadable: seen) {
+                if position != seen, self?.hasPublished(position) == false { notify() }
+                seen = position
+                Thread.sleep(forTimeInterval: 0.02)
+            }
+        }
+    }
+
+    public func close() {
+        guard let files = self.files.withLock({ $0.take() }) else { return }
+        try? files.store.close()
+        try? files.ids.close()
+    }
+}
+
+extension FileHome {
+    /// Removes the transactions up to a number from the feed. For older positions, the home then throws `homeExpired`.
+    public func prune(through number: Int64) throws {
+        try Self.translatingErrors { try openFiles().store.write { try $0.prune(through: number) } }
+    }
+
+    /// Goes back to the state after an earlier transaction, as if a backup had been restored. For later positions, the
+    /// home then throws `homeBehind`. The reserved ids do not go back.
+    ///
+    /// - Throws: `homeExpired` if the feed does not reach back to the transaction.
+    public func rewind(to number: Int64) throws {
+        try Self.translatingErrors {
+            let files = try openFiles()
+            try files.store.write { try $0.rewind(to: number, of: files.description) }
+        }
+    }
+
+    private func openFiles() throws -> HomeFiles {
+        guard let files = self.files.withLock({ $0 }) else { throw StrataError(.closed, "The home is not open.") }
+        return files
+    }
+
+    /// The position of the newest transaction; nil if the home is not open.
+    private func position(ifUnreadable other: HomePosition) -> HomePosition? {
+        guard let files = try? openFiles() else { return nil }
+        return (try? files.store.read { try $0.position() }) ?? other
+    }
+
+    private func hasPublished(_ position: HomePosition) -> Bool { published.withLock { $0 == position } }
+
+    /// Runs a call with the faults that the test has chosen.
+    private func perform<Value>(_ call: HomeFaults.Call, _ body: (HomeFiles) throws -> Value) throws -> Value {
+        let files = try openFiles()
+        try faults.begin(call)
+        return try Self.translatingErrors { try body(files) }
+    }
+
+    /// All functions of a home throw `StrataError`.
+    private static func translatingErrors<Value>(_ body: () throws -> Value) throws -> Value {
+        do { return try body() } catch let error as DatabaseError {
+            let isBusy = error.resultCode == .SQLITE_BUSY
+            throw StrataError(isBusy ? .unreachable : .database, "The file of the home: \(error)", underlying: error)
+        }
+    }
+}

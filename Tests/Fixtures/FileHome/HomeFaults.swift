@@ -1,0 +1,91 @@
+public import Foundation
+import Strata
+import Synchronization
+
+/// Faults that a test injects into the calls of a ``FileHome``. The test may change them at any time.
+///
+/// Isolation: any.
+public final class HomeFaults: Sendable {
+    /// A call that may be delayed or refused. `unlock`, `listen` and `close` never fail.
+    public enum Call: String, Sendable, Hashable, CaseIterable {
+        case open, copy, transactions, newest, lock, publish, outcome, reserveIDs
+    }
+
+    /// Whether a transaction is stored although the answer of `publish` is lost.
+    public enum LostAnswer: Sendable, Hashable {
+        case stored, notStored
+    }
+
+    /// A step before which the process can end.
+    public enum Step: String, Sendable, Hashable, CaseIterable {
+        /// The node has the lock, and the transaction is not stored.
+        case beforePublish
+        /// The transaction is stored, and the node has no answer.
+        case afterPublish
+    }
+
+    private struct State {
+        var delays: [Call: TimeInterval] = [:]
+        var refusals: [Call: Int] = [:]
+        var lostAnswers: [LostAnswer] = []
+        var lastStep: Step?
+    }
+
+    private let state = Mutex(State())
+
+    public init() {}
+
+    /// Makes each of these calls wait before it begins. A delayed `publish` holds the lock for longer.
+    ///
+    /// - Parameter seconds: 0 ends the delays.
+    public func delay(_ calls: Call..., by seconds: TimeInterval) {
+        state.withLock { state in
+            for call in calls { state.delays[call] = seconds }
+        }
+    }
+
+    /// Makes each of these calls throw `unreachable` the next times.
+    ///
+    /// - Parameter times: 0 ends the refusals.
+    public func refuse(_ calls: Call..., times: Int = 1) {
+        state.withLock { state in
+            for call in calls { state.refusals[call] = times }
+        }
+    }
+
+    /// Makes all calls throw `unreachable`, or lets all calls succeed again.
+    public func setUnreachable(_ isUnreachable: Bool) {
+        state.withLock { state in
+            for call in Call.allCases { state.refusals[call] = isUnreachable ? .max : 0 }
+        }
+    }
+
+    /// Makes the next `publish` throw `uncertain`. Several calls of this function concern as many publishes, in their
+    /// order.
+    public func loseAnswer(_ answer: LostAnswer) { state.withLock { $0.lostAnswers.append(answer) } }
+
+    /// Ends this process by SIGKILL at its next `publish`.
+    public func endProcess(at step: Step) { state.withLock { $0.lastStep = step } }
+
+    /// Waits for the delay of a call.
+    ///
+    /// - Throws: `unreachable` if the call is refused.
+    func begin(_ call: Call) throws {
+        let delay = state.withLock { $0.delays[call] ?? 0 }
+        if delay > 0 { Thread.sleep(forTimeInterval: delay) }
+        let isRefused = state.withLock { state in
+            guard let count = state.refusals[call], count > 0 else { return false }
+            state.refusals[call] = count - 1
+            return true
+        }
+        if isRefused { throw StrataError(.unreachable, "The test refuses \(call.rawValue).") }
+    }
+
+    func nextLostAnswer() -> LostAnswer? {
+        state.withLock { $0.lostAnswers.isEmpty ? nil : $0.lostAnswers.removeFirst() }
+    }
+
+    func reach(_ step: Step) {
+        if state.withLock({ $0.lastStep == step }) { kill(getpid(), SIGKILL) }
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import Strata
+
+extension HomePromise {
+    static func checkCreation(_ nodes: [HomeNode]) throws {
+        let threads = nodes.map { node in HomeThread { try node.open() } }
+        let states = try threads.map { try $0.value() }
+        for state in states {
+            try expect(state.fingerprint > 0, "The fingerprint is 0.")
+            try expect("the fingerprint", is: state.fingerprint, states[0].fingerprint)
+            try expect("the description", is: state.description, SampleStore.description)
+            try expect("the position", is: state.position, .start)
+        }
+        try expect("the rows", is: try nodes[0].copy().rows, SampleRows())
+        try expect("the transactions", is: try nodes[0].transactions().count, 0)
+    }
+
+    static func checkDescription(_ nodes: [HomeNode]) throws {
+        let first = try nodes[0].open()
+        let transaction = try nodes[0].publish(SampleStore.insertion(1))
+        var proposal = SampleStore.description
+        proposal.version += 1
+        proposal.schema = "another schema"
+        proposal.steps = []
+        proposal.tables.removeLast()
+        let second = try nodes[1].open(proposal)
+        try expect("the description", is: second.description, SampleStore.description)
+        try expect("the fingerprint", is: second.fingerprint, first.fingerprint)
+        try expect("the position", is: second.position, transaction.position)
+    }
+
+    static func checkOrder(_ nodes: [HomeNode]) throws {
+        for node in nodes { try node.open() }
+        var published: [HomeTransaction] = []
+        for id in 1...6 {
+            let transaction = try nodes[id % 3].publish(SampleStore.insertion(Int64(id)))
+            try expect("the position before", is: transaction.previous, published.last?.position ?? .start)
+            published.append(transaction)
+            for node in nodes { try expect("the newest", is: try node.home.newest(), transaction.position) }
+        }
+        for node in nodes {
+            let found = try node.transactions()
+            try expect("the number of transactions", is: found.count, published.count)
+            for (found, published) in zip(found, published) { try found.expectSame(as: published) }
+        }
+    }
+
+    static func checkLimit(_ nodes: [HomeNode]) throws {
+        for node in nodes { try node.open() }
+        let published = try (Int64(1)...5).map { try nodes[0].publish(SampleStore.insertion($0)).position }
+        let home = nodes[1].home
+        func read(_ position: HomePosition, _ limit: Int) throws -> [HomePosition] {
+            try home.transactions(after: position, limit: limit).map(\.position)
+        }
+        try expect("the first two", is: try read(.start, 2), Array(published[..<2]))
+        try expect("the next two", is: try read(published[1], 2), Array(published[2..<4]))
+        try expect("the last one", is: try read(published[3], 2), Array(published[4...]))
+        try expect("those after the last one", is: try read(published[4], 2), [])
+        try expect("all", is: try read(.start, 5), published)
+        // The lock has the same limit. The node reads the other transactions while it has the lock.
+        let locked = try home.lock(after: published[0], limit: 3).map(\.position)
+        try expect("those of the lock", is: locked, Array(published[1..<4]))
+        try expect("the rest", is: try read(published[3], 3), Array(published[4...]))
+        let transaction = nodes[1].transaction(after: published[4], try SampleStore.insertion(6))
+        try home.publish(transaction)
+        try expect("the newest", is: try nodes[0].home.newest(), transaction.position)
+    }
+
+    static func checkOutdated(_ nodes: [HomeNode]) throws {
+        for node in nodes { try node.open() }
+        let first = try nodes[0].publish(SampleStore.insertion(1))
+        let unknown = HomePosition(number: first.position.number, id: UUID())
+        for previous in [HomePosition.start, unknown] {
+            let outdated = nodes[1].transaction(after: previous, try SampleStore.insertion(2))
+            let missed = try nodes[1].home.lock(after: .start, limit: 10)
+            try expect("the missed transactions", is: missed.map(\.position), [first.position])
+            if (try? nodes[1].home.publish(outdated)) != nil {
+                throw HomeFailure(description: "A transaction after \(previous) is published.")
+            }
+            try expect("the newest", is: try nodes[0].home.newest(), first.position)
+            try expect("the outcome", is: try nodes[0].home.outcome(of: outdated.position.id), false)
+        }
+        // The refusals have freed the lock.
+        try nodes[2].publish(SampleStore.insertion(2))
+        try expect("the number of transactions", is: try nodes[0].transactions().count, 2)
+    }
+
+    static func checkConcurrency(_ nodes: [HomeNode]) throws {
+        for node in nodes { try node.open() }
+        let times: Int64 = 15
+        let threads = nodes.enumerated().map { index, node in
+            HomeThread {
+                try (0..<times).map { time in
+                    try node.publish(SampleStore.insertion(Int64(index) * times + time)).position
+                }
+            }
+        }
+        let published = try threads.map { try $0.value(within: 120) }
+        let found = try nodes[0].transactions()
+        try expect("the number of transactions", is: found.count, nodes.count * Int(times))
+        var previous = HomePosition.start
+        for transaction in found {
+            try expect("the position before", is: transaction.previous, previous)
+            previous = transaction.position
+        }
+        for (node, positions) in zip(nodes, published) {
+            let own = found.filter { $0.node == node.id }.map(\.position)
+            try expect("the transactions of a node", is: own, positions)
+        }
+        let store = try SampleStore()
+        for id in 0..<Int64(nodes.count) * times {
+            try store.insert([.integer(id), .integer(-id), .null, .null, .null])
+        }
+        try expect("the rows", is: try nodes[1].copy().rows, store.rows())
+    }
+}

@@ -1,0 +1,338 @@
+import FileHome
+import Foundation
+import StoreModels
+import Testing
+
+@testable import Strata
+
+/// A store that several nodes share. Each node is a stack with a working copy of its own, and the home is a file.
+@Suite("Stores with a home", .timeLimit(.minutes(1)))
+struct SharedStoreTests {
+    // MARK: Commits
+
+    @Test("A commit of one node appears on the others, in blocks, live objects and the history")
+    func commits() async throws {
+        let fleet = try Fleet()
+        let (left, right) = (try await fleet.open("left"), try await fleet.open("right"))
+        let id = try await left.background { context in
+            let account = context.insert(Account(name: "shared", balance: 1))
+            try context.commit()
+            return account.id
+        }
+        try await right.catchUp()
+        try await right.on(.root) { context in
+            let account = try #require(try context.find(ObjectID<Account>(id.description)!))
+            #expect(account.balance == 1)
+            context.state[Kept.self] = account
+        }
+        try await left.write { context in try #require(try context.find(id)).balance = 2 }
+        try await right.catchUp()
+        let balance = try await right.on(.root) { context in context.state[Kept.self]?.balance }
+        #expect(balance == 2)
+        let history = try await right.history()
+        #expect(history.map(\.token.commitNumber) == [1, 2])
+        #expect(history.map { $0.of(Account.self).inserted.count } == [1, 0])
+        try await fleet.close()
+    }
+
+    @Test("A node learns of commits by itself")
+    func follows() async throws {
+        let fleet = try Fleet()
+        let (left, right) = (try await fleet.open("left"), try await fleet.open("right"))
+        var changes = right.changes(of: Account.self).makeAsyncIterator()
+        try await left.write { context in context.insert(Account(name: "new", balance: 1)) }
+        let change = try await changes.next()
+        #expect(change?.inserted.count == 1)
+        try await fleet.close()
+    }
+
+    @Test("A token of another node can be waited for, and one from the future is refused")
+    func tokens() async throws {
+        let fleet = try Fleet()
+        let (left, right) = (try await fleet.open("left"), try await fleet.open("right"))
+        try await left.write { context in context.insert(Account(name: "own", balance: 1)) }
+        let token = left.historyToken
+        try await right.catchUp(to: try #require(HistoryToken("\(token)")))
+        #expect(right.historyToken == token)
+        let future = HistoryToken(token.commitNumber + 1, of: right.core.engine.identity.fingerprint)
+        let error = await #expect(throws: StrataError.self) { try await right.catchUp(to: future) }
+        #expect(error?.code == .expiredToken)
+        try await fleet.close()
+    }
+
+    @Test("Three nodes count in one row, and no update is lost")
+    func counter() async throws {
+        let fleet = try Fleet()
+        let nodes = [try await fleet.open("a"), try await fleet.open("b"), try await fleet.open("c")]
+        try await nodes[0].write { context in context.insert(Counter()) }
+        for node in nodes { try await node.catchUp() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for node in nodes {
+                group.addTask {
+                    for _ in 0..<20 {
+                        try await node.write { context in
+                            let counter = try #require(try context.first(Counter.all))
+                            counter.last += 1
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        for node in nodes {
+            try await node.catchUp()
+            let last = try await node.background { context in try context.first(Counter.all)?.last }
+            #expect(last == 60)
+        }
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    @Test("Two nodes that edit one column conflict, and a value that must be unique is taken on all nodes")
+    func conflicts() async throws {
+        let fleet = try Fleet()
+        let (left, right) = (try await fleet.open("left"), try await fleet.open("right"))
+        let id = try await left.write { context in context.insert(Account(name: "one", balance: 0)).id }
+        try await right.catchUp()
+        let error = await #expect(throws: StrataError.self) {
+            try await right.background { context async throws in
+                try #require(try context.find(ObjectID<Account>(id.description)!)).note = "right"
+                try await left.write { context in try #require(try context.find(id)).note = "left" }
+                try context.commit()
+            }
+        }
+        #expect(error?.code == .conflict)
+        let taken = await #expect(throws: StrataError.self) {
+            try await right.write { context in context.insert(Account(name: "one", balance: 0)) }
+        }
+        #expect(taken?.code == .notUnique)
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    // MARK: Rows
+
+    @Test("Unique values that rows swap, external bytes, searchable texts and to-many members arrive")
+    func rows() async throws {
+        let fleet = try Fleet()
+        let (left, right) = (try await fleet.open("left"), try await fleet.open("right"))
+        let photo = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0) })
+        try await left.write { context in
+            for name in ["one", "two", "three"] {
+                context.insert(Sight(name: name, text: "the horse \(name)", photo: photo + Data(name.utf8)))
+            }
+        }
+        // Each row takes the name of the next one. The bytes stay.
+        try await left.write { context in
+            let sights = try context.fetch(Sight.sorted { $0.id.ascending })
+            let names = sights.map(\.name)
+            for (index, sight) in sights.enumerated() {
+                sight.name = names[(index + 1) % names.count]
+                sight.text = "a cow \(index)"
+            }
+        }
+        try await right.catchUp()
+        try await right.background { context in
+            let sights = try context.fetch(Sight.sorted { $0.id.ascending })
+            #expect(sights.map(\.name) == ["two", "three", "one"])
+            #expect(sights.map(\.photo) == ["one", "two", "three"].map { photo + Data($0.utf8) })
+            #expect(try context.count(Sight.search("horse")) == 0)
+            #expect(try context.count(Sight.search("cow")) == 3)
+        }
+        try await left.write { context in
+            context.delete(try #require(try context.first(Sight.where { $0.name == "two" })))
+        }
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    @Test("Ids of new objects differ on all nodes")
+    func ids() async throws {
+        let fleet = try Fleet()
+        let nodes = [try await fleet.open("a"), try await fleet.open("b")]
+        let ids = try await withThrowingTaskGroup(of: [Int64].self) { group in
+            for (number, node) in nodes.enumerated() {
+                group.addTask {
+                    try await node.write { context in
+                        (0..<50).map { context.insert(Account(name: "\(number) \($0)", balance: 0)).id.rawValue }
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(Set(ids).count == 100)
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    // MARK: Copies
+
+    @Test("A new node copies what is there, and a closed node continues where it was")
+    func copies() async throws {
+        let fleet = try Fleet()
+        let left = try await fleet.open("left")
+        try await left.write { context in
+            for number in 0..<2_500 { context.insert(Account(name: "\(number)", balance: number)) }
+        }
+        let right = try await fleet.open("right")
+        let count = try await right.background { context in try context.count(Account.all) }
+        #expect(count == 2_500)
+        try await right.close()
+        try await left.write { context in context.insert(Account(name: "later", balance: 1)) }
+        let again = try await fleet.open("right")
+        try await again.catchUp()
+        let later = try await again.background { context in try context.count(Account.where { $0.name == "later" }) }
+        #expect(later == 1)
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    @Test("A working copy is not opened without its home, with another home, or with other models")
+    func refusals() async throws {
+        let fleet = try Fleet()
+        _ = try await fleet.open("copy")
+        try await fleet.close()
+        let url = fleet.copy("copy")
+        func code(_ location: StoreLocation, _ models: [any Model.Type] = Fleet.models) async throws -> StrataError
+            .Code?
+        {
+            do {
+                try await ContextStack.open(location, models: models, stack: .rootOnly).close()
+                return nil
+            } catch let error as StrataError {
+                return error.code
+            }
+        }
+        #expect(try await code(.sqlite(url)) == .schemaMismatch)
+        #expect(try await code(.shared(FileHome(fleet.folder.file("other")), copy: url)) == .schemaMismatch)
+        #expect(try await code(.shared(FileHome(fleet.home), copy: url), Bank.models) == .schemaMismatch)
+        let plain = fleet.folder.file("plain.sqlite")
+        try await ContextStack.open(.sqlite(plain), models: Fleet.models, stack: .rootOnly).close()
+        #expect(try await code(.shared(FileHome(fleet.home), copy: plain)) == .schemaMismatch)
+        #expect(try await code(.shared(FileHome(fleet.home), copy: url)) == nil)
+    }
+
+    @Test("A copy whose home does not keep the missing commits any more is made again")
+    func expired() async throws {
+        let fleet = try Fleet()
+        let (left, right) = (try await fleet.open("left"), try await fleet.open("right"))
+        try await right.close()
+        for number in 0..<3 {
+            try await left.write { context in context.insert(Account(name: "\(number)", balance: 0)) }
+        }
+        try fleet.connection("left").prune(through: 3)
+        let again = try await fleet.open("right")
+        let count = try await again.background { context in try context.count(Account.all) }
+        #expect(count == 3)
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    // MARK: Faults
+
+    @Test("A home that does not answer refuses commits, loses nothing, and reads continue")
+    func unreachable() async throws {
+        let fleet = try Fleet()
+        let stack = try await fleet.open("left")
+        let faults = try fleet.connection("left").faults
+        try await stack.background { context async throws in
+            context.insert(Account(name: "kept", balance: 1))
+            for call in [HomeFaults.Call.lock, .publish] {
+                faults.refuse(call)
+                let error = #expect(throws: StrataError.self) { try context.commit() }
+                #expect(error?.code == .unreachable)
+            }
+            #expect(try context.count(Account.all) == 1)
+            try context.commit()
+        }
+        let right = try await fleet.open("right")
+        let count = try await right.background { context in try context.count(Account.all) }
+        #expect(count == 1)
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    @Test(
+        "After a lost answer, the home is asked: a stored commit succeeds, and the other one is refused",
+        arguments: [HomeFaults.LostAnswer.stored, .notStored]
+    )
+    func lostAnswer(_ answer: HomeFaults.LostAnswer) async throws {
+        let fleet = try Fleet()
+        let stack = try await fleet.open("left")
+        try fleet.connection("left").faults.loseAnswer(answer)
+        let code: StrataError.Code? = try await stack.background { context in
+            context.insert(Account(name: "lost", balance: 1))
+            do {
+                try context.commit()
+                return nil
+            } catch let error as StrataError {
+                return error.code
+            }
+        }
+        #expect(code == (answer == .stored ? nil : .unreachable))
+        let right = try await fleet.open("right")
+        let count = try await right.background { context in try context.count(Account.all) }
+        #expect(count == (answer == .stored ? 1 : 0))
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    @Test(
+        "A commit without any answer is uncertain. If it was stored, it appears",
+        arguments: [HomeFaults.LostAnswer.stored, .notStored]
+    )
+    func uncertain(_ answer: HomeFaults.LostAnswer) async throws {
+        let fleet = try Fleet()
+        let stack = try await fleet.open("left")
+        let faults = try fleet.connection("left").faults
+        faults.loseAnswer(answer)
+        faults.refuse(.outcome)
+        let error = await #expect(throws: StrataError.self) {
+            try await stack.background { context async throws in
+                context.insert(Account(name: "lost", balance: 1))
+                try context.commit()
+            }
+        }
+        #expect(error?.code == .uncertain)
+        try await stack.catchUp()
+        let count = try await stack.background { context in try context.count(Account.all) }
+        #expect(count == (answer == .stored ? 1 : 0))
+        // The node continues.
+        try await stack.write { context in context.insert(Account(name: "next", balance: 1)) }
+        try await fleet.open("right").catchUp()
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    @Test("A home that has lost commits is reported. After the stack is opened again, the home is the truth")
+    func behind() async throws {
+        let fleet = try Fleet()
+        let stack = try await fleet.open("left")
+        for number in 0..<3 {
+            try await stack.write { context in context.insert(Account(name: "\(number)", balance: 0)) }
+        }
+        try fleet.connection("left").rewind(to: 2)
+        let error = await #expect(throws: StrataError.self) {
+            try await stack.write { context in context.insert(Account(name: "new", balance: 0)) }
+        }
+        #expect(error?.code == .homeBehind)
+        try await stack.close()
+        let again = try await fleet.open("left")
+        let count = try await again.background { context in try context.count(Account.all) }
+        #expect(count == 1)
+        // The commits that the home has lost are in the old copy.
+        let names = try FileManager.default.contentsOfDirectory(atPath: fleet.folder.url.path)
+        #expect(names.contains { $0.hasPrefix("left.sqlite-old-") })
+        try await fleet.compare()
+        try await fleet.close()
+    }
+}
+
+/// A row with everything that a copy must keep together: a unique value, a searchable text, and bytes outside of the row.
+@Model final class Sight {
+    @Attribute(.unique) var name: String
+    @Attribute(.searchable) var text: String
+    @Attribute(.externalStorage) var photo: Data?
+}
+
+private enum Kept: ContextStateKey { typealias Value = Account }
