@@ -40,7 +40,7 @@ struct SharedStoreTests {
         let fleet = try Fleet()
         let (left, right) = (try await fleet.open("left"), try await fleet.open("right"))
         var changes = right.changes(of: Account.self).makeAsyncIterator()
-        try await left.write { context in context.insert(Account(name: "new", balance: 1)) }
+        try await left.write { context in _ = context.insert(Account(name: "new", balance: 1)) }
         let change = try await changes.next()
         #expect(change?.inserted.count == 1)
         try await fleet.close()
@@ -50,7 +50,7 @@ struct SharedStoreTests {
     func tokens() async throws {
         let fleet = try Fleet()
         let (left, right) = (try await fleet.open("left"), try await fleet.open("right"))
-        try await left.write { context in context.insert(Account(name: "own", balance: 1)) }
+        try await left.write { context in _ = context.insert(Account(name: "own", balance: 1)) }
         let token = left.historyToken
         try await right.catchUp(to: try #require(HistoryToken("\(token)")))
         #expect(right.historyToken == token)
@@ -64,14 +64,14 @@ struct SharedStoreTests {
     func counter() async throws {
         let fleet = try Fleet()
         let nodes = [try await fleet.open("a"), try await fleet.open("b"), try await fleet.open("c")]
-        try await nodes[0].write { context in context.insert(Counter()) }
+        try await nodes[0].write { context in _ = context.insert(StoreModels.Counter()) }
         for node in nodes { try await node.catchUp() }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for node in nodes {
                 group.addTask {
                     for _ in 0..<20 {
                         try await node.write { context in
-                            let counter = try #require(try context.first(Counter.all))
+                            let counter = try #require(try context.first(StoreModels.Counter.all))
                             counter.last += 1
                         }
                     }
@@ -81,7 +81,7 @@ struct SharedStoreTests {
         }
         for node in nodes {
             try await node.catchUp()
-            let last = try await node.background { context in try context.first(Counter.all)?.last }
+            let last = try await node.background { context in try context.first(StoreModels.Counter.all)?.last }
             #expect(last == 60)
         }
         try await fleet.compare()
@@ -103,7 +103,7 @@ struct SharedStoreTests {
         }
         #expect(error?.code == .conflict)
         let taken = await #expect(throws: StrataError.self) {
-            try await right.write { context in context.insert(Account(name: "one", balance: 0)) }
+            try await right.write { context in _ = context.insert(Account(name: "one", balance: 0)) }
         }
         #expect(taken?.code == .notUnique)
         try await fleet.compare()
@@ -178,7 +178,7 @@ struct SharedStoreTests {
         let count = try await right.background { context in try context.count(Account.all) }
         #expect(count == 2_500)
         try await right.close()
-        try await left.write { context in context.insert(Account(name: "later", balance: 1)) }
+        try await left.write { context in _ = context.insert(Account(name: "later", balance: 1)) }
         let again = try await fleet.open("right")
         try await again.catchUp()
         let later = try await again.background { context in try context.count(Account.where { $0.name == "later" }) }
@@ -218,7 +218,7 @@ struct SharedStoreTests {
         let (left, right) = (try await fleet.open("left"), try await fleet.open("right"))
         try await right.close()
         for number in 0..<3 {
-            try await left.write { context in context.insert(Account(name: "\(number)", balance: 0)) }
+            try await left.write { context in _ = context.insert(Account(name: "\(number)", balance: 0)) }
         }
         try fleet.connection("left").prune(through: 3)
         let again = try await fleet.open("right")
@@ -298,7 +298,7 @@ struct SharedStoreTests {
         let count = try await stack.background { context in try context.count(Account.all) }
         #expect(count == (answer == .stored ? 1 : 0))
         // The node continues.
-        try await stack.write { context in context.insert(Account(name: "next", balance: 1)) }
+        try await stack.write { context in _ = context.insert(Account(name: "next", balance: 1)) }
         try await fleet.open("right").catchUp()
         try await fleet.compare()
         try await fleet.close()
@@ -309,11 +309,11 @@ struct SharedStoreTests {
         let fleet = try Fleet()
         let stack = try await fleet.open("left")
         for number in 0..<3 {
-            try await stack.write { context in context.insert(Account(name: "\(number)", balance: 0)) }
+            try await stack.write { context in _ = context.insert(Account(name: "\(number)", balance: 0)) }
         }
         try fleet.connection("left").rewind(to: 2)
         let error = await #expect(throws: StrataError.self) {
-            try await stack.write { context in context.insert(Account(name: "new", balance: 0)) }
+            try await stack.write { context in _ = context.insert(Account(name: "new", balance: 0)) }
         }
         #expect(error?.code == .homeBehind)
         try await stack.close()
