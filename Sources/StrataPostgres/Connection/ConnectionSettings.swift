@@ -47,7 +47,7 @@ struct ConnectionSettings: Sendable {
         let hosts = try Self.hosts(given)
         self.hosts = hosts
         let limit = given["connect_timeout"].flatMap { TimeInterval($0) } ?? 0
-        // As in libpq, 0 is no limit, and 2 s are the minimum.
+        // As in libpq, 0 means no limit, and 2 s are the minimum.
         attemptLimit = limit > 0 ? max(limit, 2) : nil
         let database = given["dbname"] ?? given["user"] ?? ""
         // libpq would read such a name as a connection string, which may contain a password.

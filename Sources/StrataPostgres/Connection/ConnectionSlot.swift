@@ -19,8 +19,8 @@ final class ConnectionSlot: @unchecked Sendable {
         self.preparesStatements = preparesStatements
     }
 
-    /// Calls a function with the connection. If a kept connection turns out to be lost, the function is called once more
-    /// with a new one, so it must be safe to repeat.
+    /// Calls a function with the connection. If a kept connection was lost, the function is called once more with a
+    /// new one, so it must be safe to repeat.
     ///
     /// - Parameter seconds: the time for the whole call.
     /// - Throws: `PostgresFailure`, or the errors of `body`. No transaction is open then.
@@ -45,7 +45,7 @@ final class ConnectionSlot: @unchecked Sendable {
 
     /// Calls a function with the connection if it has an open transaction.
     ///
-    /// - Returns: nil if there is no such connection.
+    /// - Returns: nil if the connection does not exist, or has no open transaction.
     /// - Throws: as ``use(within:_:)``.
     func continueTransaction<Result>(
         within seconds: TimeInterval,

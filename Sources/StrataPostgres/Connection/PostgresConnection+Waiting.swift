@@ -23,7 +23,7 @@ extension PostgresConnection {
         }
     }
 
-    /// Waits for the next result. Sends what is pending in the meantime.
+    /// Waits for the next result. Sends the pending bytes in the meantime.
     ///
     /// - Returns: nil at the end of the results of a message.
     func next(until deadline: Deadline) throws -> PostgresRows? {

@@ -116,7 +116,7 @@ final class PostgresConnection {
 
     /// Sends statements, and waits for their results.
     ///
-    /// Without a transaction of their own, the statements are one transaction. If one fails, the server skips the rest.
+    /// Outside a transaction, the statements are one transaction. If one fails, the server skips the rest.
     ///
     /// - Returns: a result for each statement.
     /// - Throws: `PostgresFailure`. If a server's refusal ended a transaction, the caller rolls it back.
@@ -206,7 +206,7 @@ final class PostgresConnection {
                 throw PostgresFailure(.format, "the server's answers do not end")
             }
         } catch let failure as PostgresFailure {
-            // The server gives the reason before it ends the connection.
+            // An earlier refusal is the reason for the later ones.
             throw refusal ?? failure.refusing(current)
         }
         isUnfinished = false
@@ -221,15 +221,20 @@ final class PostgresConnection {
     ///
     /// - Returns: neither rows nor a failure if the server has skipped the message.
     private func receiveOne(until deadline: Deadline) throws -> (rows: PostgresRows?, failure: PostgresFailure?) {
-        var (rows, failure): (PostgresRows?, PostgresFailure?)
-        while let result = try next(until: deadline) {
-            switch result.status {
-            case PGRES_COMMAND_OK, PGRES_TUPLES_OK: rows = result
-            case PGRES_PIPELINE_ABORTED: break
-            default:
-                failure = failure ?? result.failure
-                if PQstatus(connection) == CONNECTION_BAD { throw failure ?? loss }
+        var (rows, failure): (PostgresRows?, PostgresFailure?) = (nil, nil)
+        do {
+            while let result = try next(until: deadline) {
+                switch result.status {
+                case PGRES_COMMAND_OK, PGRES_TUPLES_OK: rows = result
+                case PGRES_PIPELINE_ABORTED: break
+                default:
+                    failure = failure ?? result.failure
+                    if PQstatus(connection) == CONNECTION_BAD { throw loss }
+                }
             }
+        } catch {
+            // The server gives the reason before it ends the connection.
+            throw failure ?? error
         }
         return (rows, failure)
     }

@@ -32,14 +32,14 @@ struct PostgresFailure: Error, Sendable, CustomStringConvertible {
         if case .server(let sqlState) = kind { sqlState } else { nil }
     }
 
-    /// Whether the connection, or the server behind it, has ended. A new connection may work.
+    /// Whether the connection or the server has ended. A new connection may work.
     var isLoss: Bool {
         switch kind {
         case .connection: true
         case .timeout, .format: false
         case .server(let state):
             // 08: connection exceptions. 57P: shutdown, crash, start. 25P03 to 25P05: the server has ended an idle or a
-            // long transaction. 25006: the server only reads, because it is a standby by now.
+            // long transaction. 25006: the server does not accept writes, because it is a standby.
             state.hasBytePrefix("08") || state.hasBytePrefix("57P") || state.hasBytePrefix("25P03")
                 || state.hasBytePrefix("25P04") || state.hasBytePrefix("25P05") || state.hasBytePrefix("25006")
         }

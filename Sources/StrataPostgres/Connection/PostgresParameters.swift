@@ -15,6 +15,10 @@ struct PostgresParameters: Sendable {
         append(PostgresType.integer) { $0.append(bigEndian: integer) }
     }
 
+    mutating func append(_ real: Double) {
+        append(PostgresType.real) { $0.append(bigEndian: real.bitPattern) }
+    }
+
     mutating func append(_ text: String) {
         append(PostgresType.text) { $0.append(contentsOf: text.utf8) }
     }
