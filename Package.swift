@@ -488,6 +488,12 @@ let package = Package(
             exclude: ["requirements.txt", "Servers/ceph.sh"]
         ),
         .testTarget(
+            // A home in PostgreSQL against a real server, which Scripts/lib.sh installs.
+            name: "StrataPostgresTests",
+            dependencies: ["HomeSuite", "Strata", "StrataPostgres"],
+            exclude: ["Cluster/cluster.sh"]
+        ),
+        .testTarget(
             name: "StrataConsoleTests",
             dependencies: [
                 "Strata", "StrataCloud", "StrataConsole", "StrataInspection", "StrataPipeline", "StoreModels",

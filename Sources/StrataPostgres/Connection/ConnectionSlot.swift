@@ -68,7 +68,7 @@ final class ConnectionSlot: @unchecked Sendable {
 
     private func locked<Result>(_ seconds: TimeInterval, _ body: (Deadline) throws -> Result) throws -> Result {
         let deadline = Deadline(seconds: seconds)
-        guard lock.lock(before: Date(timeIntervalSinceNow: seconds)) else {
+        guard lock.lock(before: Date(timeIntervalSinceNow: min(seconds, 365 * 86_400))) else {
             throw PostgresFailure(.timeout, "other calls have used the connection for the whole time")
         }
         defer {

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Synchronization
 
-/// A thread with a connection of its own that waits for the notifications of a home.
+/// A thread that waits, on a separate connection, for the notifications of a home.
 ///
 /// A lost connection is made again, after pauses that grow up to 30 s.
 final class NotificationListener: Sendable {

@@ -9,14 +9,12 @@ extension PostgresHome {
                 if !found.store { try create(proposal, connection, until: deadline) }
                 return try readState(connection, until: deadline)
             }
-            let tables = state.description.tables
-            let sqlByName = try Dictionary(
-                tables.map { (UTF8Text($0.name), TableSQL($0, store: sql.store)) },
-                uniquingKeysWith: { name, _ in
-                    throw PostgresFailure(.format, "the table \(name.table.name) is described twice")
-                }
-            )
-            opened.withLock { $0 = Opened(busyTimeout: busyTimeout, tables: tables, sqlByName: sqlByName) }
+            var tables: [UTF8Text: TableSQL] = [:]
+            for table in state.description.tables {
+                tables[UTF8Text(table.name)] = try TableSQL(table, store: sql.store)
+            }
+            let description = Opened(busyTimeout: busyTimeout, tables: tables)
+            opened.withLock { $0 = description }
             return state
         }
     }
@@ -43,7 +41,6 @@ extension PostgresHome {
         _ connection: PostgresConnection,
         until deadline: Deadline
     ) throws {
-        for table in proposal.tables { try table.checkNames() }
         let state = HomeState(
             fingerprint: UInt16.random(in: 1 ... .max),
             description: proposal,
@@ -55,8 +52,8 @@ extension PostgresHome {
         if !found.store {
             if !found.schema { statements.append(sql.createSchema()) }
             statements += sql.createTables()
-            statements += proposal.tables.map {
-                PostgresStatement(sql: TableSQL($0, store: sql.store).create, isPrepared: false)
+            statements += try proposal.tables.map {
+                PostgresStatement(sql: try TableSQL($0, store: sql.store).create, isPrepared: false)
             }
             statements.append(
                 sql.insertHome(
@@ -81,7 +78,6 @@ extension PostgresHome {
             steps: try Self.decoded([String].self, try rows.text(row: 0, column: 6)),
             tables: try Self.decoded([HomeTable].self, try rows.text(row: 0, column: 7))
         )
-        for table in description.tables { try table.checkNames() }
         return HomeState(fingerprint: fingerprint, description: description, position: try position(rows))
     }
 

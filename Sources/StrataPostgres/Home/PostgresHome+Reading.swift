@@ -95,9 +95,9 @@ extension PostgresHome {
     // MARK: Copying
 
     public func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition {
-        let tables = try requireOpened().tables
+        let tables = try requireOpened().tables.values
         return try describingFailures {
-            // A connection of its own, because the other calls go on in the meantime.
+            // A new connection, because other calls go on in the meantime.
             let connection = try PostgresConnection.open(
                 settings,
                 preparesStatements: preparesStatements,
@@ -118,12 +118,12 @@ extension PostgresHome {
 
     /// Reads the rows of a table by a cursor, in portions of at most 1,000 rows and about 8 MB.
     private func copy(
-        _ table: HomeTable,
+        _ sql: TableSQL,
         _ connection: PostgresConnection,
         _ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void
     ) throws {
-        let select = TableSQL(table, store: sql.store).select
-        let cursor = PostgresStatement(sql: "DECLARE portions NO SCROLL CURSOR FOR \(select)", isPrepared: false)
+        let table = sql.table
+        let cursor = PostgresStatement(sql: "DECLARE portions NO SCROLL CURSOR FOR \(sql.select)", isPrepared: false)
         try connection.run([cursor], until: Deadline(seconds: timeout))
         // The size of the first rows is not known.
         var limit = 16

@@ -49,6 +49,8 @@ extension PostgresHome {
         do {
             try send(statements)
         } catch let failure as PostgresFailure {
+            // The first statement has found another position of the home.
+            if failure.refusedStatement == 0, failure.kind == .server(sqlState: "23502") { throw outdated(failure) }
             // The last statement is COMMIT. If the server has refused an earlier one, it has skipped COMMIT.
             let hasSentCommit = failure.sentStatements == statements.count
             let isRefused = failure.refusedStatement.map { $0 < statements.count - 1 } ?? false
@@ -77,9 +79,17 @@ extension PostgresHome {
         guard transaction.changes.bytes.count < 1_000_000_000 else {
             throw StrataError(.validation, "The changes of a commit have more than 1 GB. Save in smaller portions.")
         }
-        let changes = try transaction.changes.statements(for: requireOpened().sqlByName)
+        let changes = try transaction.changes.statements(for: requireOpened().tables)
         return [sql.advance(transaction)] + changes
             + [sql.insertTransaction(transaction), sql.notify(listener.ownPayload), HomeSQL.commit]
+    }
+
+    private func outdated(_ failure: PostgresFailure) -> StrataError {
+        StrataError(
+            .invalidState,
+            "A transaction is not based on the newest one of \(name). Take the lock, then publish.",
+            underlying: failure
+        )
     }
 
     private func uncertain(_ failure: PostgresFailure) -> StrataError {
@@ -99,6 +109,8 @@ extension PostgresHome {
                 preparesStatements: preparesStatements,
                 until: deadline
             )
+            let stored = try connection.run([sql.hasTransaction(id)], until: deadline)[0]
+            if try stored.isTrue(row: 0, column: 0) { return true }
             // While the lost connection can still commit, it holds the lock.
             let results = try connection.run(
                 [
@@ -118,7 +130,7 @@ extension PostgresHome {
 
     /// Deletes transactions that are too old, after every 64th commit of this process.
     ///
-    /// This is a transaction of its own, after the commit: the lock is not held longer for it, and its failure cannot undo
+    /// This is a separate transaction, after the commit: the lock is not held longer for it, and its failure cannot undo
     /// the commit. If it fails, a later call repeats it.
     private func pruneSometimes() {
         let count = published.withLock { count in

@@ -9,7 +9,8 @@ import Synchronization
 /// ```
 ///
 /// The store is one schema of the database. It has a table for each model, which other programs may read, and must never
-/// write. The tables `strata_home`, `strata_feed` and `strata_ids` belong to Strata.
+/// write. A table or column whose name PostgreSQL cannot have gets a shorter name that ends with a hash. The tables whose
+/// names begin with `strata_` belong to Strata.
 ///
 /// **Servers.** The home needs PostgreSQL 12 or later, and a database with the encoding UTF8. It is tested with version
 /// 15. It uses three connections: for commits, for reads, and for notifications. A connection that is lost is made again
@@ -22,7 +23,7 @@ import Synchronization
 /// **Durability.** A commit is as durable as the settings of the database make it: see `synchronous_commit` in the manual
 /// of PostgreSQL.
 ///
-/// Isolation: any, as ``StoreHome`` says.
+/// Isolation: any, as `StoreHome` says.
 public final class PostgresHome: StoreHome {
     /// How long the home keeps transactions for nodes that have not applied them. A node that is further behind copies
     /// all rows again.
@@ -42,8 +43,8 @@ public final class PostgresHome: StoreHome {
     /// What the home learns when it is opened.
     struct Opened: Sendable {
         let busyTimeout: TimeInterval
-        let tables: [HomeTable]
-        let sqlByName: [UTF8Text: TableSQL]
+        /// The tables by their names.
+        let tables: [UTF8Text: TableSQL]
     }
 
     public let name: String
@@ -89,7 +90,13 @@ public final class PostgresHome: StoreHome {
         retention: Retention = Retention(),
         preparesStatements: Bool = true
     ) throws {
-        try HomeTable.check(store, "store", .invalidName)
+        guard (1...PostgresName.maxBytes).contains(store.utf8.count), !store.utf8.contains(0) else {
+            throw StrataError(
+                .invalidName,
+                "The name '\(store)' of a store is a name of a schema, and must have 1 to \(PostgresName.maxBytes) bytes in "
+                    + "UTF-8, without U+0000."
+            )
+        }
         guard timeout > 0, lockTimeout > 0, retention.count > 0, retention.age > 0 else {
             throw StrataError(.invalidArgument, "The timeouts and the retention of a home must be positive.")
         }

@@ -4,35 +4,44 @@ import Strata
 struct TableSQL: Sendable {
     let table: HomeTable
     private let name: String
+    /// The quoted names of the columns. The first is the primary key.
+    private let columns: [String]
+    private let key: String
 
-    init(_ table: HomeTable, store: String) {
+    /// - Throws: `invalidSchema` if the table does not have columns.
+    init(_ table: HomeTable, store: String) throws {
         self.table = table
-        name = "\(store.quotedIdentifier).\(table.name.quotedIdentifier)"
+        name = "\(store.quotedIdentifier).\(PostgresName.table(table.name).quotedIdentifier)"
+        columns = table.columns.map { PostgresName.column($0.name).quotedIdentifier }
+        guard let key = columns.first else {
+            throw StrataError(.invalidSchema, "The table \(table.name) does not have columns.")
+        }
+        self.key = key
     }
 
     /// Creates the table, with a primary key only. The working copies have checked unique values and references.
     var create: String {
-        let columns = table.columns.enumerated().map { index, column in
-            let constraint = index == 0 ? " PRIMARY KEY" : column.isOptional ? "" : " NOT NULL"
-            return "\(column.name.quotedIdentifier) \(column.type.postgresName)\(constraint)"
+        let definitions = zip(columns, table.columns).enumerated().map { index, column in
+            let constraint = index == 0 ? " PRIMARY KEY" : column.1.isOptional ? "" : " NOT NULL"
+            return "\(column.0) \(column.1.type.postgresName)\(constraint)"
         }
-        return "CREATE TABLE \(name) (\(columns.joined(separator: ", ")))"
+        return "CREATE TABLE \(name) (\(definitions.joined(separator: ", ")))"
     }
 
-    var select: String { "SELECT \(columnNames) FROM \(name)" }
+    var select: String { "SELECT \(columnList) FROM \(name)" }
 
     /// Takes an array for each column.
-    var insert: String { "INSERT INTO \(name) (\(columnNames)) SELECT * FROM unnest(\(parameters(columnCount)))" }
+    var insert: String { "INSERT INTO \(name) (\(columnList)) SELECT * FROM unnest(\(parameters(columns.count)))" }
 
     /// Takes the ids, and then an array for each of the columns.
-    func update(_ columns: [Int]) -> String {
-        let values = columns.indices.map { "c\($0)" }
-        let assignments = zip(columns, values).map { column, value in
-            "\(table.columns[column].name.quotedIdentifier) = n.\(value)"
-        }
+    ///
+    /// - Parameter changed: the indices of the columns.
+    func update(_ changed: [Int]) -> String {
+        let values = changed.indices.map { "c\($0)" }
+        let assignments = zip(changed, values).map { column, value in "\(columns[column]) = n.\(value)" }
         return """
             UPDATE \(name) AS t SET \(assignments.joined(separator: ", ")) \
-            FROM unnest(\(parameters(columns.count + 1))) AS n (\((["k"] + values).joined(separator: ", "))) \
+            FROM unnest(\(parameters(changed.count + 1))) AS n (\((["k"] + values).joined(separator: ", "))) \
             WHERE t.\(key) = n.k
             """
     }
@@ -40,45 +49,7 @@ struct TableSQL: Sendable {
     /// Takes the ids.
     var delete: String { "DELETE FROM \(name) WHERE \(key) = ANY ($1)" }
 
-    private var key: String { table.columns[0].name.quotedIdentifier }
-    private var columnCount: Int { table.columns.count }
-    private var columnNames: String { table.columns.map(\.name.quotedIdentifier).joined(separator: ", ") }
+    private var columnList: String { columns.joined(separator: ", ") }
 
     private func parameters(_ count: Int) -> String { (1...count).map { "$\($0)" }.joined(separator: ", ") }
-}
-
-// MARK: Names
-
-extension HomeTable {
-    /// Checks that PostgreSQL can have the table.
-    ///
-    /// - Throws: `invalidSchema`.
-    func checkNames() throws {
-        guard !columns.isEmpty else {
-            throw StrataError(.invalidSchema, "The table \(name) does not have columns.")
-        }
-        try Self.check(name, "table", .invalidSchema)
-        for column in columns {
-            try Self.check(column.name, "column of \(name)", .invalidSchema)
-            guard !Self.systemColumns.contains(UTF8Text(column.name)) else {
-                throw StrataError(
-                    .invalidSchema,
-                    "PostgreSQL has a column \(column.name) of its own in each table. Rename the column of \(name)."
-                )
-            }
-        }
-    }
-
-    /// Checks a name, which PostgreSQL would otherwise cut after 63 bytes.
-    static func check(_ name: String, _ kind: String, _ code: StrataError.Code) throws {
-        guard (1...63).contains(name.utf8.count), !name.utf8.contains(0) else {
-            throw StrataError(
-                code,
-                "The name '\(name)' of a \(kind) has \(name.utf8.count) bytes in UTF-8. Names in PostgreSQL have 1 to 63 "
-                    + "bytes, without U+0000. Shorten the name."
-            )
-        }
-    }
-
-    private static let systemColumns: Set<UTF8Text> = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]
 }

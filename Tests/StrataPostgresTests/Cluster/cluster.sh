@@ -3,8 +3,8 @@
 #
 #   cluster.sh FOLDER PORT
 #
-# The server listens on the loopback interface and on a Unix socket in the folder. Everybody is let in as superuser
-# `postgres`. Reads lines from the standard input, and answers each with a line:
+# The server listens on the loopback interface and on a Unix socket in the folder. Each client is let in as
+# superuser `postgres`. Reads lines from the standard input, and answers each with a line:
 #
 #   stop    ends the server at once, without a checkpoint, as a crash would
 #   start   starts the server again
