@@ -23,7 +23,7 @@ import Testing
 
         /// Takes the lock, sets a fault, and publishes a row.
         ///
-        /// - Returns: the transaction, and the code of the error; nil if there is none.
+        /// - Returns: the transaction, and the code of the error; nil without an error.
         func publish(_ id: Int64, _ fault: CuttingProxy.Fault) throws -> (HomeTransaction, StrataError.Code?) {
             let previous = try home.newest()
             #expect(try home.lock(after: previous, limit: 1).isEmpty)
@@ -89,7 +89,7 @@ import Testing
 
     @Test("A connection that the server ends while the lock is held makes the commit unreachable, not uncertain")
     func terminated() throws {
-        // The end of the connection arrives at once, because there is no proxy in between.
+        // The end of the connection arrives at once, because nothing is in between.
         let pair = try Pair(usesProxy: false)
         defer { pair.proxy.end() }
         let position = try pair.home.newest()
@@ -126,7 +126,7 @@ import Testing
         let late = dead.transaction(after: .start, try SampleStore.insertion(2))
         #expect(code { try dead.publish(late) } == .unreachable)
         #expect(try other.newest() == transaction.position)
-        // The node goes on.
+        // The node continues.
         #expect(try dead.lock(after: .start, limit: 10).map(\.position) == [transaction.position])
         dead.unlock()
     }

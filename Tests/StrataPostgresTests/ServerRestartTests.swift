@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataPostgres
 
-/// A server that crashes and starts again. The tests have a server of their own.
+/// A server that crashes and starts again. Each test starts a separate server.
 @Suite("Restarts of PostgreSQL", .timeLimit(.minutes(3)), .serialized) struct ServerRestartTests {
     @Test("After a crash of the server, each call works again as soon as the server does")
     func crash() throws {

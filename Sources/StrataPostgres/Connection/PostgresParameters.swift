@@ -72,11 +72,11 @@ extension Date {
     /// The seconds between 2000, where PostgreSQL's times begin, and 2001, where those of Foundation begin.
     private static let secondsIn2000: TimeInterval = 366 * 86_400
 
-    /// The microseconds since 2000. Times beyond the range of PostgreSQL become its first or last ones.
+    /// The microseconds since 2000. Times that PostgreSQL cannot have become the first or the last.
     fileprivate var postgresMicroseconds: Int64 {
         let microseconds = ((timeIntervalSinceReferenceDate + Self.secondsIn2000) * 1_000_000).rounded()
-        // The years -4713 and 294276. A number that is not one becomes the first.
-        return Int64(max(-211_813_488_000_000_000, min(microseconds, 9_223_371_331_199_999_999)))
+        // The years -4713 and 293535. A time that is not a number becomes the first.
+        return Int64(max(-211_813_488_000_000_000, min(microseconds, 9_200_000_000_000_000_000)))
     }
 
     /// - Parameter postgresMicroseconds: the microseconds since 2000.

@@ -21,7 +21,7 @@ extension PostgresHome {
 
     /// What ``open(_:busyTimeout:)`` has learned.
     func requireOpened() throws -> Opened {
-        guard let opened = opened.withLock({ $0 }) else {
+        guard let opened = self.opened.withLock({ $0 }) else {
             throw StrataError(.invalidState, "The home \(name) was not opened. Call open(_:busyTimeout:) first.")
         }
         return opened

@@ -35,8 +35,10 @@ struct TableChanges {
             guard let id = before[0] else { throw mismatch }
             let columns = after.indices.filter { after[$0] != nil }
             if columns.isEmpty { return }
-            let update = RowBatch(sql.update(columns), table, columns: [0] + columns)
-            try updates[columns, default: update].append([id] + after.compactMap { $0 })
+            if updates[columns] == nil {
+                updates[columns] = RowBatch(sql.update(columns), table, columns: [0] + columns)
+            }
+            try updates[columns]?.append([id] + after.compactMap { $0 })
         }
     }
 
@@ -102,7 +104,7 @@ extension HomeChanges {
     /// Complexity: linear in the number of bytes.
     ///
     /// - Parameter tables: the tables by their names.
-    /// - Throws: `validation`, `schemaMismatch`, or `damagedStore` if the bytes are no changeset.
+    /// - Throws: `validation`, `schemaMismatch`, or `damagedStore` if the bytes are not a changeset.
     func statements(for tables: [UTF8Text: TableSQL]) throws -> [PostgresStatement] {
         var statements: [PostgresStatement] = []
         var current: TableChanges?

@@ -69,7 +69,7 @@ final class CuttingProxy: Sendable {
 
     /// What happens to received bytes.
     private enum Decision {
-        /// So many bytes are passed on, and the connection ends if there are more.
+        /// This number of bytes is passed on, and the connection ends if there are more.
         case pass(Int)
         case drop
     }
