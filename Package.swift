@@ -12,6 +12,7 @@ let package = Package(
         .library(name: "StrataRemotes", targets: ["StrataRemotes"]),
         .library(name: "StrataCloud", targets: ["StrataCloud"]),
         .library(name: "StrataHTTP", targets: ["StrataHTTP"]),
+        .library(name: "StrataPostgres", targets: ["StrataPostgres"]),
         .library(name: "StrataConsole", targets: ["StrataConsole"]),
         .library(name: "StrataTesting", targets: ["StrataTesting"]),
         .executable(name: "strata", targets: ["strata-command"]),
@@ -25,13 +26,14 @@ let package = Package(
             enabledTraits: ["Pipeline"]
         ),
         .trait(name: "HTTP", description: "StrataHTTP: S3 and WebDAV remotes.", enabledTraits: ["Cloud"]),
+        .trait(name: "Postgres", description: "StrataPostgres: a home of shared stores in PostgreSQL, over libpq."),
         .trait(name: "Console", description: "StrataConsole: the web console.", enabledTraits: ["Cloud"]),
         // Without this trait, swift-argument-parser is resolved only for the examples.
         .trait(name: "Tool", description: "strata: the command-line tool.", enabledTraits: ["Console"]),
         .trait(
             name: "Examples",
             description: "The programs in Examples, and the tests.",
-            enabledTraits: ["HTTP", "Tool"]
+            enabledTraits: ["HTTP", "Postgres", "Tool"]
         ),
         .default(enabledTraits: ["Examples"]),
     ],
@@ -127,6 +129,16 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["HTTP"])),
             ]
+        ),
+        // The module of libpq's header. Without the trait, SwiftPM does not look for the library.
+        .systemLibrary(
+            name: "CStrataPostgres",
+            pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"]), .brew(["libpq"])]
+        ),
+        .target(
+            name: "StrataPostgres",
+            dependencies: ["Strata", .target(name: "CStrataPostgres", condition: .when(traits: ["Postgres"]))]
         ),
         .target(
             name: "StrataTesting",
@@ -474,6 +486,12 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["HTTP"])),
             ],
             exclude: ["requirements.txt", "Servers/ceph.sh"]
+        ),
+        .testTarget(
+            // A home in PostgreSQL against a real server, which Scripts/lib.sh installs.
+            name: "StrataPostgresTests",
+            dependencies: ["HomeSuite", "Strata", "StrataPostgres"],
+            exclude: ["Cluster/cluster.sh"]
         ),
         .testTarget(
             name: "StrataConsoleTests",

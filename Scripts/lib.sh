@@ -39,12 +39,18 @@ has_sqlite_header() {
     [[ "$(uname)" == Darwin || -e /usr/include/sqlite3.h ]] || pkg-config --exists sqlite3 2>/dev/null
 }
 
+has_libpq_header() {
+    [[ -e /usr/include/postgresql/libpq-fe.h || -e /usr/include/libpq-fe.h ]] || pkg-config --exists libpq 2>/dev/null \
+        || [[ "$(uname)" == Darwin && -e "$(brew --prefix libpq 2>/dev/null)/include/libpq-fe.h" ]]
+}
+
 # Sees to everything that the package needs, and installs what is missing and nothing else.
 ensure_requirements() {
     command -v swift >/dev/null || fail "Swift 6.3 or later is needed; see https://www.swift.org/install"
     local missing=()
     command -v git >/dev/null || missing+=(git)
     has_sqlite_header || missing+=(libsqlite3-dev)
+    has_libpq_header || missing+=(libpq-dev)
     if [[ ${#missing[@]} -gt 0 ]]; then install_packages "${missing[@]}"; fi
 }
 
@@ -79,6 +85,10 @@ ensure_servers() {
     # The server alone: the package apache2 would start it as a service.
     if [[ "$(uname)" == Linux && ! -e /usr/lib/apache2/modules/mod_dav.so && ! -e /usr/lib64/httpd/modules/mod_dav.so ]]; then
         missing+=(apache2-bin)
+    fi
+    if [[ "$(uname)" == Linux && ! -x "$(pg_config --bindir 2>/dev/null)/initdb" ]] \
+        && ! compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null; then
+        missing+=(postgresql)
     fi
     if [[ ${#missing[@]} -gt 0 ]]; then install_packages "${missing[@]}"; fi
     ensure_environment "$root/.build/servers-venv" "$root/Tests/StrataHTTPTests/requirements.txt"

@@ -1,0 +1,32 @@
+import Foundation
+
+/// The moment at which a call stops waiting for the server.
+struct Deadline: Sendable {
+    private let end: ContinuousClock.Instant
+
+    /// - Parameter seconds: the time from now. A year is the maximum.
+    init(seconds: TimeInterval) {
+        end = ContinuousClock.now + Duration.seconds(min(max(seconds, 0), 365 * 86_400))
+    }
+
+    private init(end: ContinuousClock.Instant) { self.end = end }
+
+    private var remaining: Duration { max(end - ContinuousClock.now, .zero) }
+
+    var hasPassed: Bool { remaining == .zero }
+
+    /// The remaining time in milliseconds, rounded up, for `poll(2)`.
+    var milliseconds: Int32 {
+        if hasPassed { return 0 }
+        let (seconds, attoseconds) = remaining.components
+        return Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
+    }
+
+    /// The deadline of the first of several attempts that share the remaining time.
+    ///
+    /// - Parameter limit: the maximum number of seconds of an attempt; nil for no maximum.
+    func share(ofAttempts count: Int, limit: TimeInterval?) -> Deadline {
+        let share = remaining / max(count, 1)
+        return Deadline(end: ContinuousClock.now + min(share, limit.map { Duration.seconds($0) } ?? share))
+    }
+}

@@ -1,0 +1,56 @@
+import Strata
+
+/// A failure of a connection to PostgreSQL.
+struct PostgresFailure: Error, Sendable, CustomStringConvertible {
+    enum Kind: Sendable, Hashable {
+        /// No connection could be made, or the connection was lost.
+        case connection
+        /// The server did not answer before the deadline.
+        case timeout
+        /// The server refused a statement, with this SQLSTATE.
+        case server(sqlState: String)
+        /// The answer has another form than Strata expects.
+        case format
+    }
+
+    let kind: Kind
+    /// The text of libpq or of the server. Contains no password.
+    let message: String
+    /// The index of the statement of the pipeline that the server refused; nil if it has refused none.
+    var refusedStatement: Int?
+    /// The number of statements of the pipeline that the server may have received.
+    var sentStatements = 0
+
+    init(_ kind: Kind, _ message: String, refusedStatement: Int? = nil) {
+        self.kind = kind
+        self.message = message
+        self.refusedStatement = refusedStatement
+    }
+
+    /// The server's code of the error, from appendix A of the manual of PostgreSQL; nil for an error of the connection.
+    var sqlState: String? {
+        if case .server(let sqlState) = kind { sqlState } else { nil }
+    }
+
+    /// Whether the connection or the server has ended. A new connection may work.
+    var isLoss: Bool {
+        switch kind {
+        case .connection: true
+        case .timeout, .format: false
+        case .server(let state):
+            // 08: connection exceptions. 57P: shutdown, crash, start. 25P03 to 25P05: the server has ended an idle or a
+            // long transaction. 25006: the server does not accept writes, because it is a standby.
+            state.hasBytePrefix("08") || state.hasBytePrefix("57P") || state.hasBytePrefix("25P03")
+                || state.hasBytePrefix("25P04") || state.hasBytePrefix("25P05") || state.hasBytePrefix("25006")
+        }
+    }
+
+    var description: String { sqlState.map { "\(message) (SQLSTATE \($0))" } ?? message }
+
+    /// The same failure, with the number of statements that the server may have received.
+    func havingSent(_ count: Int) -> PostgresFailure {
+        var failure = self
+        failure.sentStatements = count
+        return failure
+    }
+}

@@ -1,0 +1,93 @@
+import CStrataPostgres
+import Foundation
+import Strata
+
+/// The result of a statement, in binary format.
+final class PostgresRows {
+    /// The result of libpq, which this object frees.
+    let result: OpaquePointer
+
+    init(_ result: OpaquePointer) { self.result = result }
+
+    deinit { PQclear(result) }
+
+    var status: ExecStatusType { PQresultStatus(result) }
+    var count: Int { Int(PQntuples(result)) }
+    /// The memory of the result in bytes.
+    var byteCount: Int { PQresultMemorySize(result) }
+    /// What the server has done: `COMMIT`, for instance.
+    var command: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
+
+    /// The error of a statement that the server has refused, or of the connection.
+    var failure: PostgresFailure {
+        let message = PQresultErrorMessage(result).map { String(cString: $0) } ?? ""
+        let state = PQresultErrorField(result, CSTRATA_DIAG_SQLSTATE).map { String(cString: $0) }
+        return PostgresFailure(
+            // libpq gives no SQLSTATE to errors that the server has not sent.
+            state.map { PostgresFailure.Kind.server(sqlState: $0) } ?? .connection,
+            message.trimmingCharacters(in: .whitespacesAndNewlines)
+        )
+    }
+
+    /// The bytes of a value; nil for NULL. They are valid as long as this object.
+    private func bytes(row: Int, column: Int) throws -> UnsafeRawBufferPointer? {
+        guard row < count, column < Int(PQnfields(result)) else { throw Self.unexpected }
+        let (row, column) = (Int32(row), Int32(column))
+        if PQgetisnull(result, row, column) == 1 { return nil }
+        return UnsafeRawBufferPointer(
+            start: PQgetvalue(result, row, column),
+            count: Int(PQgetlength(result, row, column))
+        )
+    }
+
+    /// The bytes of a value that is not NULL.
+    private func value(row: Int, column: Int, size: Int? = nil) throws -> UnsafeRawBufferPointer {
+        guard let bytes = try bytes(row: row, column: column), size == nil || bytes.count == size else {
+            throw Self.unexpected
+        }
+        return bytes
+    }
+
+    /// - Throws: `PostgresFailure` of the kind `format` if the value does not have 8 bytes. The other functions throw it too.
+    func integer(row: Int, column: Int) throws -> Int64 {
+        Int64(bigEndian: try value(row: row, column: column, size: 8).loadUnaligned(as: Int64.self))
+    }
+
+    func real(row: Int, column: Int) throws -> Double {
+        Double(bitPattern: UInt64(bitPattern: try integer(row: row, column: column)))
+    }
+
+    func isTrue(row: Int, column: Int) throws -> Bool {
+        try value(row: row, column: column, size: 1).first != 0
+    }
+
+    func text(row: Int, column: Int) throws -> String {
+        String(decoding: try value(row: row, column: column), as: UTF8.self)
+    }
+
+    func data(row: Int, column: Int) throws -> Data { Data(try value(row: row, column: column)) }
+
+    func uuid(row: Int, column: Int) throws -> UUID {
+        UUID(uuid: try value(row: row, column: column, size: 16).loadUnaligned(as: uuid_t.self))
+    }
+
+    func time(row: Int, column: Int) throws -> Date {
+        Date(postgresMicroseconds: try integer(row: row, column: column))
+    }
+
+    /// The value of a column of a table.
+    func value(row: Int, column: Int, type: ColumnType) throws -> StoredValue {
+        if try bytes(row: row, column: column) == nil { return .null }
+        return switch type {
+        case .integer: .integer(try integer(row: row, column: column))
+        case .real: .real(try real(row: row, column: column))
+        case .text: .text(try text(row: row, column: column))
+        case .blob: .blob(try data(row: row, column: column))
+        }
+    }
+
+    private static let unexpected = PostgresFailure(
+        .format,
+        "the server's answer has other rows, columns or types than the statement selects"
+    )
+}

@@ -1,0 +1,235 @@
+import Foundation
+import Strata
+
+/// The SQL of the tables that describe and order a store. All of them are in the schema of the store.
+///
+/// `strata_home` has one row. Its lock is the lock of the home, so its row is small: `toast_tuple_target` moves long
+/// descriptions out of it, and a commit copies only the rest. `strata_ids` is separate, so that a reservation of ids does
+/// not wait for commits.
+struct HomeSQL: Sendable {
+    /// The name of the schema.
+    let store: String
+    private let schema: String
+    private var home: String { "\(schema).strata_home" }
+    private var ids: String { "\(schema).strata_ids" }
+    private var feed: String { "\(schema).strata_feed" }
+
+    init(store: String) {
+        self.store = store
+        schema = store.quotedIdentifier
+    }
+
+    // MARK: Creating
+
+    /// Makes nodes that create the same store wait for each other.
+    func lockCreation() -> PostgresStatement {
+        var statement = once("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))")
+        statement.parameters.append("strata \(store)")
+        return statement
+    }
+
+    /// Whether the store exists, and whether its schema exists.
+    func exists() -> PostgresStatement {
+        var statement = once("SELECT to_regclass($1) IS NOT NULL, to_regnamespace($2) IS NOT NULL")
+        statement.parameters.append(home)
+        statement.parameters.append(schema)
+        return statement
+    }
+
+    func createSchema() -> PostgresStatement { once("CREATE SCHEMA \(schema)") }
+
+    func createTables() -> [PostgresStatement] {
+        [
+            once(
+                """
+                CREATE TABLE \(home) (
+                    number bigint NOT NULL,
+                    id uuid NOT NULL,
+                    fingerprint bigint NOT NULL CHECK (fingerprint BETWEEN 1 AND 65535),
+                    format bigint NOT NULL,
+                    version bigint NOT NULL,
+                    schema text NOT NULL,
+                    steps json NOT NULL,
+                    tables json NOT NULL,
+                    is_only_row boolean PRIMARY KEY DEFAULT true CHECK (is_only_row)
+                ) WITH (toast_tuple_target = 128)
+                """
+            ),
+            once(
+                """
+                CREATE TABLE \(ids) (
+                    next bigint NOT NULL,
+                    is_only_row boolean PRIMARY KEY DEFAULT true CHECK (is_only_row)
+                )
+                """
+            ),
+            once("INSERT INTO \(ids) (next) VALUES (1)"),
+            once(
+                """
+                CREATE TABLE \(feed) (
+                    number bigint PRIMARY KEY,
+                    previous_number bigint NOT NULL,
+                    previous_id uuid NOT NULL,
+                    id uuid NOT NULL UNIQUE,
+                    node uuid NOT NULL,
+                    at timestamptz NOT NULL,
+                    changes bytea NOT NULL
+                )
+                """
+            ),
+        ]
+    }
+
+    func insertHome(_ state: HomeState, steps: String, tables: String) -> PostgresStatement {
+        var statement = once(
+            """
+            INSERT INTO \(home) (number, id, fingerprint, format, version, schema, steps, tables)
+            VALUES ($1, $2, $3, $4, $5, $6, $7::json, $8::json)
+            """
+        )
+        statement.parameters.append(state.position.number)
+        statement.parameters.append(state.position.id)
+        statement.parameters.append(Int64(state.fingerprint))
+        statement.parameters.append(state.description.format)
+        statement.parameters.append(state.description.version)
+        statement.parameters.append(state.description.schema)
+        statement.parameters.append(steps)
+        statement.parameters.append(tables)
+        return statement
+    }
+
+    /// The columns of ``insertHome(_:steps:tables:)``.
+    func selectHome() -> PostgresStatement {
+        once(
+            """
+            SELECT number, id, fingerprint, format, version, schema, steps::text, tables::text FROM \(home)
+            """
+        )
+    }
+
+    // MARK: Transactions
+
+    static let begin = PostgresStatement(sql: "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", isPrepared: false)
+    static let beginSnapshot = PostgresStatement(
+        sql: "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",
+        isPrepared: false
+    )
+    static let commit = PostgresStatement(sql: "COMMIT", isPrepared: false)
+
+    /// Sets a limit of time until the end of the transaction.
+    ///
+    /// - Parameter seconds: the time; nil for no limit. A time below a millisecond becomes one.
+    static func set(_ limit: String, seconds: Double?) -> PostgresStatement {
+        let milliseconds = seconds.map { Int64(min(max($0 * 1000, 1), Double(Int32.max))) } ?? 0
+        var statement = PostgresStatement(sql: "SELECT set_config($1, $2, true)")
+        statement.parameters.append(limit)
+        statement.parameters.append("\(milliseconds)ms")
+        return statement
+    }
+
+    /// The position of the newest transaction.
+    func selectPosition() -> PostgresStatement { PostgresStatement(sql: "SELECT number, id FROM \(home)") }
+
+    /// The same. Takes the lock of the home.
+    func lockPosition() -> PostgresStatement { PostgresStatement(sql: "SELECT number, id FROM \(home) FOR UPDATE") }
+
+    /// The transactions after a position, oldest first: number, id, number and id of the one before, node, time, changes.
+    func selectTransactions(after position: HomePosition, limit: Int) -> PostgresStatement {
+        var statement = PostgresStatement(
+            sql: """
+                SELECT number, id, previous_number, previous_id, node, at, changes FROM \(feed)
+                WHERE number > $1 ORDER BY number LIMIT $2
+                """
+        )
+        statement.parameters.append(position.number)
+        statement.parameters.append(Int64(limit))
+        return statement
+    }
+
+    /// Advances the position of the home.
+    ///
+    /// If the home has another position than the transaction is based on, the number becomes NULL. The column does not
+    /// allow this, so the whole transaction fails.
+    func advance(_ transaction: HomeTransaction) -> PostgresStatement {
+        var statement = PostgresStatement(
+            sql: "UPDATE \(home) SET number = CASE WHEN number = $1 AND id = $2 THEN $3 END, id = $4"
+        )
+        statement.parameters.append(transaction.previous.number)
+        statement.parameters.append(transaction.previous.id)
+        statement.parameters.append(transaction.position.number)
+        statement.parameters.append(transaction.position.id)
+        return statement
+    }
+
+    func insertTransaction(_ transaction: HomeTransaction) -> PostgresStatement {
+        var statement = PostgresStatement(
+            sql: """
+                INSERT INTO \(feed) (number, id, previous_number, previous_id, node, at, changes)
+                VALUES ($1, $2, $3, $4, $5, $6, $7)
+                """
+        )
+        statement.parameters.append(transaction.position.number)
+        statement.parameters.append(transaction.position.id)
+        statement.parameters.append(transaction.previous.number)
+        statement.parameters.append(transaction.previous.id)
+        statement.parameters.append(transaction.node)
+        statement.parameters.append(transaction.time)
+        statement.parameters.append(transaction.changes.bytes)
+        return statement
+    }
+
+    /// Whether the feed has a transaction.
+    func hasTransaction(_ id: UUID) -> PostgresStatement {
+        var statement = PostgresStatement(sql: "SELECT EXISTS (SELECT 1 FROM \(feed) WHERE id = $1)")
+        statement.parameters.append(id)
+        return statement
+    }
+
+    /// Deletes the oldest transactions, but never the newest one.
+    ///
+    /// All of them are older than the others, so that the rest is a sequence without gaps: the times come from the clocks
+    /// of several nodes, and are not always in the order of the numbers.
+    func prune(keeping count: Int64, age: Double, limit: Int64) -> PostgresStatement {
+        var statement = PostgresStatement(
+            sql: """
+                DELETE FROM \(feed) WHERE number < LEAST(
+                    GREATEST(
+                        (SELECT max(number) - $1 + 1 FROM \(feed)),
+                        COALESCE(
+                            (SELECT min(number) FROM \(feed) WHERE at >= now() - make_interval(secs => $2)),
+                            (SELECT max(number) FROM \(feed))
+                        )
+                    ),
+                    (SELECT number FROM \(feed) ORDER BY number OFFSET $3 LIMIT 1)
+                )
+                """
+        )
+        statement.parameters.append(count)
+        statement.parameters.append(age)
+        statement.parameters.append(limit)
+        return statement
+    }
+
+    // MARK: Ids
+
+    func reserveIDs(_ count: Int64) -> PostgresStatement {
+        var statement = PostgresStatement(sql: "UPDATE \(ids) SET next = next + $1 RETURNING next - $1")
+        statement.parameters.append(count)
+        return statement
+    }
+
+    // MARK: Notifications
+
+    /// The channel has the name of the schema.
+    func notify(_ payload: String) -> PostgresStatement {
+        var statement = PostgresStatement(sql: "SELECT pg_notify($1, $2)")
+        statement.parameters.append(store)
+        statement.parameters.append(payload)
+        return statement
+    }
+
+    func listen() -> PostgresStatement { once("LISTEN \(schema)") }
+
+    /// A statement that runs once for each connection at most.
+    private func once(_ sql: String) -> PostgresStatement { PostgresStatement(sql: sql, isPrepared: false) }
+}

@@ -1,0 +1,145 @@
+public import Strata
+
+extension PostgresHome {
+    public func transactions(after position: HomePosition, limit: Int) throws -> [HomeTransaction] {
+        try describingFailures {
+            try reading.use(within: timeout) { connection, deadline in
+                // The position is read first, so it is not newer than the transactions.
+                let results = try connection.run(
+                    [sql.selectPosition(), sql.selectTransactions(after: position, limit: limit)],
+                    until: deadline
+                )
+                return try transactions(results[1], after: position, newest: try self.position(results[0]))
+            }
+        }
+    }
+
+    public func newest() throws -> HomePosition {
+        try describingFailures {
+            try reading.use(within: timeout) { connection, deadline in
+                try position(try connection.run([sql.selectPosition()], until: deadline)[0])
+            }
+        }
+    }
+
+    public func reserveIDs(_ count: Int64) throws -> Int64 {
+        guard count > 0 else { throw StrataError(.invalidArgument, "The number of ids to reserve must be positive.") }
+        return try describingFailures {
+            // If the answer is lost and the call repeated, ids are left out. This does no harm.
+            try reading.use(within: timeout) { connection, deadline in
+                try connection.run([sql.reserveIDs(count)], until: deadline)[0].integer(row: 0, column: 0)
+            }
+        }
+    }
+
+    // MARK: The order of transactions
+
+    /// The transactions in rows of the feed, if they continue from a position.
+    ///
+    /// - Parameter newest: the newest position that the home had, at the latest when the rows were read.
+    /// - Throws: `homeBehind` or `homeExpired`.
+    func transactions(
+        _ rows: PostgresRows,
+        after position: HomePosition,
+        newest: HomePosition
+    ) throws -> [HomeTransaction] {
+        var transactions: [HomeTransaction] = []
+        var last = position
+        for row in 0..<rows.count {
+            let transaction = try self.transaction(rows, row: row)
+            let previous = transaction.previous
+            if previous != last {
+                // The transactions in between are pruned, or the position belongs to an order that the home has lost.
+                throw previous.number > last.number ? expired : behind(position)
+            }
+            transactions.append(transaction)
+            last = transaction.position
+        }
+        if transactions.isEmpty, position != newest {
+            throw position.number < newest.number ? expired : behind(position)
+        }
+        return transactions
+    }
+
+    private func transaction(_ rows: PostgresRows, row: Int) throws -> HomeTransaction {
+        HomeTransaction(
+            previous: HomePosition(
+                number: try rows.integer(row: row, column: 2),
+                id: try rows.uuid(row: row, column: 3)
+            ),
+            position: HomePosition(
+                number: try rows.integer(row: row, column: 0),
+                id: try rows.uuid(row: row, column: 1)
+            ),
+            node: try rows.uuid(row: row, column: 4),
+            time: try rows.time(row: row, column: 5),
+            changes: HomeChanges(bytes: try rows.data(row: row, column: 6))
+        )
+    }
+
+    private var expired: StrataError {
+        StrataError(
+            .homeExpired,
+            "The home \(name) does not keep the transactions any more that the working copy lacks. Copy all rows again."
+        )
+    }
+
+    private func behind(_ position: HomePosition) -> StrataError {
+        StrataError(
+            .homeBehind,
+            "The home \(name) does not know the transaction \(position.number) (\(position.id)): an earlier state was "
+                + "restored, or a standby took over that did not have it. Copy all rows again."
+        )
+    }
+
+    // MARK: Copying
+
+    public func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition {
+        let tables = try requireOpened().tables.values
+        return try describingFailures {
+            // A new connection, because other calls go on in the meantime.
+            let connection = try PostgresConnection.open(
+                settings,
+                preparesStatements: preparesStatements,
+                until: Deadline(seconds: timeout)
+            )
+            let results = try connection.run(
+                [
+                    HomeSQL.beginSnapshot, HomeSQL.set("idle_in_transaction_session_timeout", seconds: nil),
+                    HomeSQL.set("statement_timeout", seconds: nil), sql.selectPosition(),
+                ],
+                until: Deadline(seconds: timeout)
+            )
+            for table in tables { try copy(table, connection, receive) }
+            try connection.run([HomeSQL.commit], until: Deadline(seconds: timeout))
+            return try position(results[3])
+        }
+    }
+
+    /// Reads the rows of a table by a cursor, in portions of at most 1,000 rows and about 8 MB.
+    private func copy(
+        _ sql: TableSQL,
+        _ connection: PostgresConnection,
+        _ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void
+    ) throws {
+        let table = sql.table
+        let cursor = PostgresStatement(sql: "DECLARE portions NO SCROLL CURSOR FOR \(sql.select)", isPrepared: false)
+        try connection.run([cursor], until: Deadline(seconds: timeout))
+        // The size of the first rows is not known.
+        var limit = 16
+        while true {
+            let fetch = PostgresStatement(sql: "FETCH \(limit) FROM portions", isPrepared: false)
+            let portion = try connection.run([fetch], until: Deadline(seconds: timeout))[0]
+            let rows = try (0..<portion.count).map { row in
+                try table.columns.indices.map { column in
+                    try portion.value(row: row, column: column, type: table.columns[column].type)
+                }
+            }
+            if !rows.isEmpty { try receive(table.name, rows) }
+            if rows.count < limit { break }
+            limit = min(1000, max(1, (8 << 20) * rows.count / max(portion.byteCount, 1)))
+        }
+        let end = PostgresStatement(sql: "CLOSE portions", isPrepared: false)
+        try connection.run([end], until: Deadline(seconds: timeout))
+    }
+}

@@ -1,0 +1,146 @@
+public import Foundation
+public import Strata
+
+extension PostgresHome {
+    public func lock(after position: HomePosition, limit: Int) throws -> [HomeTransaction] {
+        let busyTimeout = try requireOpened().busyTimeout
+        return try describingFailures {
+            try writing.use(within: busyTimeout + timeout) { connection, deadline in
+                do {
+                    let results = try connection.run(
+                        [
+                            HomeSQL.begin,
+                            HomeSQL.set("idle_in_transaction_session_timeout", seconds: lockTimeout),
+                            // A row can be waited for in several steps. The first parameter limits each, the second all.
+                            HomeSQL.set("lock_timeout", seconds: busyTimeout),
+                            HomeSQL.set("statement_timeout", seconds: busyTimeout),
+                            sql.lockPosition(),
+                            HomeSQL.set("statement_timeout", seconds: timeout),
+                            sql.selectTransactions(after: position, limit: limit),
+                        ],
+                        until: deadline
+                    )
+                    return try transactions(results[6], after: position, newest: try self.position(results[4]))
+                } catch let failure as PostgresFailure
+                    where failure.refusedStatement == 4 && failure.kind == .server(sqlState: "57014")
+                {
+                    throw PostgresFailure(.server(sqlState: "55P03"), failure.message)
+                }
+            }
+        }
+    }
+
+    public func unlock() {
+        // If the rollback fails, the connection ends, and the server rolls back.
+        _ = try? writing.continueTransaction(within: timeout) { connection, deadline in
+            try connection.rollBack(until: deadline)
+        }
+    }
+
+    public func publish(_ transaction: HomeTransaction) throws {
+        let statements: [PostgresStatement]
+        do {
+            // All values are checked before anything is sent.
+            statements = try self.statements(for: transaction)
+        } catch {
+            unlock()
+            throw error
+        }
+        do {
+            try send(statements)
+        } catch let failure as PostgresFailure {
+            // The first statement has found another position of the home.
+            if failure.refusedStatement == 0, failure.kind == .server(sqlState: "23502") { throw outdated(failure) }
+            // The last statement is COMMIT. If the server has refused an earlier one, it has skipped COMMIT.
+            let hasSentCommit = failure.sentStatements == statements.count
+            let isRefused = failure.refusedStatement.map { $0 < statements.count - 1 } ?? false
+            throw hasSentCommit && !isRefused ? uncertain(failure) : error(for: failure)
+        }
+        pruneSometimes()
+    }
+
+    private func send(_ statements: [PostgresStatement]) throws {
+        let megabytes = Double(statements.reduce(0) { $0 + $1.parameters.byteCount }) / 1_000_000
+        let command = try writing.continueTransaction(within: timeout + megabytes) { connection, deadline in
+            try connection.run(statements, until: deadline).last?.command ?? ""
+        }
+        guard let command else {
+            throw PostgresFailure(.connection, "the lock was lost, with the connection, before the commit")
+        }
+        // A transaction that has failed answers COMMIT with ROLLBACK.
+        guard command.hasSameBytes(as: "COMMIT") else {
+            throw PostgresFailure(.connection, "the server has rolled the transaction back")
+        }
+    }
+
+    /// All statements of a transaction after the lock, with COMMIT as the last one.
+    private func statements(for transaction: HomeTransaction) throws -> [PostgresStatement] {
+        // PostgreSQL allows a value 1 GB, with its head.
+        guard transaction.changes.bytes.count < 1_000_000_000 else {
+            throw StrataError(.validation, "The changes of a commit have more than 1 GB. Save in smaller portions.")
+        }
+        let changes = try transaction.changes.statements(for: requireOpened().tables)
+        return [sql.advance(transaction)] + changes
+            + [sql.insertTransaction(transaction), sql.notify(listener.ownPayload), HomeSQL.commit]
+    }
+
+    private func outdated(_ failure: PostgresFailure) -> StrataError {
+        StrataError(
+            .invalidState,
+            "A transaction is not based on the newest one of \(name). Take the lock, then publish.",
+            underlying: failure
+        )
+    }
+
+    private func uncertain(_ failure: PostgresFailure) -> StrataError {
+        StrataError(
+            .uncertain,
+            "The connection to \(name) was lost during a commit: \(failure). The commit may be stored or not.",
+            underlying: failure
+        )
+    }
+
+    public func outcome(of id: UUID) throws -> Bool {
+        try describingFailures {
+            // The connection of the commit is lost, and that for reads should not wait for the lock.
+            let deadline = Deadline(seconds: timeout + lockTimeout)
+            let connection = try PostgresConnection.open(
+                settings,
+                preparesStatements: preparesStatements,
+                until: deadline
+            )
+            let stored = try connection.run([sql.hasTransaction(id)], until: deadline)[0]
+            if try stored.isTrue(row: 0, column: 0) { return true }
+            // While the lost connection can still commit, it holds the lock.
+            let results = try connection.run(
+                [
+                    HomeSQL.begin, HomeSQL.set("lock_timeout", seconds: timeout + lockTimeout), sql.lockPosition(),
+                    sql.hasTransaction(id), HomeSQL.commit,
+                ],
+                until: deadline
+            )
+            return try results[3].isTrue(row: 0, column: 0)
+        }
+    }
+
+    // MARK: Pruning
+
+    private static let publishesPerPruning = 64
+    private static let maxPruned: Int64 = 10_000
+
+    /// Deletes transactions that are too old, after every 64th commit of this process.
+    ///
+    /// This is a separate transaction, after the commit: the lock is not held longer for it, and its failure cannot undo
+    /// the commit. If it fails, a later call repeats it.
+    private func pruneSometimes() {
+        let count = published.withLock { count in
+            count += 1
+            return count
+        }
+        guard count.isMultiple(of: Self.publishesPerPruning) else { return }
+        _ = try? writing.use(within: timeout) { connection, deadline in
+            let prune = sql.prune(keeping: retention.count, age: retention.age, limit: Self.maxPruned)
+            try connection.run([prune], until: deadline)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import Strata
+
+/// The SQL of a table with the rows of a model.
+struct TableSQL: Sendable {
+    let table: HomeTable
+    private let name: String
+    /// The quoted names of the columns. The first is the primary key.
+    private let columns: [String]
+    private let key: String
+
+    /// - Throws: `invalidSchema` if the table does not have columns.
+    init(_ table: HomeTable, store: String) throws {
+        self.table = table
+        name = "\(store.quotedIdentifier).\(PostgresName.table(table.name).quotedIdentifier)"
+        columns = table.columns.map { PostgresName.column($0.name).quotedIdentifier }
+        guard let key = columns.first else {
+            throw StrataError(.invalidSchema, "The table \(table.name) does not have columns.")
+        }
+        self.key = key
+    }
+
+    /// Creates the table, with a primary key only. The working copies have checked unique values and references.
+    var create: String {
+        let definitions = zip(columns, table.columns).enumerated().map { index, column in
+            let constraint = index == 0 ? " PRIMARY KEY" : column.1.isOptional ? "" : " NOT NULL"
+            return "\(column.0) \(column.1.type.postgresName)\(constraint)"
+        }
+        return "CREATE TABLE \(name) (\(definitions.joined(separator: ", ")))"
+    }
+
+    var select: String { "SELECT \(columnList) FROM \(name)" }
+
+    /// Takes an array for each column.
+    var insert: String { "INSERT INTO \(name) (\(columnList)) SELECT * FROM unnest(\(parameters(columns.count)))" }
+
+    /// Takes the ids, and then an array for each of the columns.
+    ///
+    /// - Parameter changed: the indices of the columns.
+    func update(_ changed: [Int]) -> String {
+        let values = changed.indices.map { "c\($0)" }
+        let assignments = zip(changed, values).map { column, value in "\(columns[column]) = n.\(value)" }
+        return """
+            UPDATE \(name) AS t SET \(assignments.joined(separator: ", ")) \
+            FROM unnest(\(parameters(changed.count + 1))) AS n (\((["k"] + values).joined(separator: ", "))) \
+            WHERE t.\(key) = n.k
+            """
+    }
+
+    /// Takes the ids.
+    var delete: String { "DELETE FROM \(name) WHERE \(key) = ANY ($1)" }
+
+    private var columnList: String { columns.joined(separator: ", ") }
+
+    private func parameters(_ count: Int) -> String { (1...count).map { "$\($0)" }.joined(separator: ", ") }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import Synchronization
+
+/// A proxy in front of a server that ends connections, or delays them for ever, when a test says so.
+final class CuttingProxy: Sendable {
+    enum Fault: Sendable {
+        /// Everything is passed on.
+        case none
+        /// The connection ends when this number of further bytes of the client has been passed on.
+        case cutsRequest(afterBytes: Int)
+        /// Requests are passed on. The connection ends when the server answers, and the answer is lost.
+        case cutsAnswer
+        /// Nothing is passed on, and the connection does not end.
+        case silent
+    }
+
+    private struct State {
+        var fault = Fault.none
+        /// The bytes of clients that were passed on since the fault was set.
+        var requestBytes = 0
+    }
+
+    let port: Int
+    private let serverPort: Int
+    private let listener: Int32
+    private let state = Mutex(State())
+
+    /// - Parameter serverPort: the port of the server on this machine.
+    init(to serverPort: Int) throws {
+        self.serverPort = serverPort
+        (listener, port) = try Loopback.listen()
+        Thread.detachNewThread { [self] in
+            while true {
+                let client = accept(listener, nil, nil)
+                guard client >= 0 else { return }
+                guard let server = try? Loopback.connect(to: serverPort) else {
+                    Self.close(client)
+                    continue
+                }
+                Thread.detachNewThread { self.serve(client, server) }
+            }
+        }
+    }
+
+    /// Accepts no further connections.
+    func end() {
+        _ = shutdown(listener, Int32(SHUT_RDWR))
+        Self.close(listener)
+    }
+
+    /// The bytes of clients that were passed on since the fault was set.
+    var requestBytes: Int { state.withLock { $0.requestBytes } }
+
+    func set(_ fault: Fault) {
+        state.withLock { $0 = State(fault: fault) }
+    }
+
+    private func serve(_ client: Int32, _ server: Int32) {
+        let answered = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            self.pump(from: server, to: client) { self.passAnswer($0) }
+            answered.signal()
+        }
+        pump(from: client, to: server) { self.passRequest($0) }
+        answered.wait()
+        Self.close(client)
+        Self.close(server)
+    }
+
+    /// What happens to received bytes.
+    private enum Decision {
+        /// This number of bytes is passed on, and the connection ends if there are more.
+        case pass(Int)
+        case drop
+    }
+
+    private func passRequest(_ count: Int) -> Decision {
+        state.withLock { state in
+            switch state.fault {
+            case .silent: return .drop
+            case .cutsRequest(let limit):
+                let passed = min(count, limit - state.requestBytes)
+                state.requestBytes += passed
+                return .pass(passed)
+            case .none, .cutsAnswer:
+                state.requestBytes += count
+                return .pass(count)
+            }
+        }
+    }
+
+    private func passAnswer(_ count: Int) -> Decision {
+        state.withLock { state in
+            switch state.fault {
+            case .silent: .drop
+            case .cutsAnswer: .pass(0)
+            case .none, .cutsRequest: .pass(count)
+            }
+        }
+    }
+
+    private func pump(from source: Int32, to target: Int32, _ decide: (Int) -> Decision) {
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        receiving: while true {
+            let count = recv(source, &buffer, buffer.count, 0)
+            guard count > 0 else { break }
+            switch decide(count) {
+            case .drop: continue
+            case .pass(let passed):
+                var sent = 0
+                while sent < passed {
+                    let result = buffer.withUnsafeBytes { bytes in
+                        send(target, bytes.baseAddress?.advanced(by: sent), passed - sent, Int32(MSG_NOSIGNAL))
+                    }
+                    guard result > 0 else { break receiving }
+                    sent += result
+                }
+                if passed < count { break receiving }
+            }
+        }
+        _ = shutdown(source, Int32(SHUT_RDWR))
+        _ = shutdown(target, Int32(SHUT_RDWR))
+    }
+
+    private static func close(_ descriptor: Int32) { _ = Foundation.close(descriptor) }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import HomeSuite
+import Strata
+import Testing
+
+@testable import StrataPostgres
+
+/// Connections that break, through a proxy that breaks them at a chosen byte.
+@Suite("Lost connections to PostgreSQL", .timeLimit(.minutes(3))) struct LostConnectionTests {
+    /// A home behind a proxy, and another one that is connected without it.
+    private struct Pair {
+        let fixture: HomeFixture
+        let proxy: CuttingProxy
+        let home: PostgresHome
+        let other: PostgresHome
+
+        init(timeout: TimeInterval = 10, usesProxy: Bool = true) throws {
+            fixture = try HomeFixture()
+            proxy = try CuttingProxy(to: fixture.cluster.port)
+            home = try fixture.home(port: usesProxy ? proxy.port : nil, timeout: timeout)
+            other = try fixture.home()
+        }
+
+        /// Takes the lock, sets a fault, and publishes a row.
+        ///
+        /// - Returns: the transaction, and the code of the error; nil without an error.
+        func publish(_ id: Int64, _ fault: CuttingProxy.Fault) throws -> (HomeTransaction, StrataError.Code?) {
+            let previous = try home.newest()
+            #expect(try home.lock(after: previous, limit: 1).isEmpty)
+            let transaction = home.transaction(after: previous, try SampleStore.insertion(id))
+            proxy.set(fault)
+            let error = code { try home.publish(transaction) }
+            return (transaction, error)
+        }
+
+        /// The outcome that the home reports must be the state that others see, and nothing may be left locked.
+        func check(_ transaction: HomeTransaction, isStored: Bool) throws {
+            proxy.set(.none)
+            #expect(try home.outcome(of: transaction.position.id) == isStored)
+            #expect(try other.outcome(of: transaction.position.id) == isStored)
+            #expect(try other.newest() == (isStored ? transaction.position : transaction.previous))
+            let previous = try home.newest()
+            #expect(try other.lock(after: previous, limit: 1).isEmpty)
+            other.unlock()
+            #expect(try home.lock(after: previous, limit: 1).isEmpty)
+            home.unlock()
+        }
+    }
+
+    @Test("A connection that breaks at any part of a publish leaves the whole transaction or nothing")
+    func requests() throws {
+        let pair = try Pair()
+        defer { pair.proxy.end() }
+        // The statements are prepared now, so that all publishes have the same number of bytes.
+        #expect(try pair.publish(1, .none).1 == nil)
+        #expect(try pair.publish(2, .none).1 == nil)
+        let total = pair.proxy.requestBytes
+        // The last message, Sync, has 5 bytes. The one before it executes COMMIT.
+        let parts = [0, 1, total / 4, total / 2, total * 3 / 4, total - 20, total - 6, total - 5, total - 1]
+        for (index, part) in parts.enumerated() {
+            // After a cut, the new connection prepares its statements first.
+            #expect(try pair.publish(Int64(100 + 2 * index), .none).1 == nil)
+            let (transaction, error) = try pair.publish(Int64(101 + 2 * index), .cutsRequest(afterBytes: part))
+            #expect(error == .uncertain, "after \(part) of \(total) bytes")
+            try pair.check(transaction, isStored: part >= total - 5)
+        }
+    }
+
+    @Test("A commit whose answer is lost is uncertain, and stored")
+    func answer() throws {
+        let pair = try Pair()
+        defer { pair.proxy.end() }
+        let (transaction, error) = try pair.publish(1, .cutsAnswer)
+        #expect(error == .uncertain)
+        try pair.check(transaction, isStored: true)
+        #expect(try pair.other.rows(of: "Item").count == 1)
+    }
+
+    @Test("A commit on a network that swallows everything ends at the deadline, and is not stored")
+    func silence() throws {
+        let pair = try Pair(timeout: 1)
+        defer { pair.proxy.end() }
+        let (transaction, error) = try pair.publish(1, .silent)
+        #expect(error == .uncertain)
+        #expect(code { _ = try pair.home.outcome(of: transaction.position.id) } == .unreachable)
+        #expect(code { _ = try pair.home.newest() } == .unreachable)
+        try pair.check(transaction, isStored: false)
+    }
+
+    @Test("A connection that the server ends while the lock is held makes the commit unreachable, not uncertain")
+    func terminated() throws {
+        // The end of the connection arrives at once, because nothing is in between.
+        let pair = try Pair(usesProxy: false)
+        defer { pair.proxy.end() }
+        let position = try pair.home.newest()
+        _ = try pair.home.lock(after: position, limit: 1)
+        try pair.fixture.terminateConnections()
+        let transaction = pair.home.transaction(after: position, try SampleStore.insertion(1))
+        #expect(code { try pair.home.publish(transaction) } == .unreachable)
+        try pair.check(transaction, isStored: false)
+    }
+
+    @Test("Calls after a lost connection make a new one")
+    func reconnecting() throws {
+        let pair = try Pair()
+        defer { pair.proxy.end() }
+        let position = try pair.other.publishNext(SampleStore.insertion(1))
+        for _ in 0..<3 {
+            try pair.fixture.terminateConnections()
+            #expect(try pair.home.newest() == position)
+            #expect(try pair.home.transactions(after: .start, limit: 10).count == 1)
+            #expect(try pair.home.lock(after: position, limit: 10).isEmpty)
+            pair.home.unlock()
+        }
+        #expect(try pair.home.reserveIDs(10) + 10 <= pair.home.reserveIDs(1))
+    }
+
+    @Test("The lock of a node that does not answer ends after the time of the lock")
+    func deadNode() throws {
+        let fixture = try HomeFixture()
+        let (dead, other) = (try fixture.home(lockTimeout: 1), try fixture.home())
+        _ = try dead.lock(after: .start, limit: 1)
+        #expect(try other.lock(after: .start, limit: 1).isEmpty)
+        let transaction = other.transaction(after: .start, try SampleStore.insertion(1))
+        try other.publish(transaction)
+        let late = dead.transaction(after: .start, try SampleStore.insertion(2))
+        #expect(code { try dead.publish(late) } == .unreachable)
+        #expect(try other.newest() == transaction.position)
+        // The node continues.
+        #expect(try dead.lock(after: .start, limit: 10).map(\.position) == [transaction.position])
+        dead.unlock()
+    }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import HomeSuite
+import Strata
+import Testing
+
+@testable import StrataPostgres
+
+@Suite("A home in PostgreSQL", .timeLimit(.minutes(3))) struct PostgresHomeTests {
+    @Test("The home keeps its promises", arguments: HomePromise.allCases, [true, false])
+    func promises(_ promise: HomePromise, preparesStatements: Bool) throws {
+        let address = try PostgresCluster.shared().address
+        let store = "promise \(UUID().uuidString)"
+        try promise.check { try PostgresHome(address, store: store, preparesStatements: preparesStatements) }
+    }
+
+    @Test("Other programs find a table for each model, with the types of its columns and a primary key only")
+    func tables() throws {
+        let fixture = try HomeFixture()
+        _ = try fixture.home()
+        let columns = try fixture.texts(
+            """
+            SELECT attname || ' ' || format_type(atttypid, atttypmod) || ' ' || COALESCE(collname, '-') || ' '
+                || CASE WHEN attnotnull THEN 'NOT NULL' ELSE 'NULL' END
+            FROM pg_attribute LEFT JOIN pg_collation ON pg_collation.oid = attcollation
+            WHERE attrelid = '"\(fixture.store)"."Item"'::regclass AND attnum > 0 ORDER BY attnum
+            """
+        )
+        #expect(
+            columns == [
+                "id bigint - NOT NULL", "number bigint - NULL", "size double precision - NULL", "name text C NULL",
+                "content bytea - NULL",
+            ]
+        )
+        let constraints = try fixture.texts(
+            """
+            SELECT pg_get_constraintdef(oid) FROM pg_constraint
+            WHERE conrelid = '"\(fixture.store)"."Item"'::regclass AND contype <> 'n'
+            """
+        )
+        #expect(constraints == ["PRIMARY KEY (id)"])
+    }
+
+    @Test("Updates of different columns in one transaction change only these columns")
+    func updates() throws {
+        let fixture = try HomeFixture()
+        let home = try fixture.home()
+        let store = try SampleStore()
+        try home.publishNext(
+            store.changes {
+                for id in Int64(1)...4 {
+                    try store.insert([.integer(id), .integer(id), .real(0.5), .text("a"), .blob(Data([1]))])
+                }
+            }
+        )
+        try home.publishNext(
+            store.changes {
+                try store.update(1, [("number", .null)])
+                try store.update(2, [("number", .integer(20)), ("name", .text("b"))])
+                try store.update(3, [("content", .blob(Data())), ("size", .real(3))])
+                try store.delete(4)
+                try store.insert([.integer(5), .null, .null, .null, .null])
+            }
+        )
+        #expect(
+            Set(try home.rows(of: "Item")) == [
+                [.integer(1), .null, .real(0.5), .text("a"), .blob(Data([1]))],
+                [.integer(2), .integer(20), .real(0.5), .text("b"), .blob(Data([1]))],
+                [.integer(3), .integer(3), .real(3), .text("a"), .blob(Data())],
+                [.integer(5), .null, .null, .null, .null],
+            ]
+        )
+    }
+
+    @Test("A transaction with more rows than one statement takes is stored as a whole")
+    func largeTransaction() throws {
+        let fixture = try HomeFixture()
+        let home = try fixture.home()
+        let store = try SampleStore()
+        let content = Data(repeating: 7, count: 1 << 20)
+        try home.publishNext(
+            store.changes {
+                for id in Int64(1)...25_000 { try store.insert([.integer(id), .integer(-id), .null, .null, .null]) }
+                // More than the array of one statement and the buffer of the connection may have.
+                for id in Int64(25_001)...25_020 {
+                    try store.insert([.integer(id), .null, .null, .null, .blob(content)])
+                }
+            }
+        )
+        let rows = try home.rows(of: "Item")
+        #expect(rows.count == 25_020)
+        #expect(Set(rows.map { $0[0] }).count == 25_020)
+        #expect(rows.count(where: { $0[4] == .blob(content) }) == 20)
+        try home.publishNext(store.changes { for id in Int64(1)...25_020 { try store.delete(id) } })
+        #expect(try home.rows(of: "Item").isEmpty)
+    }
+
+    @Test("A text with U+0000 is refused before anything is sent, and the lock is free")
+    func textWithNull() throws {
+        let fixture = try HomeFixture()
+        let (home, other) = (try fixture.home(), try fixture.home())
+        // SQLite ends a text at the first NUL when it binds the text. So the bytes of a changeset are changed.
+        let marked = try SampleStore.insertion(named: "a#b")
+        var bytes = marked.bytes
+        let mark = try #require(bytes.firstIndex(of: UInt8(ascii: "#")))
+        bytes[mark] = 0
+        let position = try home.newest()
+        _ = try home.lock(after: position, limit: 1)
+        let transaction = home.transaction(after: position, HomeChanges(bytes: bytes))
+        do {
+            try home.publish(transaction)
+            Issue.record("The text is stored.")
+        } catch let error as StrataError {
+            #expect(error.code == .validation)
+            #expect(error.details.map(\.column) == ["name"])
+            #expect(error.details.map(\.id) == [1])
+        }
+        try other.publishNext(marked)
+        #expect(try other.outcome(of: transaction.position.id) == false)
+    }
+
+    @Test("A node that is further behind than the retention learns that the transactions are gone")
+    func retention() throws {
+        let fixture = try HomeFixture()
+        let home = try fixture.home(retention: PostgresHome.Retention(count: 10))
+        var positions: [HomePosition] = []
+        // Every 64th transaction prunes.
+        for id in Int64(1)...64 { positions.append(try home.publishNext(SampleStore.insertion(id))) }
+        #expect(code { _ = try home.transactions(after: .start, limit: 100) } == .homeExpired)
+        #expect(code { _ = try home.transactions(after: positions[52], limit: 100) } == .homeExpired)
+        #expect(code { _ = try home.lock(after: positions[52], limit: 100) } == .homeExpired)
+        // The last transaction that was deleted is the one before the first of the rest.
+        #expect(try home.transactions(after: positions[53], limit: 100).map(\.position) == Array(positions[54...]))
+        #expect(try home.lock(after: positions[63], limit: 100).isEmpty)
+        home.unlock()
+    }
+
+    @Test("Transactions that are too old are deleted, except the newest one")
+    func retentionByAge() throws {
+        let fixture = try HomeFixture()
+        let home = try fixture.home(retention: PostgresHome.Retention(age: 3600))
+        for id in Int64(1)...63 { try home.publishNext(SampleStore.insertion(id)) }
+        try fixture.query("UPDATE \"\(fixture.store)\".strata_feed SET at = now() - interval '2 hours'")
+        let last = try home.publishNext(SampleStore.insertion(64))
+        #expect(try fixture.query("SELECT number FROM \"\(fixture.store)\".strata_feed").count == 1)
+        #expect(try home.newest() == last)
+    }
+
+    @Test("A schema that exists already, and a store whose name needs quotes, can be used")
+    func schemas() throws {
+        let fixture = try HomeFixture(store: "Größe \"\(UUID().uuidString)\"; --'")
+        let quoted = fixture.store.replacingOccurrences(of: "\"", with: "\"\"")
+        try fixture.query("CREATE SCHEMA \"\(quoted)\"")
+        let (home, other) = (try fixture.home(), try fixture.home())
+        let notified = DispatchSemaphore(value: 0)
+        let position = try home.publishNext(SampleStore.insertion(1))
+        #expect(try other.newest() == position)
+        // The first call follows the connection, the second the notification.
+        other.listen { notified.signal() }
+        #expect(notified.wait(timeout: .now() + 30) == .success)
+        try home.publishNext(SampleStore.insertion(2))
+        #expect(notified.wait(timeout: .now() + 30) == .success)
+    }
+}
+
+extension SampleStore {
+    /// Changes that insert the row 1 with a name.
+    fileprivate static func insertion(named name: String) throws -> HomeChanges {
+        let store = try SampleStore()
+        return try store.changes { try store.insert([.integer(1), .null, .null, .text(name), .null]) }
+    }
+}
