@@ -124,7 +124,7 @@ struct ConveniencesTests {
         arguments: [(0.0, 10.0, "0 and 10"), (-0.5, 1e300, "-0.5 and 1e+300")]
     )
     func ranges(lower: Double, upper: Double, text: String) throws {
-        guard case .check(let message, .numbers?, _) = AttributeOption.range(lower...upper).kind else {
+        guard case .check(let message, .numbers?, _, _) = AttributeOption.range(lower...upper).kind else {
             throw StrataError(.invalidState, "A range is no check.")
         }
         #expect(message == "must be between \(text)")
