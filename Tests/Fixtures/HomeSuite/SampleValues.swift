@@ -17,7 +17,7 @@ enum SampleValues {
     ]
 
     private static let reals: [Double] = [
-        0, 1, -1, 0.1, 1.0 / 3, .pi, 1e15, 1e16, 9_007_199_254_740_993, 1e300, -1e-300, .greatestFiniteMagnitude,
+        0, 1, -1, 0.1, 1.0 / 3, .pi, 1e15, 1e16, 9_007_199_254_740_992, 1e300, -1e-300, .greatestFiniteMagnitude,
         .leastNormalMagnitude, .leastNonzeroMagnitude, .infinity, -.infinity,
     ]
 

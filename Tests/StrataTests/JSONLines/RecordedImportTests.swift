@@ -103,7 +103,7 @@ enum Wares {
     /// The content of a store as its program sees it, with names in place of ids, and without the times of the import.
     private func content(_ url: URL) async throws -> [String] {
         let stack = try await ContextStack.open(.sqlite(url), models: Wares.models, stack: .rootOnly)
-        let lines = try await JSONLinesFixture.content(try await JSONLinesFixture.lines(stack))
+        let lines = try JSONLinesFixture.content(try await JSONLinesFixture.lines(stack))
         #expect(try await stack.check() == [])
         try await stack.close()
         return try lines.map { line in

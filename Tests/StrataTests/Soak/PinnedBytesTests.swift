@@ -1,0 +1,107 @@
+import Foundation
+import StoreModels
+import Strata
+import Synchronization
+import Testing
+
+/// `STRATA_BYTES_ROUNDS` sets the number of rounds of each of the three workers.
+@Suite("External bytes of pinned contexts while others replace them", .timeLimit(.minutes(1)))
+struct PinnedBytesTests {
+    private struct TakenBack: Error {}
+
+    private static let rounds = ProcessInfo.processInfo.environment["STRATA_BYTES_ROUNDS"].flatMap { Int($0) } ?? 60
+
+    @Test("A pinned context that edits, saves, undoes and takes back always has the bytes of the rows that it shows")
+    func bytes() async throws {
+        let folder = try ScratchFolder()
+        let url = folder.file("bytes.sqlite")
+        let stack = try await ContextStack.open(.sqlite(url), models: Soak.models)
+        let others = try await ContextStack.open(.sqlite(url), models: Soak.models, stack: .rootOnly)
+        let ids = try await others.on(.root) { context in
+            let items = (0..<4).map {
+                Soak.Item(label: "item \($0)", value: 0, photoSeed: $0 + 1, photo: Soak.photo($0 + 1))
+            }
+            for item in items { context.insert(item) }
+            try context.commit()
+            return items.map(\.id)
+        }
+        let failures = Mutex<[String]>([])
+        let reports = stack.failures
+        let listening = Task {
+            for await failure in reports { failures.withLock { $0.append("\(failure)") } }
+        }
+        try stack.create(.private, named: "desk")
+        let draft = try stack.create(.private, named: "draft", merging: .pinned)
+        try await draft.perform { $0.undoLevels = 20 }
+        let seed = SeededGenerator.seed
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                var random = SeededGenerator(seed: seed)
+                for _ in 0..<Self.rounds {
+                    let (id, number) = (ids.randomElement(using: &random)!, Int.random(in: 1...Int.max))
+                    try await others.write { context in
+                        let item = try #require(try context.find(id))
+                        (item.photoSeed, item.photo) = (number, Soak.photo(number))
+                    }
+                }
+            }
+            group.addTask {
+                var random = SeededGenerator(seed: seed &+ 1)
+                for _ in 0..<Self.rounds {
+                    let (id, number) = (ids.randomElement(using: &random)!, Int.random(in: 1...Int.max))
+                    try await stack.on(.root) { $0.mergePolicy = .mine }
+                    try await stack.on(.main) { $0.mergePolicy = .mine }
+                    try await stack.on("desk") { context in
+                        context.mergePolicy = .mine
+                        let item = try #require(try context.find(id))
+                        (item.photoSeed, item.photo) = (number, Soak.photo(number))
+                    }
+                    try await stack.push(try stack["desk"]) { _ in try await stack.save() }
+                }
+            }
+            group.addTask {
+                var random = SeededGenerator(seed: seed &+ 2)
+                for round in 0..<Self.rounds {
+                    let id = ids.randomElement(using: &random)!
+                    let (step, throwing) = (Int.random(in: 0..<5, using: &random), Bool.random(using: &random))
+                    let wrong = try await draft.perform { context in
+                        try Self.work(step, throwing, id, context)
+                        return try context.fetch(Soak.Item.all).filter { $0.photo != Soak.photo($0.photoSeed) }.map {
+                            "\($0.id): \($0.photo?.count ?? -1) bytes for \($0.photoSeed)"
+                        }
+                    }
+                    #expect(wrong == [], "seed \(seed), round \(round), step \(step)")
+                }
+            }
+            try await group.waitForAll()
+        }
+        listening.cancel()
+        #expect(failures.withLock { $0 } == [], "seed \(seed)")
+        try await others.close()
+        try await stack.close()
+    }
+
+    /// Makes a step in the pinned context.
+    private static func work(
+        _ step: Int,
+        _ throwing: Bool,
+        _ id: ObjectID<Soak.Item>,
+        _ context: ObjectContext
+    ) throws {
+        context.mergePolicy = .mine
+        let item = try #require(try context.find(id))
+        let number = Int.random(in: 1...Int.max)
+        switch step {
+        case 0: item.value = number % 100
+        case 1: (item.photoSeed, item.photo) = (number, Soak.photo(number))
+        case 2:
+            try? context.savepoint {
+                item.value = number % 100
+                try context.save()
+                if throwing { throw TakenBack() }
+            }
+        case 3: _ = throwing ? try context.undo() : try context.redo()
+        default: if throwing { try context.merge() } else { try context.save() }
+        }
+    }
+}
