@@ -1,3 +1,4 @@
+import CloudScenarios
 import Foundation
 import StoreModels
 import Strata

@@ -205,24 +205,27 @@ import Testing
         #expect(other.status == 0, "\(other.messages)")
     }
 
+    /// Wrong second lines, each with a part of the message.
+    private static let wrongLines: [(line: Data, message: String)] = [
+        (Data(#"{"$model":"Nobody"}"#.utf8), "line 2, $model is 'Nobody'"),
+        (Data(#"{"$model":"Author","name":"b","age":3}"#.utf8), "Author.age is not a property"),
+        (Data(#"{"$model":"Author","name":7}"#.utf8), "line 2, Author.name cannot be read"),
+        (Data(#"{"$model":"Author","name":null}"#.utf8), "Author.name must have a value"),
+        (Data(#"{"$model":"Author","name":"a"}"#.utf8), "notUnique"),
+        (Data(#"{"$model":"Article","title":"t","author":"Author-9-1"}"#.utf8), "refers to 'Author-9-1'"),
+        (Data(#"{"$model":"Author","name":"b","articles":["x"]}"#.utf8), "must be given by the relationship"),
+        (Data(#"{"$model":"Author","na"#.utf8), "line 2"),
+        (Data(#"{"$model":"Author","name":"b"}{}"#.utf8), "line 2"),
+        (Data(#"{"$model":"Author","name":""#.utf8) + Data([0xFF, 0xFE]) + Data(#""}"#.utf8), "line 2"),
+        (Data(#"{"$model":"Author","name":""#.utf8) + Data([0]) + Data(#""}"#.utf8), "line 2"),
+        (Data(#"{"$model":"Author","name":"b","name":"c"}"#.utf8), "Author.name is given twice"),
+    ]
+
     @Test(
         "A wrong line ends the import with its number, and nothing is imported",
-        arguments: [
-            (Data(#"{"$model":"Nobody"}"#.utf8), "line 2, $model is 'Nobody'"),
-            (Data(#"{"$model":"Author","name":"b","age":3}"#.utf8), "Author.age is not a property"),
-            (Data(#"{"$model":"Author","name":7}"#.utf8), "line 2, Author.name cannot be read"),
-            (Data(#"{"$model":"Author","name":null}"#.utf8), "Author.name must have a value"),
-            (Data(#"{"$model":"Author","name":"a"}"#.utf8), "notUnique"),
-            (Data(#"{"$model":"Article","title":"t","author":"Author-9-1"}"#.utf8), "refers to 'Author-9-1'"),
-            (Data(#"{"$model":"Author","name":"b","articles":["x"]}"#.utf8), "must be given by the relationship"),
-            (Data(#"{"$model":"Author","na"#.utf8), "line 2"),
-            (Data(#"{"$model":"Author","name":"b"}{}"#.utf8), "line 2"),
-            (Data(#"{"$model":"Author","name":""#.utf8) + Data([0xFF, 0xFE]) + Data(#""}"#.utf8), "line 2"),
-            (Data(#"{"$model":"Author","name":""#.utf8) + Data([0]) + Data(#""}"#.utf8), "line 2"),
-            (Data(#"{"$model":"Author","name":"b","name":"c"}"#.utf8), "Author.name is given twice"),
-        ]
+        arguments: Self.wrongLines
     )
-    func wrongLines(line: Data, message: String) async throws {
+    func wrongLine(line: Data, message: String) async throws {
         let folder = try ScratchFolder()
         let url = try await makeEmpty(in: folder)
         let file = folder.file("lines.jsonl")

@@ -151,7 +151,8 @@ import Testing
 
 extension Configuration {
     /// Transactions may stay open between two accesses. A newly opened stack reserves ids.
-    fileprivate static var unsafe: Configuration {
+    /// Leaves transactions open between calls.
+    static var unsafe: Configuration {
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
         configuration.allowsUnsafeTransactions = true
