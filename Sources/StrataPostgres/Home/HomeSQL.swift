@@ -29,10 +29,19 @@ struct HomeSQL: Sendable {
     }
 
     /// Whether the store exists, and whether its schema exists.
+    ///
+    /// Functions such as `to_regclass` read caches of the session. After a wait for an advisory lock, these may still lack
+    /// what the holder has created.
     func exists() -> PostgresStatement {
-        var statement = once("SELECT to_regclass($1) IS NOT NULL, to_regnamespace($2) IS NOT NULL")
-        statement.parameters.append(home)
-        statement.parameters.append(schema)
+        var statement = once(
+            """
+            SELECT EXISTS (
+                SELECT FROM pg_catalog.pg_class AS class JOIN pg_catalog.pg_namespace AS space ON space.oid = relnamespace
+                WHERE relname = 'strata_home' AND nspname = $1
+            ), EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)
+            """
+        )
+        statement.parameters.append(store)
         return statement
     }
 
