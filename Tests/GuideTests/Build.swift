@@ -33,6 +33,8 @@ enum Build {
         return [folder.appending(path: "Modules")]
             + moduleMaps(in: folder, depth: 1) { $0.hasSuffix(".build") && !$0.hasSuffix("-tool.build") }
             + moduleMaps(in: checkouts, depth: 4) { _ in true }
+            // SwiftPM does not copy the description of a system library.
+            + moduleMaps(in: Repository.root.appending(path: "Sources"), depth: 1) { _ in true }
     }()
 
     /// The folders that describe a C module to the compiler.

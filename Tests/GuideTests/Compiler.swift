@@ -80,6 +80,7 @@ actor Compiler {
             "StrataCloud", "StrataReachability", "StrataRemotes", "CStrataFiles", "CStrataNetlink",
             "Crypto", "CryptoBoringWrapper", "CCryptoBoringSSL", "CCryptoBoringSSLShims",
             "CXKCP", "CXKCPShims",
+            "StrataPostgres", "FileHome",
             "StrataHTTP", "AsyncHTTPClient", "CAsyncHTTPClient", "Algorithms", "Atomics", "_AtomicsShims",
             "Configuration",
             "RealModule", "_NumericsShims", "SystemPackage", "CSystem", "Instrumentation", "Tracing",
@@ -97,7 +98,8 @@ actor Compiler {
         try objects.joined(separator: "\n").write(to: list, atomically: true, encoding: .utf8)
         let outcome = try await run(
             "swiftc",
-            Build.sanitizer + ["-emit-library", "-o", library.path, "@\(list.path)", "-lsqlite3", "-lz"] + Build.cxx
+            Build.sanitizer + ["-emit-library", "-o", library.path, "@\(list.path)", "-lpq", "-lsqlite3", "-lz"]
+                + Build.cxx
         )
         guard outcome.status == 0 else { throw CompilerError(message: outcome.errors) }
         return library

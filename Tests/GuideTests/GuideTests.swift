@@ -7,7 +7,7 @@ struct GuideTests {
     @Test("The guides are found")
     func found() throws {
         #expect(Guide.all.count > 8)
-        #expect(Guide.catalogues.count == 8)
+        #expect(Guide.catalogues.count == 9)
         #expect(Guide.all.contains { $0.name == "README.md" && $0.blocks.contains { $0.kind == .run } })
     }
 

@@ -126,6 +126,7 @@ public struct HomeTransaction: Sendable {
 public struct HomeState: Sendable {
     /// The part of all ids of objects that distinguishes this store from others. 1 to 65,535.
     public let fingerprint: UInt16
+    /// The models and tables of the store, as the program that created it has proposed them.
     public let description: HomeDescription
     /// The position of the newest transaction.
     public let position: HomePosition
@@ -165,8 +166,11 @@ public struct HomeDescription: Sendable, Hashable, Codable {
 public struct HomeTable: Sendable, Hashable, Codable {
     /// A column of a table.
     public struct Column: Sendable, Hashable, Codable {
+        /// The name, unique in its table.
         public var name: String
+        /// The kind of all values that are not NULL.
         public var type: ColumnType
+        /// Whether the column may contain NULL.
         public var isOptional: Bool
 
         /// Creates a column.
@@ -177,6 +181,7 @@ public struct HomeTable: Sendable, Hashable, Codable {
         }
     }
 
+    /// The name, unique in the store.
     public var name: String
     /// All columns, in the order in which ``HomeChanges`` gives their values.
     public var columns: [Column]
