@@ -1,5 +1,6 @@
 import FileHome
 import Foundation
+import GRDB
 import StoreModels
 import Testing
 
@@ -228,7 +229,66 @@ struct SharedStoreTests {
         try await fleet.close()
     }
 
+    @Test("A copy whose rows were changed by another program is reported, and made again when it is opened")
+    func damagedRows() async throws {
+        let fleet = try Fleet()
+        let (left, right) = (try await fleet.open("left"), try await fleet.open("right"))
+        let id = try await left.write { context in context.insert(Account(name: "one", balance: 1)).id }
+        try await right.catchUp()
+        let other = try DatabaseQueue(path: fleet.copy("right").path, configuration: .waiting)
+        try await other.write { try $0.execute(sql: "UPDATE Account SET balance = 7") }
+        try other.close()
+        try await left.write { context in try #require(try context.find(id)).balance = 2 }
+        let error = await #expect(throws: StrataError.self) { try await right.catchUp() }
+        #expect(error?.code == .damagedStore)
+        try await right.close()
+        let again = try await fleet.open("right")
+        let balance = try await again.background { context in try context.first(Account.all)?.balance }
+        #expect(balance == 2)
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    @Test("A damaged file is made again")
+    func damagedFile() async throws {
+        let fleet = try Fleet()
+        let (left, right) = (try await fleet.open("left"), try await fleet.open("right"))
+        try await left.write { context in
+            for number in 0..<200 { context.insert(Account(name: "\(number)", balance: number)) }
+        }
+        try await right.catchUp()
+        try await right.close()
+        let handle = try FileHandle(forWritingTo: fleet.copy("right"))
+        // The first page has the header, the list of tables begins behind it.
+        try handle.seek(toOffset: 100)
+        try handle.write(contentsOf: Data(repeating: 0xFF, count: 8_000))
+        try handle.close()
+        let again = try await fleet.open("right")
+        let count = try await again.background { context in try context.count(Account.all) }
+        #expect(count == 200)
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
     // MARK: Faults
+
+    @Test("While the home does not answer, live queries and sequences of changes go on, and continue afterwards")
+    func away() async throws {
+        let fleet = try Fleet()
+        let (left, right) = (try await fleet.open("left"), try await fleet.open("right"))
+        var changes = right.changes(of: Account.self).makeAsyncIterator()
+        let faults = try fleet.connection("right").faults
+        faults.setUnreachable(true)
+        try await left.write { context in _ = context.insert(Account(name: "new", balance: 1)) }
+        let error = await #expect(throws: StrataError.self) { try await right.catchUp() }
+        #expect(error?.code == .unreachable)
+        // The follower asks once a second.
+        #expect(try await eventually { right.core.engine.writer.follower?.isAway.load(ordering: .relaxed) == true })
+        faults.setUnreachable(false)
+        let change = try await changes.next()
+        #expect(change?.inserted.count == 1)
+        try await fleet.close()
+    }
 
     @Test("A home that does not answer refuses commits, loses nothing, and reads continue")
     func unreachable() async throws {

@@ -151,6 +151,7 @@ extension StrataError {
     /// Whether the store could not be read or written at that moment, regardless of the request. The same request may
     /// succeed later.
     package var isAccessFailure: Bool {
+        if code == .unreachable { return true }
         let codes = [
             SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL, SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_READONLY,
         ]

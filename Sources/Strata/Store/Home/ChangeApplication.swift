@@ -164,5 +164,6 @@ struct ChangeApplication {
                 + "makes the copy again."
         )
         .naming(connection.path)
+        .because(.differsFromHome)
     }
 }

@@ -8,6 +8,8 @@ struct CopyRecord: Equatable {
     let position: HomePosition
 
     static let tableName = "strata_home"
+    /// The position of a copy whose rows differ from those of the home. It is made again when it is opened.
+    static let damaged = HomePosition(number: -1, id: HomePosition.start.id)
 
     private static let table = """
         CREATE TABLE "strata_home" ("id" INTEGER PRIMARY KEY CHECK ("id" = 1), "home" TEXT NOT NULL, \

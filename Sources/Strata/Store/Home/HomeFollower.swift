@@ -27,6 +27,8 @@ final class HomeFollower: Sendable {
     private let connection: Exclusive<Connection>
     private let columns: [String: [String]]
     private let journalPages = JournalPages()
+    /// Whether the home did not answer when it was last asked, for the log.
+    let isAway = Atomic(false)
     /// Set and read inside the database.
     private let isClosed = Atomic(false)
     /// Called after transactions were applied.
@@ -139,6 +141,9 @@ final class HomeFollower: Sendable {
     ) throws {
         try connection.execute("BEGIN IMMEDIATE")
         do {
+            defer {
+                if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            }
             let position = try CopyRecord.read(on: connection).position
             if position.number < transaction.position.number {
                 guard position == transaction.previous else { throw behindError(transaction.previous, position) }
@@ -147,8 +152,11 @@ final class HomeFollower: Sendable {
                 try CopyRecord.move(to: transaction.position, on: connection)
             }
             try connection.execute("COMMIT")
-        } catch {
-            try? connection.execute("ROLLBACK")
+        } catch let error as StrataError where error.reason == .differsFromHome {
+            // The copy is made again when it is opened next.
+            try connection.execute("BEGIN IMMEDIATE")
+            try CopyRecord.move(to: CopyRecord.damaged, on: connection)
+            try connection.execute("COMMIT")
             throw error
         }
     }

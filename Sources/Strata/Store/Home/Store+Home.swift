@@ -8,6 +8,14 @@ extension Store {
             self?.writer.checkpointLater(pages)
         } _: { [weak self] error in
             guard let self else { return }
+            let isAway = (error as? StrataError)?.code == .unreachable
+            if follower.isAway.exchange(isAway, ordering: .relaxed) != isAway {
+                let home = follower.home.name
+                let text =
+                    isAway ? "does not answer: commits wait for it, and reads show the last known state" : "answers"
+                telemetry.logger?.log(level: isAway ? .warning : .notice, "\(home) \(text)")
+            }
+            if isAway { return }
             following { store in
                 if let error { throw error }
                 try store.absorbForeignCommits()

@@ -60,24 +60,36 @@ struct WorkingCopy {
     ///
     /// - Throws: if the file is no copy of this home. It stays as it is.
     private func obstacle() throws -> String? {
-        _ = try StoreFile.inspect(url)
-        let database = try DatabaseQueue(path: url.path, configuration: Self.configuration)
-        defer { try? database.close() }
-        return try database.inDatabase { db in
-            guard let pointer = db.sqliteConnection else { throw Store.closedError }
-            let connection = Connection(pointer, fingerprint: state.fingerprint)
-            defer { connection.finalize() }
-            let stored = try StoreState(on: connection)
-            guard stored.isStore, stored.isWorkingCopy else { throw Self.notACopy(url) }
-            let record = try CopyRecord.read(on: connection)
-            guard record.home == home.name else { throw Self.otherHome(url, record.home, home.name) }
-            guard stored.record?.description == state.description.schema else { return "the models have changed" }
-            do {
-                _ = try home.transactions(after: record.position, limit: 1)
-                return nil
-            } catch let error as StrataError where error.code == .homeExpired || error.code == .homeBehind {
-                return error.message
+        do {
+            _ = try StoreFile.inspect(url)
+            let database = try DatabaseQueue(path: url.path, configuration: Self.configuration)
+            defer { try? database.close() }
+            return try database.inDatabase { db in
+                guard let pointer = db.sqliteConnection else { throw Store.closedError }
+                let connection = Connection(pointer, fingerprint: state.fingerprint)
+                defer { connection.finalize() }
+                return try obstacle(on: connection)
             }
+        } catch {
+            // The file is a store, or was one.
+            let error = StrataError(grdb: error)
+            guard error.code == .damagedStore else { throw error }
+            return error.message
+        }
+    }
+
+    private func obstacle(on connection: Connection) throws -> String? {
+        let stored = try StoreState(on: connection)
+        guard stored.isStore, stored.isWorkingCopy else { throw Self.notACopy(url) }
+        let record = try CopyRecord.read(on: connection)
+        guard record.home == home.name else { throw Self.otherHome(url, record.home, home.name) }
+        guard record.position != CopyRecord.damaged else { return "its rows differ from those of the home" }
+        guard stored.record?.description == state.description.schema else { return "the models have changed" }
+        do {
+            _ = try home.transactions(after: record.position, limit: 1)
+            return nil
+        } catch let error as StrataError where error.code == .homeExpired || error.code == .homeBehind {
+            return error.message
         }
     }
 
