@@ -9,6 +9,8 @@ import Testing
 struct PinnedBytesTests {
     private struct TakenBack: Error {}
 
+    private final class Flag: Sendable { let isSet = Atomic(false) }
+
     private static let rounds = ProcessInfo.processInfo.environment["STRATA_BYTES_ROUNDS"].flatMap { Int($0) } ?? 60
 
     @Test("A pinned context that edits, saves, undoes and takes back always has the bytes of the rows that it shows")
@@ -77,6 +79,77 @@ struct PinnedBytesTests {
         }
         listening.cancel()
         #expect(failures.withLock { $0 } == [], "seed \(seed)")
+        try await others.close()
+        try await stack.close()
+    }
+
+    @Test("A savepoint that throws and an undo restore what a pinned context shows, also while others commit")
+    func contents() async throws {
+        let folder = try ScratchFolder()
+        let url = folder.file("contents.sqlite")
+        let stack = try await ContextStack.open(.sqlite(url), models: Soak.models)
+        let others = try await ContextStack.open(.sqlite(url), models: Soak.models, stack: .rootOnly)
+        try await others.on(.root) { try Soak.found(in: $0) }
+        let failures = Mutex<[String]>([])
+        let reports = stack.failures
+        let listening = Task {
+            for await failure in reports { failures.withLock { $0.append("\(failure)") } }
+        }
+        try stack.create(.private, named: "desk")
+        let draft = try stack.create(.private, named: "draft", merging: .pinned)
+        try await draft.perform { $0.undoLevels = 20 }
+        let seed = Dice.seed
+        let isOver = Flag()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                var dice = Dice(seed: seed &+ 1)
+                while !isOver.isSet.load(ordering: .relaxed) {
+                    try await others.on(.root) { [dice] context in
+                        var dice = dice
+                        for _ in 0..<dice.number(1..<4) { try context.editAnything(&dice) }
+                        try context.saveOrCommit(&dice)
+                    }
+                    _ = dice.next()
+                }
+            }
+            group.addTask {
+                var dice = Dice(seed: seed &+ 2)
+                while !isOver.isSet.load(ordering: .relaxed) {
+                    let name = dice.pick([ContextName.root, .main, "desk"])!
+                    try await stack.on(name) { [dice] context in
+                        var dice = dice
+                        for _ in 0..<dice.number(1..<4) { try context.editAnything(&dice) }
+                        if dice.chance(60) { try context.saveOrCommit(&dice) }
+                        if dice.chance(10) { context.rollback(includingSaved: dice.chance(50)) }
+                    }
+                    _ = dice.next()
+                }
+            }
+            group.addTask {
+                defer { isOver.isSet.store(true, ordering: .relaxed) }
+                var dice = Dice(seed: seed &+ 3)
+                for round in 0..<Self.rounds {
+                    let step = dice.number(0..<10)
+                    let faults = try await draft.perform { [dice] context in
+                        var dice = dice
+                        switch step {
+                        case 0: try context.saveOrCommit(&dice)
+                        case 1: try context.merge()
+                        case 2...3: for _ in 0..<dice.number(1..<4) { try context.editAnything(&dice) }
+                        case 4...5: return try context.editAndUndo(&dice)
+                        default: return try context.tryInSavepoint(isPinned: true, &dice)
+                        }
+                        return []
+                    }
+                    _ = dice.next()
+                    #expect(faults == [], "STRATA_SEED=\(seed), round \(round), step \(step)")
+                }
+            }
+            try await group.waitForAll()
+        }
+        listening.cancel()
+        let lost = failures.withLock { $0 }.filter { !$0.contains("restored the object") }
+        #expect(lost == [], "STRATA_SEED=\(seed)")
         try await others.close()
         try await stack.close()
     }
