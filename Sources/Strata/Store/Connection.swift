@@ -107,14 +107,15 @@ final class Connection {
 
     /// A prepared statement that runs too often to be looked up by its text.
     func statement(_ known: FrequentStatement) throws -> Statement {
+        guard let index = known.index else { return try statement(known.sql) }
         statementCount &+= 1
-        while frequent.count <= known.index { frequent.append(nil) }
-        if let statement = frequent[known.index], !statement.isBusy {
+        while frequent.count <= index { frequent.append(nil) }
+        if let statement = frequent[index], !statement.isBusy {
             readRecord?.note(statement)
             return statement
         }
         let statement = try Statement(known.sql, on: self)
-        frequent[known.index] = statement
+        frequent[index] = statement
         readRecord?.note(statement)
         return statement
     }
@@ -192,7 +193,8 @@ final class Connection {
 
 /// A statement that connections know by an index.
 struct FrequentStatement {
-    let index: Int
+    /// Nil for a statement that is looked up by its text.
+    let index: Int?
     let sql: String
 
     static let beginReading = FrequentStatement(index: 0, sql: "BEGIN DEFERRED")
@@ -206,15 +208,20 @@ struct FrequentStatement {
     static let rollbackToSavepoint = FrequentStatement(index: 8, sql: "ROLLBACK TO write")
 
     static func selectByID(_ info: EntityInfo) -> FrequentStatement {
-        FrequentStatement(index: 9 + 3 * info.index, sql: info.sql.selectByID)
+        FrequentStatement(index: place(of: info, offset: 0), sql: info.sql.selectByID)
     }
 
     static func insert(_ info: EntityInfo) -> FrequentStatement {
-        FrequentStatement(index: 10 + 3 * info.index, sql: info.sql.insert)
+        FrequentStatement(index: place(of: info, offset: 1), sql: info.sql.insert)
     }
 
     static func selectParameters(_ info: EntityInfo) -> FrequentStatement {
-        FrequentStatement(index: 11 + 3 * info.index, sql: info.sql.selectParameters)
+        FrequentStatement(index: place(of: info, offset: 2), sql: info.sql.selectParameters)
+    }
+
+    /// Nil for an entity of a store's record: an entity of the stack's own schema may have the same index.
+    private static func place(of info: EntityInfo, offset: Int) -> Int? {
+        info.isRecorded ? nil : 9 + 3 * info.index + offset
     }
 }
 

@@ -268,7 +268,7 @@ struct StoreOpening {
 
     /// Commits to a working copy would be lost if the home did not get them.
     private func refuseWorkingCopy(_ connection: Connection) throws {
-        guard try StoreState(on: connection).isWorkingCopy else { return }
+        guard try CopyRecord.exists(on: connection) else { return }
         let record = try CopyRecord.read(on: connection)
         throw StrataError(
             .schemaMismatch,

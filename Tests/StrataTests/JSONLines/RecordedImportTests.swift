@@ -251,7 +251,61 @@ enum Wares {
             var number: String = String(7)
             var weight: Double = 2.5
         }
-        static let models: [any Model.Type] = [Parcel.self]
+
+        @Model final class Badge {
+            var name: String
+            @Derived var label: String? { name.isEmpty ? nil : "\(name)!" }
+        }
+
+        static let models: [any Model.Type] = [Parcel.self, Badge.self]
+    }
+
+    @Test("A derived value that is missing is refused, also if it may be nil, because the program would calculate it")
+    func missingDerivedValue() async throws {
+        let folder = try ScratchFolder()
+        let url = folder.file("boxes.sqlite")
+        try await folder.with(url, DefaultModels.models) { _ in }
+        var options = RecordedImportOptions()
+        options.keepsDerivedValues = true
+        let error = await #expect(throws: StrataError.self) {
+            try await importRecorded([#"{"$model":"Badge","name":"a"}"#], into: url, options)
+        }
+        let text = "line 1, Badge.label is missing, and only the program can calculate it"
+        #expect(error?.message.contains(text) == true, "\(String(describing: error))")
+        try await importRecorded([#"{"$model":"Badge","name":"a","label":null}"#], into: url, options)
+        #expect(try folder.rows(url, "SELECT name, label IS NULL FROM Badge") == ["a|1"])
+    }
+
+    @Test("A stack writes the objects of its own models before and after an import of others")
+    func ownModels() async throws {
+        let folder = try ScratchFolder()
+        let (url, file) = (folder.file("pairs.sqlite"), folder.file("lines"))
+        try await folder.with(url, PairModels.models) { _ in }
+        try Data(#"{"$model":"First","name":"a"}"#.utf8).write(to: file)
+        // `First` has the same index in the record's schema as `Second` in the schema of the stack.
+        let stack = try await ContextStack.open(
+            .sqlite(url),
+            models: [PairModels.Second.self],
+            stack: .rootOnly,
+            configuration: StoreConfiguration(allowsUnopenedModels: true)
+        )
+        for _ in 0..<2 {
+            try await stack.background { context in
+                context.insert(PairModels.Second(name: "b"))
+                try context.commit()
+            }
+            let handle = try FileHandle(forReadingFrom: file)
+            _ = try await stack.importRecordedJSONLines(from: handle)
+        }
+        try await stack.close()
+        #expect(try folder.rows(url, "SELECT name FROM First") == ["a", "a"])
+        #expect(try folder.rows(url, "SELECT name FROM Second") == ["b", "b"])
+    }
+
+    enum PairModels {
+        @Model final class First { var name: String }
+        @Model final class Second { var name: String }
+        static let models: [any Model.Type] = [First.self, Second.self]
     }
 
     @Test("Checks by code are named, and left out only if the options say so")

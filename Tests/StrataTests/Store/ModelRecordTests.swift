@@ -206,7 +206,7 @@ enum LaterItems {
         let before = try folder.rows(url, "SELECT * FROM strata_models")
         for configuration in [
             StoreConfiguration(allowsUnopenedModels: true),
-            StoreConfiguration(isReadOnly: true, allowsUnopenedModels: true),
+            StoreConfiguration(isReadOnly: true),
         ] {
             // A read-only stack needs a process that has the store open for writing.
             let writer = try await ContextStack.open(.sqlite(url), models: EarlierItems.models, stack: .rootOnly)

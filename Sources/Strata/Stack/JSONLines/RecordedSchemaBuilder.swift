@@ -246,6 +246,9 @@ extension ColumnSchema {
             defaultValue = {
                 throw LineFailure(model, name, "is missing, and only the program can calculate its default value")
             }
+        } else if attribute.role == .derived {
+            let name = described.name
+            defaultValue = { throw LineFailure(model, name, "is missing, and only the program can calculate it") }
         }
     }
 

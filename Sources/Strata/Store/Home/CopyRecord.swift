@@ -17,6 +17,7 @@ struct CopyRecord: Equatable {
         """
     private static let insert = "INSERT INTO \"strata_home\" VALUES (1, ?, ?, ?)"
     private static let update = "UPDATE \"strata_home\" SET \"number\" = ?, \"transaction\" = ? WHERE \"id\" = 1"
+    private static let hasTable = "SELECT 1 FROM sqlite_schema WHERE \"name\" = 'strata_home'"
     private static let select = "SELECT \"home\", \"number\", \"transaction\" FROM \"strata_home\" WHERE \"id\" = 1"
 
     /// Creates the table with its row.
@@ -27,6 +28,9 @@ struct CopyRecord: Equatable {
             [.text(home), .integer(position.number), .text(position.id.uuidString)]
         )
     }
+
+    /// Whether the database is a working copy.
+    static func exists(on connection: Connection) throws -> Bool { try connection.integer(hasTable) != nil }
 
     /// Reads the row of a working copy.
     ///
