@@ -134,6 +134,29 @@ import Testing
         home.unlock()
     }
 
+    @Test("Large transactions come in several portions")
+    func portions() throws {
+        let fixture = try HomeFixture()
+        let home = try fixture.home()
+        let store = try SampleStore()
+        let content = Data(repeating: 7, count: 3 << 20)
+        var positions: [HomePosition] = []
+        for id in Int64(1)...5 {
+            positions.append(
+                try home.publishNext(
+                    store.changes { try store.insert([.integer(id), .null, .null, .null, .blob(content)]) }
+                )
+            )
+        }
+        let first = try home.transactions(after: .start, limit: 100).map(\.position)
+        // The third one passes 8 MiB.
+        #expect(first == Array(positions[..<3]))
+        #expect(try home.transactions(after: positions[2], limit: 100).map(\.position) == Array(positions[3...]))
+        // The limit of the lock is the number alone: fewer transactions than the limit are all.
+        #expect(try home.lock(after: .start, limit: 100).map(\.position) == positions)
+        home.unlock()
+    }
+
     @Test("Transactions that are too old are deleted, except the newest one")
     func retentionByAge() throws {
         let fixture = try HomeFixture()

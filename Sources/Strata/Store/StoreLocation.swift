@@ -41,7 +41,8 @@ public struct StoreLocation: Sendable {
     /// A store that several machines share. Each machine works on a copy of its own, and the home keeps the store.
     ///
     /// - Parameters:
-    ///   - home: orders and keeps the commits of all machines. The stack closes it.
+    ///   - home: orders and keeps the commits of all machines. The stack closes it. If opening throws, the home can be used
+    ///     for another attempt.
     ///   - url: the working copy: a SQLite file on a local disk, which is made from the home if it does not exist.
     public static func shared(_ home: any StoreHome, copy url: URL) -> StoreLocation {
         StoreLocation(kind: .shared(home, copy: url))

@@ -22,6 +22,8 @@ struct StoreOpening {
     }
 
     /// Opens the working copy of a store that several machines share. Makes the copy if necessary.
+    ///
+    /// After an error, the home stays open, so that the caller can try again with it.
     func open(_ home: any StoreHome, copy url: URL, _ configuration: StoreConfiguration) throws -> Opened {
         try StrataError.require(
             !configuration.isReadOnly && !schema.isPartial,
@@ -30,24 +32,19 @@ struct StoreOpening {
         )
         let proposal = HomeDescription(schema, migration)
         let state = try home.open(proposal, busyTimeout: configuration.busyTimeout)
-        do {
-            var opening = self
-            let copy = WorkingCopy(
-                home: home,
-                state: state,
-                url: url,
-                node: UUID(),
-                schema: schema,
-                migration: migration
-            )
-            try copy.checkDescription()
-            try copy.makeIfNeeded { telemetry.logger?.warning("\($0)") }
-            opening.copy = copy
-            return try opening.open(url, configuration)
-        } catch {
-            home.close()
-            throw error
-        }
+        var opening = self
+        let copy = WorkingCopy(
+            home: home,
+            state: state,
+            url: url,
+            node: UUID(),
+            schema: schema,
+            migration: migration
+        )
+        try copy.checkDescription()
+        try copy.makeIfNeeded { telemetry.logger?.warning("\($0)") }
+        opening.copy = copy
+        return try opening.open(url, configuration)
     }
 
     /// Opens a file that Strata owns, or creates it.

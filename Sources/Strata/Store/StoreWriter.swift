@@ -398,7 +398,7 @@ final class StoreWriter: Sendable {
     /// Reserves a range of ids, and returns the first one. Inside a transaction of this writer, the reservation is part
     /// of it.
     func reserveIDs(_ count: Int64) throws -> Int64 {
-        if let follower { return try follower.home.reserveIDs(count) }
+        if let follower { return try follower.reserveIDs(count) }
         do {
             // A block is on another queue than the database's, which would wait for the block.
             if isOnLeadingThread { return try reserveInTransaction(count) }

@@ -143,15 +143,22 @@ struct HomeSQL: Sendable {
     func lockPosition() -> PostgresStatement { PostgresStatement(sql: "SELECT number, id FROM \(home) FOR UPDATE") }
 
     /// The transactions after a position, oldest first: number, id, number and id of the one before, node, time, changes.
-    func selectTransactions(after position: HomePosition, limit: Int) -> PostgresStatement {
+    ///
+    /// - Parameter maxBytes: the size of the changes from which no further transaction follows; nil for no maximum.
+    func selectTransactions(after position: HomePosition, limit: Int, maxBytes: Int64? = nil) -> PostgresStatement {
+        // The sizes are known without reading the changes.
         var statement = PostgresStatement(
             sql: """
-                SELECT number, id, previous_number, previous_id, node, at, changes FROM \(feed)
-                WHERE number > $1 ORDER BY number LIMIT $2
+                SELECT number, id, previous_number, previous_id, node, at, changes FROM (
+                    SELECT *, sum(octet_length(changes)) OVER (ORDER BY number ROWS UNBOUNDED PRECEDING)
+                        - octet_length(changes) AS bytes_before
+                    FROM \(feed) WHERE number > $1 ORDER BY number LIMIT $2
+                ) AS portion WHERE bytes_before < $3 ORDER BY number
                 """
         )
         statement.parameters.append(position.number)
         statement.parameters.append(Int64(limit))
+        statement.parameters.append(maxBytes ?? .max)
         return statement
     }
 

@@ -6,13 +6,19 @@ extension PostgresHome {
             try reading.use(within: timeout) { connection, deadline in
                 // The position is read first, so it is not newer than the transactions.
                 let results = try connection.run(
-                    [sql.selectPosition(), sql.selectTransactions(after: position, limit: limit)],
+                    [
+                        sql.selectPosition(),
+                        sql.selectTransactions(after: position, limit: limit, maxBytes: Self.maxPortionBytes),
+                    ],
                     until: deadline
                 )
                 return try transactions(results[1], after: position, newest: try self.position(results[0]))
             }
         }
     }
+
+    /// A node that is far behind gets this many bytes at once, and one transaction more, within the time of a call.
+    private static let maxPortionBytes: Int64 = 8 << 20
 
     public func newest() throws -> HomePosition {
         try describingFailures {

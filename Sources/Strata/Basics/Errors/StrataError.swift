@@ -65,8 +65,6 @@ extension StrataError {
         case missingParameters
         /// A file that would be replaced exists.
         case fileExists
-        /// A row of a working copy is not the one that a transaction of its home is based on.
-        case differsFromHome
         /// A store does not have current declarations of its models.
         case missingDeclarations
         /// A line is of a model for which an import needs code of the program.

@@ -164,6 +164,5 @@ struct ChangeApplication {
                 + "makes the copy again."
         )
         .naming(connection.path)
-        .because(.differsFromHome)
     }
 }

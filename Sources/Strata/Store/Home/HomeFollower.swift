@@ -34,6 +34,9 @@ final class HomeFollower: Sendable {
     /// Called after transactions were applied.
     private let applied = Mutex<@Sendable (_ journalPages: Int) -> Void>({ _ in })
     private let queue = DispatchQueue(label: "strata.home", qos: .utility)
+    private static let key = DispatchSpecificKey<ObjectIdentifier>()
+    /// Whether notifications have asked for a look that has not begun.
+    private let isAsked = Atomic(false)
     private let timer = Mutex<(any DispatchSourceTimer)?>(nil)
 
     /// - Parameters:
@@ -61,6 +64,7 @@ final class HomeFollower: Sendable {
             },
             Unmanaged.passUnretained(journalPages).toOpaque()
         )
+        queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
     }
 
     /// Begins to follow the home.
@@ -88,7 +92,14 @@ final class HomeFollower: Sendable {
             timer = source
         }
         // Notifications that arrive during a look are one further look.
-        home.listen { [weak self] in self?.queue.async(execute: look) }
+        home.listen { [weak self] in
+            guard let self, !isAsked.exchange(true, ordering: .sequentiallyConsistent) else { return }
+            queue.async { [weak self] in
+                // Notifications from here on are about transactions that this look may miss.
+                self?.isAsked.store(false, ordering: .sequentiallyConsistent)
+                look()
+            }
+        }
     }
 
     /// Applies all transactions that the home has now. Returns the position of the copy.
@@ -122,7 +133,27 @@ final class HomeFollower: Sendable {
     }
 
     /// The last transaction that the copy contains.
-    func position() throws -> HomePosition { try use { try CopyRecord.read(on: $0).position } }
+    ///
+    /// - Throws: `damagedStore` if the rows of the copy differ from those of the home.
+    func position() throws -> HomePosition {
+        try use { connection in
+            let position = try CopyRecord.read(on: connection).position
+            guard position != CopyRecord.damaged else { throw Self.damagedError.naming(connection.path) }
+            return position
+        }
+    }
+
+    /// Reserves ids of objects at the home, and returns the first one.
+    func reserveIDs(_ count: Int64) throws -> Int64 {
+        let first = try home.reserveIDs(count)
+        guard IDSource.isRange(from: first) else {
+            throw StrataError(
+                .damagedStore,
+                "\(home.name) has reserved the id \(first), which objects cannot have. Correct its next id."
+            )
+        }
+        return first
+    }
 
     private func apply(_ transactions: [HomeTransaction]) throws {
         if transactions.isEmpty { return }
@@ -139,26 +170,39 @@ final class HomeFollower: Sendable {
         columns: [String: [String]],
         on connection: Connection
     ) throws {
-        try connection.execute("BEGIN IMMEDIATE")
         do {
-            defer {
-                if connection.isInTransaction { try? connection.execute("ROLLBACK") }
-            }
-            let position = try CopyRecord.read(on: connection).position
-            if position.number < transaction.position.number {
+            try transact(on: connection) {
+                let position = try CopyRecord.read(on: connection).position
+                if position.number >= transaction.position.number { return }
                 guard position == transaction.previous else { throw behindError(transaction.previous, position) }
                 var application = ChangeApplication(on: connection, columns: columns)
                 try application.apply(transaction.changes)
                 try CopyRecord.move(to: transaction.position, on: connection)
             }
-            try connection.execute("COMMIT")
-        } catch let error as StrataError where error.reason == .differsFromHome {
-            // The copy is made again when it is opened next.
-            try connection.execute("BEGIN IMMEDIATE")
-            try CopyRecord.move(to: CopyRecord.damaged, on: connection)
-            try connection.execute("COMMIT")
+        } catch let error as StrataError where error.code == .damagedStore {
+            // The copy is made again when it is opened next, unless not even this can be written.
+            try? transact(on: connection) { try CopyRecord.move(to: CopyRecord.damaged, on: connection) }
             throw error
         }
+    }
+
+    /// Runs a transaction. It has ended when the function returns or throws.
+    private static func transact(on connection: Connection, _ body: () throws -> Void) throws {
+        try connection.execute("BEGIN IMMEDIATE")
+        do {
+            try body()
+            try connection.execute("COMMIT")
+        } catch {
+            if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            throw error
+        }
+    }
+
+    private static var damagedError: StrataError {
+        StrataError(
+            .damagedStore,
+            "The working copy differs from its home. Close the stack and open it again, which makes the copy again."
+        )
     }
 
     private static func behindError(_ expected: HomePosition, _ found: HomePosition) -> StrataError {
@@ -183,7 +227,9 @@ final class HomeFollower: Sendable {
             timer = nil
         }
         home.close()
-        queue.sync {}
+        // A running look must end before its connection is closed. The exception is a look that has held the last
+        // reference to the store, and closes it.
+        if DispatchQueue.getSpecific(key: Self.key) != ObjectIdentifier(self) { queue.sync {} }
         database.inDatabase { _ in
             isClosed.store(true, ordering: .relaxed)
             connection.use { $0.finalize() }

@@ -24,7 +24,7 @@ public protocol StoreHome: Sendable {
     /// only if they are the same store.
     var name: String { get }
 
-    /// Connects to the home. If the home has no store yet, this call creates one.
+    /// Connects to the home. If the home has no store yet, this call creates one. The call can be repeated.
     ///
     /// - Parameters:
     ///   - proposal: the description of this program's models, for a new store.
@@ -39,7 +39,8 @@ public protocol StoreHome: Sendable {
     /// - Returns: the position of the home at that moment.
     func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition
 
-    /// The transactions after a position, oldest first.
+    /// The transactions after a position, oldest first. The result is empty only if there are none. It may have fewer
+    /// transactions than the limit, so that large ones do not come together.
     ///
     /// - Parameter limit: the maximum number of transactions.
     /// - Throws: `homeExpired` if the home does not keep the transactions after this position any more, and `homeBehind`

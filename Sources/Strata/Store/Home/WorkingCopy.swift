@@ -14,7 +14,8 @@ struct WorkingCopy {
 
     // MARK: Checks
 
-    /// The program's models must be those of the home.
+    /// The program's models and migration steps must be those of the home. Otherwise a migration would change the copy
+    /// alone.
     ///
     /// - Throws: `schemaMismatch` or `newerStore`.
     func checkDescription() throws {
@@ -33,11 +34,19 @@ struct WorkingCopy {
                     + "program."
             )
         }
-        guard found.schema == schema.text, found.version == migration.version else {
+        guard found.schema == schema.text, found.version == migration.version, found.format == StoreFile.formatVersion
+        else {
             throw StrataError(
                 .schemaMismatch,
                 "The store of \(home.name) has other models than this program. All programs that share a store open the "
                     + "same models."
+            )
+        }
+        guard Set(found.steps) == Set(migration.steps.map(\.name)) else {
+            throw StrataError(
+                .schemaMismatch,
+                "The store of \(home.name) was created with other migration steps than this program has. A store with a "
+                    + "home cannot be migrated."
             )
         }
     }
@@ -84,7 +93,9 @@ struct WorkingCopy {
         let record = try CopyRecord.read(on: connection)
         guard record.home == home.name else { throw Self.otherHome(url, record.home, home.name) }
         guard record.position != CopyRecord.damaged else { return "its rows differ from those of the home" }
-        guard stored.record?.description == state.description.schema else { return "the models have changed" }
+        guard stored.record?.description == state.description.schema,
+            case .ready = try StoreSchema.examine(schema, migration, on: connection)
+        else { return "its models differ from those of the home" }
         do {
             _ = try home.transactions(after: record.position, limit: 1)
             return nil

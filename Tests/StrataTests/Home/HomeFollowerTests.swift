@@ -1,0 +1,101 @@
+import FileHome
+import Foundation
+import GRDB
+import StoreModels
+import Testing
+
+@testable import Strata
+
+@Suite("Following a home", .timeLimit(.minutes(1)))
+struct HomeFollowerTests {
+    @Test("The follower can be closed on its own queue, where the last reference to a store may end")
+    func closesOnItsQueue() async throws {
+        let fleet = try Fleet()
+        try await fleet.open("copy").close()
+        let home = FileHome(fleet.home)
+        let description = HomeDescription(try Schema(Fleet.models), Migration())
+        _ = try home.open(description, busyTimeout: 5)
+        let path = fleet.copy("copy").path
+        let follower = try HomeFollower(home, path: path, .waiting, description)
+        let (looks, continuation) = AsyncStream.makeStream(of: Void.self)
+        follower.start(applied: { _ in }) { _ in
+            follower.close()
+            continuation.finish()
+        }
+        for await _ in looks {}
+        let error = #expect(throws: StrataError.self) { try follower.catchUp() }
+        #expect(error?.code == .closed)
+    }
+
+    @Test("A copy that meets damaged changes of the home is made again when it is opened")
+    func damagedChanges() async throws {
+        let fleet = try Fleet()
+        let (left, right) = (try await fleet.open("left"), try await fleet.open("right"))
+        try await right.close()
+        try await left.write { context in _ = context.insert(Account(name: "one", balance: 1)) }
+        let other = try DatabaseQueue(path: fleet.home.path, configuration: .waiting)
+        try await other.write { db in
+            try db.execute(sql: "UPDATE feed SET changes = x'FF' WHERE number = (SELECT max(number) FROM feed)")
+        }
+        try other.close()
+        let behind = try await fleet.open("right")
+        // A second call gets the same error, not one about missing transactions.
+        for _ in 0..<2 {
+            let error = await #expect(throws: StrataError.self) { try await behind.catchUp() }
+            #expect(error?.code == .damagedStore)
+        }
+        try await behind.close()
+        let again = try await fleet.open("right")
+        let count = try await again.background { context in try context.count(Account.all) }
+        #expect(count == 1)
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    @Test("An id that objects cannot have is refused")
+    func idsOutOfRange() async throws {
+        let fleet = try Fleet()
+        let stack = try await fleet.open("node")
+        let ids = try DatabaseQueue(path: fleet.home.path + ".ids", configuration: .waiting)
+        try await ids.write { db in try db.execute(sql: "UPDATE ids SET next = \(Int64(1) << 48)") }
+        try ids.close()
+        let error = #expect(throws: StrataError.self) { try stack.core.engine.writer.reserveIDs(1) }
+        #expect(error?.code == .damagedStore)
+        try await fleet.close()
+    }
+
+    @Test("A program with other migration steps than the home's is refused, and its steps do not change the copy")
+    func steps() async throws {
+        let fleet = try Fleet()
+        try await fleet.open("node").close()
+        let migration = Migration().step("new") { _ in Issue.record("The step has run.") }
+        let error = await #expect(throws: StrataError.self) {
+            _ = try await ContextStack.open(
+                .shared(FileHome(fleet.home), copy: fleet.copy("node")),
+                models: Fleet.models,
+                stack: .rootOnly,
+                migration: migration
+            )
+        }
+        #expect(error?.code == .schemaMismatch)
+        _ = try await fleet.open("node")
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    @Test("After opening has failed, the home can be used for another attempt")
+    func anotherAttempt() async throws {
+        let fleet = try Fleet()
+        try await fleet.open("node").close()
+        let home = FileHome(fleet.home)
+        home.faults.refuse(.transactions)
+        let location = StoreLocation.shared(home, copy: fleet.copy("node"))
+        let error = await #expect(throws: StrataError.self) {
+            _ = try await ContextStack.open(location, models: Fleet.models, stack: .rootOnly)
+        }
+        #expect(error?.code == .unreachable)
+        // A closed home would throw.
+        _ = try home.newest()
+        try await ContextStack.open(location, models: Fleet.models, stack: .rootOnly).close()
+    }
+}
