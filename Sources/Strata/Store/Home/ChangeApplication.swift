@@ -10,7 +10,7 @@ import Foundation
 /// Triggers run as they do for the node that has committed. They keep full-text indexes up to date.
 struct ChangeApplication {
     private let connection: Connection
-    private let columns: [String: [String]]
+    private let columns: [UTF8Text: [String]]
     private var held: [HeldRow] = []
 
     /// A row that is in the table again when all others are applied.
@@ -20,7 +20,7 @@ struct ChangeApplication {
     }
 
     /// - Parameter columns: the names of the columns of each table, the id first.
-    init(on connection: Connection, columns: [String: [String]]) {
+    init(on connection: Connection, columns: [UTF8Text: [String]]) {
         self.connection = connection
         self.columns = columns
     }
@@ -97,7 +97,7 @@ struct ChangeApplication {
 
     /// Removes a row for a while. Its external bytes stay, although a trigger deletes them with the row.
     private func remove(_ id: StoredValue, from table: String, _ columns: [String]) throws {
-        let mayHaveBytes = self.columns[ExternalSQL.table.name] != nil
+        let mayHaveBytes = self.columns[UTF8Text(ExternalSQL.table.name)] != nil
         let numbers = mayHaveBytes ? try connection.numbers(Self.numbersOfBytes(table, columns), [id]) : []
         let contents = try numbers.map { ($0, try connection.value(ExternalSQL.select, [.integer($0)])) }
         try connection.execute("DELETE FROM \(table.quotedIdentifier) WHERE \(columns[0].quotedIdentifier) = ?", [id])
@@ -147,7 +147,7 @@ struct ChangeApplication {
     }
 
     private func columns(of table: String, count: Int) throws -> [String] {
-        guard let columns = columns[table], columns.count == count else {
+        guard let columns = columns[UTF8Text(table)], columns.count == count else {
             throw StrataError(
                 .schemaMismatch,
                 "The home of the store has another table '\(table)' than this program. Another node has migrated the "

@@ -41,7 +41,7 @@ extension HomeDescription {
     }
 
     /// The names of the columns of each table.
-    var columns: [String: [String]] {
-        Dictionary(uniqueKeysWithValues: tables.map { ($0.name, $0.columns.map(\.name)) })
+    var columns: [UTF8Text: [String]] {
+        Dictionary(uniqueKeysWithValues: tables.map { (UTF8Text($0.name), $0.columns.map(\.name)) })
     }
 }

@@ -25,7 +25,7 @@ final class HomeFollower: Sendable {
     private let database: DatabaseQueue
     /// Used inside the database.
     private let connection: Exclusive<Connection>
-    private let columns: [String: [String]]
+    private let columns: [UTF8Text: [String]]
     private let journalPages = JournalPages()
     /// Whether the home did not answer when it was last asked, for the log.
     let isAway = Atomic(false)
@@ -167,7 +167,7 @@ final class HomeFollower: Sendable {
     /// same copy, may have been faster.
     private static func apply(
         _ transaction: HomeTransaction,
-        columns: [String: [String]],
+        columns: [UTF8Text: [String]],
         on connection: Connection
     ) throws {
         do {

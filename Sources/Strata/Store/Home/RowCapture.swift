@@ -9,12 +9,12 @@ import Foundation
 /// Isolation: used inside the database's writer.
 final class RowCapture {
     private let connection: OpaquePointer
-    private let tables: Set<String>
+    private let tables: Set<UTF8Text>
     private var session: OpaquePointer?
 
     init(of tables: some Sequence<String>, on connection: Connection) {
         self.connection = connection.pointer
-        self.tables = Set(tables)
+        self.tables = Set(tables.map { UTF8Text($0) })
     }
 
     deinit { stop() }
@@ -28,7 +28,7 @@ final class RowCapture {
             { context, name in
                 guard let context, let name else { return 0 }
                 let capture = Unmanaged<RowCapture>.fromOpaque(context).takeUnretainedValue()
-                return capture.tables.contains(String(cString: name)) ? 1 : 0
+                return capture.tables.contains(UTF8Text(String(cString: name))) ? 1 : 0
             },
             Unmanaged.passUnretained(self).toOpaque()
         )

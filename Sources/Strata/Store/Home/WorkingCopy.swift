@@ -154,7 +154,7 @@ struct WorkingCopy {
     private func fill(_ connection: Connection) throws -> HomePosition {
         let columns = state.description.columns
         return try home.copy { table, rows in
-            guard let columns = columns[table] else { return }
+            guard let columns = columns[UTF8Text(table)] else { return }
             let names = columns.map(\.quotedIdentifier).joined(separator: ", ")
             let parameters = columns.map { _ in "?" }.joined(separator: ", ")
             let sql = "INSERT INTO \(table.quotedIdentifier) (\(names)) VALUES (\(parameters))"
