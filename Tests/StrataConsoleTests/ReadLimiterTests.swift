@@ -8,7 +8,7 @@ import Testing
         let limiter = ReadLimiter(1)
         try await limiter.begin()
         let waiting = Task { try await limiter.begin() }
-        while limiter.waitingCount == 0 { await Task.yield() }
+        while limiter.waitingCount == 0, !Task.isCancelled { await Task.yield() }
         waiting.cancel()
         let result = await waiting.result
         #expect(throws: CancellationError.self) { try result.get() }
@@ -28,7 +28,7 @@ import Testing
                 limiter.end()
             }
         }
-        while limiter.waitingCount < all.count { await Task.yield() }
+        while limiter.waitingCount < all.count, !Task.isCancelled { await Task.yield() }
         await #expect(throws: ConsoleError.self) { try await limiter.begin() }
         limiter.end()
         for task in all { try await task.value }

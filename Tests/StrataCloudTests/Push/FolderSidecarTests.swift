@@ -167,7 +167,7 @@ import Testing
         }
         try await first.commit { cloud in try cloud.move(cloud.node(at: "/f"), to: "/g") }
         first.account.uploads.resume()
-        while !isMoved.withLock({ $0 }) { await Task.yield() }
+        while !isMoved.withLock({ $0 }), !Task.isCancelled { await Task.yield() }
         first.remote.write("home/g%metadata", "theirs")
         try await first.drain()
         #expect(first.remote.tree["home/g%metadata"] == "theirs")
@@ -227,7 +227,7 @@ import Testing
         )
         try await first.commit { cloud in _ = try cloud.upload(cloud.createFolder(at: "/f"), .metadata) }
         first.account.uploads.resume()
-        while !first.remote.tree.keys.contains("home/f%metadata") { await Task.yield() }
+        while !first.remote.tree.keys.contains("home/f%metadata"), !Task.isCancelled { await Task.yield() }
         try await first.commit { cloud in try cloud.delete(cloud.node(at: "/f")) }
         try await first.drain()
         #expect(first.remote.tree == ["home/": ""])

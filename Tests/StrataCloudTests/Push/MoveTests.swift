@@ -116,7 +116,7 @@ import Testing
         )
         try await harness.commit { _ = try $0.createNode(at: "/n") }
         harness.account.uploads.resume()
-        while faults.withLock({ $0.count }) > 1 { await Task.yield() }
+        while faults.withLock({ $0.count }) > 1, !Task.isCancelled { await Task.yield() }
         harness.account.uploads.suspend()
         try await harness.commit { cloud in
             for operation in try cloud.context.fetch(QueuedOperation.all) { operation.skip() }

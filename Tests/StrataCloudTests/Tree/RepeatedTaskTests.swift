@@ -23,7 +23,7 @@ import Testing
     func requestDuringRun() async throws {
         let (task, runs) = (RepeatedTask(), Runs())
         task.ask(runs.body)
-        while runs.count == 0 { await Task.yield() }
+        while runs.count == 0, !Task.isCancelled { await Task.yield() }
         for _ in 0..<3 { task.ask(runs.body) }
         runs.opener.yield()
         runs.opener.yield()
@@ -35,7 +35,7 @@ import Testing
     func stopped() async throws {
         let (task, runs) = (RepeatedTask(), Runs())
         task.ask(runs.body)
-        while runs.count == 0 { await Task.yield() }
+        while runs.count == 0, !Task.isCancelled { await Task.yield() }
         task.ask(runs.body)
         await task.stop()
         await task.waitUntilIdle()

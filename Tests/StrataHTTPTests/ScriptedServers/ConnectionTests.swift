@@ -110,7 +110,7 @@ import Testing
         }
         let remote = try ScriptedRemote.s3(server.port, options: HTTPOptions(maximumConnections: 2))
         let stalled = (0..<2).map { _ in Task { try await remote.put("x", at: RemoteKey(["stall"])) } }
-        while server.requests.count < 2 { await Task.yield() }
+        while server.requests.count < 2, !Task.isCancelled { await Task.yield() }
         let waiting = Task { try await remote.put("x", at: key) }
         let cancelled = Task { try await remote.put("x", at: key) }
         cancelled.cancel()
@@ -130,7 +130,7 @@ import Testing
             clock.withLock { $0 }
         }
         let stalled = (0..<2).map { _ in Task { try await remote.put("x", at: RemoteKey(["stall"])) } }
-        while server.requests.count < 2 { await Task.yield() }
+        while server.requests.count < 2, !Task.isCancelled { await Task.yield() }
         let waiting = Task { try await remote.put("x", at: key) }
         try await Task.sleep(for: .milliseconds(50))
         clock.withLock { $0 += 3600 }

@@ -87,7 +87,7 @@ private struct Chore: OperationPayload {
         let isRunning = QueuedOperation.where { $0.status == .active }
         // At least one operation runs when the actions begin.
         while try await stack.background({ try $0.count(isRunning) + $0.count(FinishedOperation.all) }) == 0 {
-            await Task.yield()
+            try await Task.sleep(for: .milliseconds(1))
         }
         let skipped = try await stack.background { context in
             try context.skipOperations(QueuedOperation.where { $0.hasTag("unwanted") }, running: .cancel)

@@ -27,21 +27,25 @@ import Testing
             for number in 0..<Self.many { context.enqueue(Named(name: "\(number)"), in: "blocking") }
             try context.commit()
         }
-        while begun.withLock({ $0 }) < ProcessInfo.processInfo.activeProcessorCount { await Task.yield() }
+        while begun.withLock({ $0 }) < ProcessInfo.processInfo.activeProcessorCount, !Task.isCancelled {
+            await Task.yield()
+        }
 
         try await stack.background { context in
             context.enqueue(Named(name: "A"), in: "other")
             try context.commit()
         }
         let ofOther = QueuedOperation.where { $0.pipeline == "other" }
-        while try await stack.background({ try $0.first(ofOther)?.status }) != .active { await Task.yield() }
+        while try await stack.background({ try $0.first(ofOther)?.status }) != .active, !Task.isCancelled {
+            await Task.yield()
+        }
         await other.close()
         let row = try #require(try await stack.background { try $0.first(ofOther)?.snapshot })
         #expect(row.status == .pending && row.attempts == 0 && row.crashes == 0)
 
         for _ in 0..<Self.many { isLetGo.signal() }
         while try await stack.background({ try $0.count(FinishedOperation.all) }) < Self.many {
-            await Task.yield()
+            try await Task.sleep(for: .milliseconds(1))
         }
         #expect(begun.withLock { $0 } == Self.many)
         try await stack.close()
@@ -71,7 +75,9 @@ import Testing
             for number in 0..<Self.many { context.enqueue(Named(name: "\(number)"), in: .work) }
             try context.commit()
         }
-        while begun.withLock({ $0.count }) < ProcessInfo.processInfo.activeProcessorCount { await Task.yield() }
+        while begun.withLock({ $0.count }) < ProcessInfo.processInfo.activeProcessorCount, !Task.isCancelled {
+            await Task.yield()
+        }
         clock.advance(by: .seconds(6))
         let failed = QueuedOperation.where { $0.status == .failed }
         while try await stack.background({ try $0.count(failed) }) < Self.many {
@@ -102,7 +108,9 @@ import Testing
             for number in 0..<Self.many { context.enqueue(Named(name: "\(number)"), in: .work) }
             try context.commit()
         }
-        while begun.withLock({ $0.count }) < ProcessInfo.processInfo.activeProcessorCount { await Task.yield() }
+        while begun.withLock({ $0.count }) < ProcessInfo.processInfo.activeProcessorCount, !Task.isCancelled {
+            await Task.yield()
+        }
         let skipped = try await stack.background { context in
             let waiting = try context.fetch(QueuedOperation.all).filter { operation in
                 let name = try operation.payload(as: Named.self).name
@@ -158,7 +166,7 @@ import Testing
             options: PipelineOptions(maxConcurrent: Self.many)
         ) { (_: Attempt<Named>) in
             meeting.join()
-            while meeting.isAwaited { await Task.yield() }
+            while meeting.isAwaited, !Task.isCancelled { await Task.yield() }
             haveMet.withLock { $0 = $0 && meeting.isComplete }
             return .done
         }
@@ -187,7 +195,7 @@ import Testing
                     meeting.wait()
                 }
             }
-            while meeting.missing > 1 { await Task.yield() }
+            while meeting.missing > 1, !Task.isCancelled { await Task.yield() }
             passes.take()
             group.addTask(executorPreference: executor) { meeting.join() }
         }
@@ -260,7 +268,7 @@ import Testing
                         let number = log.ask()
                         executor.requestPass(isPatient: isPatient && round % 3 > 0) { log.take() }
                         if round % 7 == 0 { try? await executor.perform { log.take() } }
-                        while log.seen < number { await Task.yield() }
+                        while log.seen < number, !Task.isCancelled { await Task.yield() }
                     }
                 }
             }

@@ -29,7 +29,7 @@ extension ItemTests {
             try context.commit()
             return (ids[0], ids[1])
         }
-        while running.withLock({ $0 }) != ["a"] { await Task.yield() }
+        while running.withLock({ $0 }) != ["a"], !Task.isCancelled { await Task.yield() }
         try await Way.context.delete("a", stack, .inMemory)
         try await log.waitForEnd(of: second)
         #expect(log.ends(of: first) == ["\(first) is skipped"])

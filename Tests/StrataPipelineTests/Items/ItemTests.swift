@@ -309,7 +309,7 @@ import Testing
             try context.commit()
             return letter.id
         }
-        while seen.withLock({ $0.count }) < 2 { await Task.yield() }
+        while seen.withLock({ $0.count }) < 2, !Task.isCancelled { await Task.yield() }
         let id = try await stack.background { context in
             let id = context.enqueue(try #require(try context.find(letter)), in: .work, key: "a").id
             try context.commit()

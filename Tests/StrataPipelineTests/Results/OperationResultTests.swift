@@ -116,12 +116,12 @@ func pipelineCode<Value>(of body: () async throws -> Value) async -> PipelineErr
         #expect(try await harness.row("A")?.status == .pending)
         let listeners = stack.listenerCount
         let cancelled = Task { try await stack.result(of: id, as: Int.self) }
-        while stack.listenerCount == listeners { await Task.yield() }
+        while stack.listenerCount == listeners, !Task.isCancelled { await Task.yield() }
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
-        while stack.listenerCount > listeners { await Task.yield() }
+        while stack.listenerCount > listeners, !Task.isCancelled { await Task.yield() }
         let closed = Task { await pipelineCode { try await stack.result(of: id, as: Int.self) } }
-        while stack.listenerCount == listeners { await Task.yield() }
+        while stack.listenerCount == listeners, !Task.isCancelled { await Task.yield() }
         try await harness.close()
         // Also if the wait was just looking when the stack closed, and if it begins afterwards.
         let end = await closed.value

@@ -195,7 +195,7 @@ import Testing
         for count in 1...5 {
             first.clock.advance(by: .seconds(60))
             // Either engine may queue the operation, and the other one learns of the commit.
-            while try await Self.queued(first) < count { await Task.yield() }
+            while try await Self.queued(first) < count, !Task.isCancelled { await Task.yield() }
             await first.pipeline.waitUntilProcessed()
             await other.waitUntilProcessed()
         }

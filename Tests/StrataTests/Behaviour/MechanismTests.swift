@@ -56,7 +56,7 @@ struct MechanismTests {
         let disk = try DiskLock(folder.file)
         let commit = Task.detached { try await stack.commit(.main) }
         let commitMutex = try stack[.main].owner.commitMutex
-        while commitMutex.holder == nil { await Task.yield() }
+        while commitMutex.holder == nil, !Task.isCancelled { await Task.yield() }
         try await stack.on(.main) { context in
             let author = try #require(try context.find(id))
             author.name = "second"

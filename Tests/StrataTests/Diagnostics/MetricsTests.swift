@@ -157,7 +157,7 @@ extension ContextName {
         }
         await entered.wait()
         async let second: Int = stack.background { try $0.count(Account.all) }
-        while stack.core.engine.waitingCount == 0 { await Task.yield() }
+        while stack.core.engine.waitingCount == 0, !Task.isCancelled { await Task.yield() }
         #expect(waiting.lastValue == 1)
         leave.set()
         _ = try await (first, second)

@@ -58,7 +58,7 @@ import Testing
             kill(child.id, SIGSTOP)
             // The signal takes effect a moment later.
             while try !String(contentsOfFile: "/proc/\(child.id)/status", encoding: .utf8).contains("T (stopped)") {
-                await Task.yield()
+                try await Task.sleep(for: .milliseconds(1))
             }
             files = try folder.names(with: "bank.sqlite.copy.strata-backup-")
             if files.isEmpty { kill(child.id, SIGCONT) }

@@ -83,7 +83,7 @@ struct EngineBlockTests {
                     while stack.waitingWriteCount < 19 { sched_yield() }
                 }
             }
-            while runs.count == 0 { await Task.yield() }
+            while runs.count == 0, !Task.isCancelled { await Task.yield() }
             for _ in 1..<20 {
                 group.addTask {
                     try await stack.writeOverStore(on: queue, pace: pace) { try Self.add($0, runs) }

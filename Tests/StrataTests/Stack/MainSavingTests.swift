@@ -16,7 +16,7 @@ struct MainSavingTests {
         let disk = try DiskLock(folder.file)
         let commit = Task.detached { try await stack.commit(.main) }
         let commitMutex = try stack[.main].owner.commitMutex
-        while commitMutex.holder == nil { await Task.yield() }
+        while commitMutex.holder == nil, !Task.isCancelled { await Task.yield() }
         // The commit is writing. The main actor runs, synchronously and in blocks.
         try await MainActor.run { try stack.main.insert(2) }
         try await stack.on(.main) { context in
@@ -44,7 +44,7 @@ struct MainSavingTests {
         let disk = try DiskLock(folder.file)
         let first = Task.detached { try await stack.commit(.main) }
         let commitMutex = try stack[.main].owner.commitMutex
-        while commitMutex.holder == nil { await Task.yield() }
+        while commitMutex.holder == nil, !Task.isCancelled { await Task.yield() }
         try await stack.on(.main) { $0.insert(2) }
         await expect(.busy) { try await first.value }
         #expect(try await stack.on(.main) { $0.hasChanges })
@@ -62,10 +62,10 @@ struct MainSavingTests {
         let disk = try DiskLock(folder.file)
         let first = Task.detached { try await stack.commit(.main) }
         let commitMutex = try stack[.main].owner.commitMutex
-        while commitMutex.holder == nil { await Task.yield() }
+        while commitMutex.holder == nil, !Task.isCancelled { await Task.yield() }
         try await stack.on(.main) { $0.insert(2) }
         let second = Task.detached { try await stack.commit(.main) }
-        while commitMutex.waitingCount < 1 { await Task.yield() }
+        while commitMutex.waitingCount < 1, !Task.isCancelled { await Task.yield() }
         try disk.release()
         try await first.value
         try await second.value
@@ -100,10 +100,10 @@ struct MainSavingTests {
         let main = try stack.main
         for number in 1...3 { main.insert(number) }
         #expect(main.hasUnpublishedEdits)
-        while main.hasUnpublishedEdits { await Task.yield() }
+        while main.hasUnpublishedEdits, !Task.isCancelled { await Task.yield() }
         #expect(stack.hasPublished(main.handle))
         main.insert(4)
-        while main.hasUnpublishedEdits { await Task.yield() }
+        while main.hasUnpublishedEdits, !Task.isCancelled { await Task.yield() }
         #expect(try main.numbers() == [1, 2, 3, 4])
     }
 
@@ -125,7 +125,7 @@ struct MainSavingTests {
         await inside.wait()
         let main = try stack.main
         main.insert(1)
-        while main.hasUnpublishedEdits { await Task.yield() }
+        while main.hasUnpublishedEdits, !Task.isCancelled { await Task.yield() }
         #expect(stack.hasPublished(main.handle))
         #expect(try stack[.main].owner.mutex.holder != nil)
         go.set()

@@ -24,7 +24,7 @@ final class Told: Sendable {
 @MainActor
 struct ObservationTests {
     private func until(_ condition: () -> Bool) async {
-        while !condition() { await Task.yield() }
+        while !condition(), !Task.isCancelled { await Task.yield() }
     }
 
     private func openWithArticle() async throws -> (ContextStack, Article) {

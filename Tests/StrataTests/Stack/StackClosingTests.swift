@@ -26,7 +26,7 @@ struct StackClosingTests {
         let queued = Task.detached { try await stack.on(.network) { $0.insert(2) } }
         await untilWaiting(1, at: network)
         let closing = Task.detached { try await stack.close() }
-        while stack.core.state.withLock({ $0.phase == .open }) { await Task.yield() }
+        while stack.core.state.withLock({ $0.phase == .open }), !Task.isCancelled { await Task.yield() }
         await expect(.closed) { try await stack.on(.network) { _ in } }
         await expect(.closed) { try stack.create(.private) }
         await expect(.closed) {
@@ -101,7 +101,7 @@ struct StackClosingTests {
             try await stack.on(.network) { $0.insert(1) }
             try await stack.on(.main) { _ in }
         }
-        while core != nil || store != nil { await Task.yield() }
+        while core != nil || store != nil, !Task.isCancelled { await Task.yield() }
     }
 
     @Test("A handle that outlives its stack throws, and running blocks are finished")
@@ -119,7 +119,7 @@ struct StackClosingTests {
         await inside.wait()
         let core = root.core
         stack = nil
-        while core.state.withLock({ $0.phase == .open }) { await Task.yield() }
+        while core.state.withLock({ $0.phase == .open }), !Task.isCancelled { await Task.yield() }
         go.set()
         try await running.value
         await expect(.closed) { try await root.perform { _ in } }

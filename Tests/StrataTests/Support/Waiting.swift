@@ -60,12 +60,12 @@ nonisolated(nonsending) func expect(
 
 /// Waits until `count` blocks wait for or hold the mutexes of the stack, without sleeping.
 nonisolated(nonsending) func untilActive(_ count: Int, _ stack: ContextStack) async {
-    while stack.core.state.withLock({ $0.active }) < count { await Task.yield() }
+    while stack.core.state.withLock({ $0.active }) < count, !Task.isCancelled { await Task.yield() }
 }
 
 /// Waits until `count` blocks wait for the mutex of the context.
 nonisolated(nonsending) func untilWaiting(_ count: Int, at handle: ContextHandle) async {
-    while handle.owner.mutex.waitingCount < count { await Task.yield() }
+    while handle.owner.mutex.waitingCount < count, !Task.isCancelled { await Task.yield() }
 }
 
 /// Polls the condition for the given number of seconds at most. Returns whether it became true.
