@@ -7,7 +7,7 @@ import Testing
 
 /// Connections that break, through a proxy that breaks them at a chosen byte.
 @Suite("Lost connections to PostgreSQL", .timeLimit(.minutes(3))) struct LostConnectionTests {
-    /// A home behind a proxy, and another one that is connected without it.
+    /// A home that is connected through a proxy, and another one that is connected without it.
     private struct Pair {
         let fixture: HomeFixture
         let proxy: CuttingProxy

@@ -16,7 +16,7 @@ extension ContextStack {
     ///
     /// Use it to read your own writes on another node: after a commit, send ``historyToken`` along, for example in a
     /// cookie, and pass it to this function on the node that gets the next request. If the commit is there already, this
-    /// function asks nobody.
+    /// function does not ask the home.
     ///
     /// - Isolation: callable from anywhere; a separate queue waits for the home.
     /// - Throws: as ``catchUp()``, and `expiredToken` if the token belongs to another store or to a commit that the home

@@ -38,7 +38,7 @@ public struct StoreLocation: Sendable {
         }
     }
 
-    /// A store that several machines share. Each machine works on a copy of its own, and the home keeps the store.
+    /// A store that several machines share. Each machine works on a separate copy, and the home keeps the store.
     ///
     /// - Parameters:
     ///   - home: orders and keeps the commits of all machines. The stack closes it. If opening throws, the home can be used

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Strata
 
-/// A store that several nodes share. Each node is a stack with a working copy of its own, and the home is a file.
+/// A store that several nodes share. Each node is a stack with a separate working copy, and the home is a file.
 @Suite("Stores with a home", .timeLimit(.minutes(1)))
 struct SharedStoreTests {
     // MARK: Commits
@@ -188,7 +188,7 @@ struct SharedStoreTests {
 
     // MARK: Copies
 
-    @Test("A new node copies what is there, and a closed node continues where it was")
+    @Test("A new node copies all objects, and a closed node continues where it was")
     func copies() async throws {
         let fleet = try Fleet()
         let left = try await fleet.open("left")
@@ -279,7 +279,7 @@ struct SharedStoreTests {
         try await right.catchUp()
         try await right.close()
         let handle = try FileHandle(forWritingTo: fleet.copy("right"))
-        // The first page has the header, the list of tables begins behind it.
+        // The first page has the header, the list of tables follows it.
         try handle.seek(toOffset: 100)
         try handle.write(contentsOf: Data(repeating: 0xFF, count: 8_000))
         try handle.close()

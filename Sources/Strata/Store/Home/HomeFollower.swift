@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import Synchronization
 
-/// Brings the transactions of other nodes into a working copy, on a connection of its own.
+/// Brings the transactions of other nodes into a working copy, on a separate connection.
 ///
 /// The connection has no guards: the node that has committed has checked its changes. For the other connections of this
 /// process, the applied transactions are commits of another process on the same file.

@@ -32,7 +32,7 @@ final class RowCapture {
             },
             Unmanaged.passUnretained(self).toOpaque()
         )
-        // A name of nil stands for all tables that the filter accepts, each from its first change on.
+        // A name of nil means all tables that the filter accepts, each from its first change on.
         try check(sqlite3session_attach(session, nil))
     }
 

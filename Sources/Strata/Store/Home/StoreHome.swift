@@ -13,8 +13,8 @@ public import Foundation
 ///   after a time that the home chooses.
 /// - A published transaction is durable when ``publish(_:)`` returns.
 ///
-/// Isolation: any. Each call waits for the home, so Strata calls it on threads of its own, never on the main actor. One
-/// thread at a time calls ``lock(after:limit:)``, ``publish(_:)`` and ``unlock()``. The other functions may be called at
+/// Isolation: any. Each call waits for the home. A commit in a block on the main actor waits there, as it waits for the
+/// disk. One thread at a time calls ``lock(after:limit:)``, ``publish(_:)`` and ``unlock()``. The other functions may be called at
 /// the same time as these and as each other.
 ///
 /// Errors: all functions throw ``StrataError``. `unreachable` means that the home did not answer, and that the call has

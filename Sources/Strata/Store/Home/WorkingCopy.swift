@@ -67,7 +67,7 @@ struct WorkingCopy {
 
     /// The reason why an existing copy cannot continue; nil if it can.
     ///
-    /// - Throws: if the file is no copy of this home. It stays as it is.
+    /// - Throws: if the file is not a copy of this home. It stays as it is.
     private func obstacle() throws -> String? {
         do {
             _ = try StoreFile.inspect(url)
