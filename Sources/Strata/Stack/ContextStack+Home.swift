@@ -15,12 +15,12 @@ extension ContextStack {
     /// Waits until the working copy contains the commit of a token.
     ///
     /// Use it to read your own writes on another node: after a commit, send ``historyToken`` along, for example in a
-    /// cookie, and pass it to this function on the node that gets the next request. If the commit is there already, this
-    /// function does not ask the home.
+    /// cookie, and pass it to this function on the node that gets the next request. If the commit is there already,
+    /// this function does not ask the home.
     ///
     /// - Isolation: callable from anywhere; a separate queue waits for the home.
-    /// - Throws: as ``catchUp()``, and `expiredToken` if the token belongs to another store or to a commit that the home
-    ///   does not have.
+    /// - Throws: as ``catchUp()``, and `expiredToken` if the token belongs to another store or to a commit that the
+    ///   home does not have.
     nonisolated(nonsending) public func catchUp(to token: HistoryToken) async throws {
         let store = core.engine
         if let error = store.check(token) { throw error }

@@ -83,7 +83,8 @@ struct ConnectionSettings: Sendable {
 
     /// The parameters of a connection to one of the hosts.
     ///
-    /// The hosts are tried one by one, because libpq has no limit of time for one host of several when it does not block.
+    /// The hosts are tried one by one, because libpq has no limit of time for one host of several when it does not
+    /// block.
     func parameters(for host: Host) -> [Parameter] {
         let own = [
             Parameter(keyword: "host", value: host.name), Parameter(keyword: "hostaddr", value: host.address),

@@ -12,8 +12,8 @@ struct PostgresStatement: Sendable {
 
 /// A connection to a server.
 ///
-/// All statements run in libpq's pipeline mode: they are sent together, and the results come back together, in one round
-/// trip. libpq does not block. Every wait has a deadline.
+/// All statements run in libpq's pipeline mode: they are sent together, and the results come back together, in one
+/// round trip. libpq does not block. Every wait has a deadline.
 ///
 /// Isolation: not thread-safe. One thread at a time uses it.
 final class PostgresConnection {

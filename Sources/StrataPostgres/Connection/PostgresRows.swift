@@ -48,7 +48,8 @@ final class PostgresRows {
         return bytes
     }
 
-    /// - Throws: `PostgresFailure` of the kind `format` if the value does not have 8 bytes. The other functions throw it too.
+    /// - Throws: `PostgresFailure` of the kind `format` if the value does not have 8 bytes. The other functions throw
+    ///   it too.
     func integer(row: Int, column: Int) throws -> Int64 {
         Int64(bigEndian: try value(row: row, column: column, size: 8).loadUnaligned(as: Int64.self))
     }

@@ -4,8 +4,8 @@ import Strata
 /// The SQL of the tables that describe and order a store. All of them are in the schema of the store.
 ///
 /// `strata_home` has one row. Its lock is the lock of the home, so its row is small: `toast_tuple_target` moves long
-/// descriptions out of it, and a commit copies only the rest. `strata_ids` is separate, so that a reservation of ids does
-/// not wait for commits.
+/// descriptions out of it, and a commit copies only the rest. `strata_ids` is separate, so that a reservation of ids
+/// does not wait for commits.
 struct HomeSQL: Sendable {
     /// The name of the schema.
     let store: String
@@ -30,8 +30,8 @@ struct HomeSQL: Sendable {
 
     /// Whether the store exists, and whether its schema exists.
     ///
-    /// Functions such as `to_regclass` read caches of the session. After a wait for an advisory lock, these may still lack
-    /// what the holder has created.
+    /// Functions such as `to_regclass` read caches of the session. After a wait for an advisory lock, these may still
+    /// lack what the holder has created.
     func exists() -> PostgresStatement {
         var statement = once(
             """
@@ -142,7 +142,8 @@ struct HomeSQL: Sendable {
     /// The same. Takes the lock of the home.
     func lockPosition() -> PostgresStatement { PostgresStatement(sql: "SELECT number, id FROM \(home) FOR UPDATE") }
 
-    /// The transactions after a position, oldest first: number, id, number and id of the one before, node, time, changes.
+    /// The transactions after a position, oldest first: number, id, number and id of the one before, node, time,
+    /// changes.
     ///
     /// - Parameter maxBytes: the size of the changes from which no further transaction follows; nil for no maximum.
     func selectTransactions(after position: HomePosition, limit: Int, maxBytes: Int64? = nil) -> PostgresStatement {
@@ -203,8 +204,8 @@ struct HomeSQL: Sendable {
 
     /// Deletes the oldest transactions, but never the newest one.
     ///
-    /// All of them are older than the others, so that the rest is a sequence without gaps: the times come from the clocks
-    /// of several nodes, and are not always in the order of the numbers.
+    /// All of them are older than the others, so that the rest is a sequence without gaps: the times come from the
+    /// clocks of several nodes, and are not always in the order of the numbers.
     func prune(keeping count: Int64, age: Double, limit: Int64) -> PostgresStatement {
         var statement = PostgresStatement(
             sql: """

@@ -130,8 +130,8 @@ extension PostgresHome {
 
     /// Deletes transactions that are too old, after every 64th commit of this process.
     ///
-    /// This is a separate transaction, after the commit: the lock is not held longer for it, and its failure cannot undo
-    /// the commit. If it fails, a later call repeats it.
+    /// This is a separate transaction, after the commit: the lock is not held longer for it, and its failure cannot
+    /// undo the commit. If it fails, a later call repeats it.
     private func pruneSometimes() {
         let count = published.withLock { count in
             count += 1

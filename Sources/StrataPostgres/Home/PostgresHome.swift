@@ -2,26 +2,28 @@ public import Foundation
 public import Strata
 import Synchronization
 
-/// The home of a store in PostgreSQL: the place that orders and keeps the commits of a store that several machines share.
+/// The home of a store in PostgreSQL: the place that orders and keeps the commits of a store that several machines
+/// share.
 ///
 /// ```swift
 /// let home = try PostgresHome("host=db1,db2 dbname=shop user=orders", store: "orders")
 /// ```
 ///
-/// The store is one schema of the database. It has a table for each model, which other programs may read, and must never
-/// write. A table or column whose name PostgreSQL cannot have gets a shorter name that ends with a hash. The tables whose
-/// names begin with `strata_` belong to Strata.
+/// The store is one schema of the database. It has a table for each model, which other programs may read, and must
+/// never write. A table or column whose name PostgreSQL cannot have gets a shorter name that ends with a hash. The
+/// tables whose names begin with `strata_` belong to Strata.
 ///
 /// **Servers.** The home needs PostgreSQL 12 or later, and a database with the encoding UTF8. It is tested with version
-/// 15. It uses three connections: for commits, for reads, and for notifications. A connection that is lost is made again
+/// 15. It uses three connections: for commits, for reads, and for notifications. A connection that is lost is made
+///   again
 /// by the next call. With several hosts, each connection takes the first host that answers and accepts writes.
 ///
 /// **Security.** Connections to other machines use TLS, and check the server's certificate and name
 /// (`sslmode=verify-full`), unless the connection string or `PGSSLMODE` says otherwise. Messages contain hosts and the
 /// database, but no password.
 ///
-/// **Durability.** A commit is as durable as the settings of the database make it: see `synchronous_commit` in the manual
-/// of PostgreSQL.
+/// **Durability.** A commit is as durable as the settings of the database make it: see `synchronous_commit` in the
+/// manual of PostgreSQL.
 ///
 /// Isolation: any, as `StoreHome` says.
 public final class PostgresHome: StoreHome {
@@ -72,13 +74,13 @@ public final class PostgresHome: StoreHome {
     ///     limits for dead connections, unless the string or the environment gives them. A file of services does not
     ///     change these defaults.
     ///   - store: the name of the schema, with 1 to 63 bytes.
-    ///   - timeout: the seconds after which a call gives up, in addition to the time that it waits for the lock. A commit
-    ///     gets one more second for each megabyte. The look-up of a host name has the limits of the system.
-    ///   - lockTimeout: the seconds after which the server takes the lock from a node that does not answer. A commit whose
-    ///     block takes longer fails.
+    ///   - timeout: the seconds after which a call gives up, in addition to the time that it waits for the lock. A
+    ///     commit gets one more second for each megabyte. The look-up of a host name has the limits of the system.
+    ///   - lockTimeout: the seconds after which the server takes the lock from a node that does not answer. A commit
+    ///     whose block takes longer fails.
     ///   - retention: how long transactions are kept.
-    ///   - preparesStatements: whether the server keeps plans of statements. Turn this off if a connection pooler stands
-    ///     in front of the server, hands out connections for single transactions, and does not support prepared
+    ///   - preparesStatements: whether the server keeps plans of statements. Turn this off if a connection pooler
+    ///     stands in front of the server, hands out connections for single transactions, and does not support prepared
     ///     statements.
     /// - Throws: `invalidArgument` if the connection string is not valid, or a number is not positive; `invalidName` if
     ///   the name is empty or too long.

@@ -3,8 +3,8 @@ import Strata
 
 /// The changes of one table in one transaction, as statements with arrays.
 ///
-/// Rows with the same changed columns share a statement. Deletes come first, then updates, then inserts. The tables have
-/// no unique columns except the primary key, and a changeset has each row once. So no order of rows can collide.
+/// Rows with the same changed columns share a statement. Deletes come first, then updates, then inserts. The tables
+/// have no unique columns except the primary key, and a changeset has each row once. So no order of rows can collide.
 struct TableChanges {
     private let sql: TableSQL
     private var deletes: RowBatch

@@ -163,8 +163,8 @@ final class HomeFollower: Sendable {
         applied.withLock { $0 }(journalPages.count.load(ordering: .relaxed))
     }
 
-    /// Applies a transaction, unless the copy contains it already: the writer of this process, or another process on the
-    /// same copy, may have been faster.
+    /// Applies a transaction, unless the copy contains it already: the writer of this process, or another process on
+    /// the same copy, may have been faster.
     private static func apply(
         _ transaction: HomeTransaction,
         columns: [UTF8Text: [String]],

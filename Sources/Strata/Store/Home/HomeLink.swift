@@ -2,9 +2,9 @@ import Foundation
 
 /// Joins the transactions of a writer with those of the store's home.
 ///
-/// A transaction takes the home's lock before SQLite's, so that it is based on all transactions of all nodes. Its changes
-/// are published before SQLite's COMMIT. So the copy never contains a transaction that the home does not have. If the
-/// process ends in between, the home brings the transaction back.
+/// A transaction takes the home's lock before SQLite's, so that it is based on all transactions of all nodes. Its
+/// changes are published before SQLite's COMMIT. So the copy never contains a transaction that the home does not have.
+/// If the process ends in between, the home brings the transaction back.
 ///
 /// Isolation: used inside the database's writer.
 final class HomeLink {

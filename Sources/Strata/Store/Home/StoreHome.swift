@@ -14,14 +14,14 @@ public import Foundation
 /// - A published transaction is durable when ``publish(_:)`` returns.
 ///
 /// Isolation: any. Each call waits for the home. A commit in a block on the main actor waits there, as it waits for the
-/// disk. One thread at a time calls ``lock(after:limit:)``, ``publish(_:)`` and ``unlock()``. The other functions may be called at
-/// the same time as these and as each other.
+/// disk. One thread at a time calls ``lock(after:limit:)``, ``publish(_:)`` and ``unlock()``. The other functions may
+/// be called at the same time as these and as each other.
 ///
 /// Errors: all functions throw ``StrataError``. `unreachable` means that the home did not answer, and that the call has
 /// changed nothing. Each call ends after a time that the home chooses, also if the network does not answer.
 public protocol StoreHome: Sendable {
-    /// The home in messages, in logs, and in the record in each copy. Contains no password. Two homes have the same name
-    /// only if they are the same store.
+    /// The home in messages, in logs, and in the record in each copy. Contains no password. Two homes have the same
+    /// name only if they are the same store.
     var name: String { get }
 
     /// Connects to the home. If the home has no store yet, this call creates one. The call can be repeated.
@@ -34,8 +34,8 @@ public protocol StoreHome: Sendable {
 
     /// Reads all rows of the home at one moment.
     ///
-    /// - Parameter receive: called for portions of rows of one table, in any order of tables. Each row has the values of
-    ///   the columns of ``HomeTable/columns``, in their order.
+    /// - Parameter receive: called for portions of rows of one table, in any order of tables. Each row has the values
+    ///   of the columns of ``HomeTable/columns``, in their order.
     /// - Returns: the position of the home at that moment.
     func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition
 
@@ -43,8 +43,8 @@ public protocol StoreHome: Sendable {
     /// transactions than the limit, so that large ones do not come together.
     ///
     /// - Parameter limit: the maximum number of transactions.
-    /// - Throws: `homeExpired` if the home does not keep the transactions after this position any more, and `homeBehind`
-    ///   if it does not know the position: an earlier state of the home was restored.
+    /// - Throws: `homeExpired` if the home does not keep the transactions after this position any more, and
+    ///   `homeBehind` if it does not know the position: an earlier state of the home was restored.
     func transactions(after position: HomePosition, limit: Int) throws -> [HomeTransaction]
 
     /// The position of the newest transaction.
@@ -60,8 +60,8 @@ public protocol StoreHome: Sendable {
 
     /// Stores a transaction, and frees the lock. Called with the lock.
     ///
-    /// - Throws: `unreachable` if the transaction is certainly not stored; `uncertain` if this is not known, because the
-    ///   connection was lost before the answer. After an error, the lock is free.
+    /// - Throws: `unreachable` if the transaction is certainly not stored; `uncertain` if this is not known, because
+    ///   the connection was lost before the answer. After an error, the lock is free.
     func publish(_ transaction: HomeTransaction) throws
 
     /// Frees the lock without a transaction. Does nothing without the lock.
@@ -85,7 +85,8 @@ public protocol StoreHome: Sendable {
 
 /// A point in the order of a home's transactions.
 public struct HomePosition: Sendable, Hashable {
-    /// The number of the transaction, which is higher by 1 than that of the one before; 0 for a home without transactions.
+    /// The number of the transaction, which is higher by 1 than that of the one before; 0 for a home without
+    /// transactions.
     public let number: Int64
     /// The random id of the transaction. Another id with the same number shows that the home has lost transactions.
     public let id: UUID

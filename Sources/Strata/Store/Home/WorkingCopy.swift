@@ -53,8 +53,8 @@ struct WorkingCopy {
 
     /// Makes the copy, unless there is one that continues from the home's state.
     ///
-    /// A copy that does not continue is set aside under another name first, because it may contain commits that the home
-    /// has lost.
+    /// A copy that does not continue is set aside under another name first, because it may contain commits that the
+    /// home has lost.
     func makeIfNeeded(_ log: (String) -> Void) throws {
         if TemporaryCopy.status(url.path) != nil {
             guard let reason = try obstacle() else { return }
