@@ -7,7 +7,8 @@ enum Work: String, CaseIterable, Sendable {
     case streamRows, streamObjects, prefetch, group, pages, searchInsert, search
     case batchUpdate, savepoints, undo, live, liveSum, history
     case enqueue, enqueueNoting, enqueueMany, enqueueMost, enqueueFull, enqueueManyFull, enqueueMostFull
-    case workAlone, work, workWide, workByRanges, workAloneFull, workFull, workChanging, workChangingFull, workChangingRecorded
+    case workAlone, work, workWide, workByRanges, workAloneFull, workFull
+    case workChanging, workChangingFull, workChangingRecorded
     case retryFailed
     case workMiddleBacklog, workBacklog, workOfBacklog
     case workAfter, workChain, workFan, workLane, workLanes, workPoisoned, openQueue, openQueueMemory
