@@ -72,7 +72,7 @@ extension CloudNode {
     /// The nodes above this one: the nearest first, the trunk last.
     ///
     /// No commit leaves folders that form a ring, but a damaged store may have one. The array then has each folder of
-    /// the ring once, and does not lead to a trunk. ``Strata/ContextStack/check(limit:)`` finds such nodes.
+    /// the ring once, and does not lead to a trunk. `ContextStack.check(limit:)` finds such nodes.
     ///
     /// - Complexity: O(depth).
     public var ancestors: [CloudNode] {

@@ -42,7 +42,9 @@ public protocol StoreHome: Sendable {
     /// The transactions after a position, oldest first. The result is empty only if there are none. It may have fewer
     /// transactions than the limit, so that large ones do not come together.
     ///
-    /// - Parameter limit: the maximum number of transactions.
+    /// - Parameters:
+    ///   - position: the last transaction that the node has.
+    ///   - limit: the maximum number of transactions.
     /// - Throws: `homeExpired` if the home does not keep the transactions after this position any more, and
     ///   `homeBehind` if it does not know the position: an earlier state of the home was restored.
     func transactions(after position: HomePosition, limit: Int) throws -> [HomeTransaction]
@@ -52,7 +54,9 @@ public protocol StoreHome: Sendable {
 
     /// Takes the lock of the home, and reads the transactions after a position.
     ///
-    /// - Parameter limit: the maximum number of transactions.
+    /// - Parameters:
+    ///   - position: the last transaction that the node has.
+    ///   - limit: the maximum number of transactions.
     /// - Returns: the transactions, oldest first. If there are as many as the limit, others may follow.
     /// - Throws: as ``transactions(after:limit:)``, and `busy` if other nodes have held the lock for the whole
     ///   `busyTimeout`. After an error, the lock is free.
