@@ -318,7 +318,7 @@ final class StoreWriter: Sendable {
         do {
             let statement = { _ = try connection.statement(.beginWriting).runBound() }
             if let turn { try turn.use { try $0.begin(statement) } } else { try statement() }
-            try home?.use { try $0.begin(on: connection) }
+            try home?.use { try $0.begin() }
         } catch {
             home?.use { $0.abandon() }
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }

@@ -80,8 +80,8 @@ public final class PostgresHome: StoreHome {
     ///     whose block takes longer fails.
     ///   - retention: how long transactions are kept.
     ///   - preparesStatements: whether the server keeps plans of statements. Turn this off if a connection pooler
-    ///     stands in front of the server, hands out connections for single transactions, and does not support prepared
-    ///     statements.
+    ///     between the nodes and the server hands out connections for single transactions, and does not support
+    ///     prepared statements.
     /// - Throws: `invalidArgument` if the connection string is not valid, or a number is not positive; `invalidName` if
     ///   the name is empty or too long.
     public init(

@@ -11,6 +11,34 @@ struct PinnedBytesTests {
 
     private final class Flag: Sendable { let isSet = Atomic(false) }
 
+    /// The failures of a stack that no caller has received.
+    private final class FailureList: Sendable {
+        private let texts = Mutex<[String]>([])
+        private let listening = Mutex<Task<Void, Never>?>(nil)
+
+        init(of stack: ContextStack) {
+            let reports = stack.failures
+            let task = Task {
+                for await failure in reports { self.texts.withLock { $0.append("\(failure)") } }
+            }
+            listening.withLock { $0 = task }
+        }
+
+        /// Ends the list, and returns the failures so far.
+        func end() -> [String] {
+            listening.withLock { $0 }?.cancel()
+            return texts.withLock { $0 }
+        }
+    }
+
+    /// A pinned context with undo, beside an ordinary one.
+    private static func draft(in stack: ContextStack) async throws -> ContextHandle {
+        try stack.create(.private, named: "desk")
+        let draft = try stack.create(.private, named: "draft", merging: .pinned)
+        try await draft.perform { $0.undoLevels = 20 }
+        return draft
+    }
+
     /// Long runs have found faults: see `Documentation/Known-gaps.md`.
     private static let isLong = ProcessInfo.processInfo.environment["STRATA_BYTES_ROUNDS"] != nil
     private static let rounds = ProcessInfo.processInfo.environment["STRATA_BYTES_ROUNDS"].flatMap { Int($0) } ?? 60
@@ -29,14 +57,8 @@ struct PinnedBytesTests {
             try context.commit()
             return items.map(\.id)
         }
-        let failures = Mutex<[String]>([])
-        let reports = stack.failures
-        let listening = Task {
-            for await failure in reports { failures.withLock { $0.append("\(failure)") } }
-        }
-        try stack.create(.private, named: "desk")
-        let draft = try stack.create(.private, named: "draft", merging: .pinned)
-        try await draft.perform { $0.undoLevels = 20 }
+        let failures = FailureList(of: stack)
+        let draft = try await Self.draft(in: stack)
         let seed = SeededGenerator.seed
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -79,8 +101,7 @@ struct PinnedBytesTests {
             }
             try await group.waitForAll()
         }
-        listening.cancel()
-        #expect(failures.withLock { $0 } == [], "seed \(seed)")
+        #expect(failures.end() == [], "seed \(seed)")
         try await others.close()
         try await stack.close()
     }
@@ -95,14 +116,8 @@ struct PinnedBytesTests {
         let stack = try await ContextStack.open(.sqlite(url), models: Soak.models)
         let others = try await ContextStack.open(.sqlite(url), models: Soak.models, stack: .rootOnly)
         try await others.on(.root) { try Soak.found(in: $0) }
-        let failures = Mutex<[String]>([])
-        let reports = stack.failures
-        let listening = Task {
-            for await failure in reports { failures.withLock { $0.append("\(failure)") } }
-        }
-        try stack.create(.private, named: "desk")
-        let draft = try stack.create(.private, named: "draft", merging: .pinned)
-        try await draft.perform { $0.undoLevels = 20 }
+        let failures = FailureList(of: stack)
+        let draft = try await Self.draft(in: stack)
         let seed = Dice.seed
         let isOver = Flag()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -152,8 +167,7 @@ struct PinnedBytesTests {
             }
             try await group.waitForAll()
         }
-        listening.cancel()
-        let lost = failures.withLock { $0 }.filter { !$0.contains("restored the object") }
+        let lost = failures.end().filter { !$0.contains("restored the object") }
         #expect(lost == [], "STRATA_SEED=\(seed)")
         try await others.close()
         try await stack.close()

@@ -1,5 +1,18 @@
 import Foundation
 
+extension HomeTransaction {
+    /// The next transaction after a position, published now.
+    init(after previous: HomePosition, by node: UUID, _ changes: HomeChanges) {
+        self.init(
+            previous: previous,
+            position: HomePosition(number: previous.number + 1, id: UUID()),
+            node: node,
+            time: Date(),
+            changes: changes
+        )
+    }
+}
+
 /// Joins the transactions of a writer with those of the store's home.
 ///
 /// A transaction takes the home's lock before SQLite's, so that it is based on all transactions of all nodes. Its
@@ -26,7 +39,7 @@ final class HomeLink {
     func lock() throws { try follower.lock() }
 
     /// Begins to collect the changes of a transaction. Called after SQLite's BEGIN.
-    func begin(on connection: Connection) throws { try capture.start() }
+    func begin() throws { try capture.start() }
 
     /// Publishes the changes of the running transaction, and frees the home's lock. Called before SQLite's COMMIT.
     ///
@@ -35,20 +48,13 @@ final class HomeLink {
         let changes = try capture.finish()
         if changes.isEmpty { return home.unlock() }
         let previous = try CopyRecord.read(on: connection).position
-        let position = HomePosition(number: previous.number + 1, id: UUID())
-        try CopyRecord.move(to: position, on: connection)
-        let transaction = HomeTransaction(
-            previous: previous,
-            position: position,
-            node: node,
-            time: Date(),
-            changes: changes
-        )
+        let transaction = HomeTransaction(after: previous, by: node, changes)
+        try CopyRecord.move(to: transaction.position, on: connection)
         do {
             try home.publish(transaction)
         } catch let error as StrataError where error.code == .uncertain {
             // The answer is lost, but the home can be asked again.
-            guard let isStored = try? home.outcome(of: position.id) else { throw error }
+            guard let isStored = try? home.outcome(of: transaction.position.id) else { throw error }
             if !isStored { throw Self.notStored(error) }
         }
     }

@@ -131,17 +131,9 @@ struct WorkingCopy {
                 try capture.start()
                 // The row is equal in all copies, because it came from one of them.
                 try connection.execute(HistorySQL.insertFirst, [.real(Date().timeIntervalSinceReferenceDate)])
-                let changes = try capture.finish()
-                let position = HomePosition(number: 1, id: UUID())
-                let first = HomeTransaction(
-                    previous: .start,
-                    position: position,
-                    node: node,
-                    time: Date(),
-                    changes: changes
-                )
+                let first = HomeTransaction(after: .start, by: node, try capture.finish())
                 try home.publish(first)
-                return position
+                return first.position
             }
             return true
         } catch {
