@@ -382,6 +382,33 @@ struct ExternalDataTests {
         #expect(codes == [.conflict])
     }
 
+    @Test("Bytes that are gone with their row are a conflict, also if the layers do not know of the delete")
+    func goneWithUnknownDelete() async throws {
+        let stack = try await openWithPhoto(thumbnail: bytes(2))
+        let editor = try stack.create(.private, named: "editor")
+        let id = try await editor.perform { context in
+            let photo = try #require(try context.first(Photo.all))
+            photo.name = "b"
+            return photo.id
+        }
+        // A delete that the history does not contain.
+        try stack.core.engine.write { connection in
+            try connection.execute("DELETE FROM Photo")
+            return []
+        }
+        let failures = stack.failures
+        let (name, thumbnail) = try await editor.perform { context in
+            let photo = try #require(try context.find(id))
+            return (photo.name, photo.thumbnail)
+        }
+        #expect(name == "b" && thumbnail == nil)
+        try await editor.perform { $0.rollback() }
+        try await stack.close()
+        var codes: [StrataError.Code?] = []
+        for await failure in failures { codes.append((failure.error as? StrataError)?.code) }
+        #expect(codes == [.conflict])
+    }
+
     @Test("A store reopens with its table and triggers, and the bytes move into the row if the model does")
     func schema() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)

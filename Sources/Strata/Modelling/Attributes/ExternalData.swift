@@ -92,17 +92,11 @@ extension Model {
             // The bytes of a deleted object are deleted with the object, so missing bytes are an error only for other
             // objects.
             if !isDeleted {
-                let isUndeleted = snapshot.layers.contains(
-                    .undelete,
-                    of: id.rawValue,
-                    entity: Int(_$state.entity),
-                    in: context.path
-                )
                 throw ExternalData.lost(
                     Self._$schema.columns[column].name,
                     of: id.rawValue,
                     Self._$schema.name,
-                    isUndeleted: isUndeleted
+                    withRow: try isGoneBelow(snapshot, context)
                 )
             }
         } catch {
@@ -112,19 +106,31 @@ extension Model {
     }
 }
 
+extension Model {
+    /// Whether others have deleted this object's row, so that its bytes may be gone although the store is intact.
+    ///
+    /// A snapshot without the row proves this. A snapshot with the row does not disprove it: if a context has restored
+    /// the object over the delete of a parent, the restoring change may show an earlier version of the stored row.
+    private func isGoneBelow(_ snapshot: ObjectContext.ReadSnapshot, _ context: ObjectContext) throws -> Bool {
+        let (number, entity) = (id.rawValue, Int(_$state.entity))
+        if snapshot.layers.contains(.undelete, of: number, entity: entity, in: context.path) { return true }
+        return try !snapshot.reader.connection.exists(number, in: context.store.schema.entities[entity].info)
+    }
+}
+
 extension ExternalData {
     /// The error for bytes that a row refers to but the store does not have.
     ///
-    /// - Parameter isUndeleted: whether this context restored the object over a delete. Once another context has
-    ///   committed the delete, bytes that were not read before the commit are gone.
-    static func lost(_ column: String, of number: Int64, _ model: String, isUndeleted: Bool = false)
+    /// - Parameter isGone: whether the row is gone too, and only this context still shows the object. Once another
+    ///   context has committed the delete, bytes that were not read before the commit are gone.
+    static func lost(_ column: String, of number: Int64, _ model: String, withRow isGone: Bool = false)
         -> StrataError
     {
         StrataError(
-            isUndeleted ? .conflict : .damagedStore,
-            isUndeleted
-                ? "The bytes of \(model).\(column) are gone: this context restored the object, and another context "
-                    + "deleted it. Set the bytes again, or roll the object back."
+            isGone ? .conflict : .damagedStore,
+            isGone
+                ? "The bytes of \(model).\(column) are gone: another context deleted the object, which this context "
+                    + "has changed or restored. Set the bytes again, or roll the object back."
                 : "The bytes of \(model).\(column) are not in the store. Was it changed by another program?",
             details: [
                 StrataError.Detail(model: model, id: number, column: column, message: "has lost its bytes")
