@@ -37,7 +37,9 @@ extension ObjectContext {
         if reading.isPinned { showOwnLayer() } else { try acquireSnapshot() }
     }
 
-    private func readingForLayers<Result>(_ body: (LayerReading) throws -> Result?) throws -> Result {
+    /// Calls a body with the newest state of the store, for rebasing layers onto it. If that state is outdated, the
+    /// body returns nil, and is called again.
+    func readingForLayers<Result>(_ body: (LayerReading) throws -> Result?) throws -> Result {
         guard let connection = reading.transaction?.connection else {
             return try store.readingForLayers(for: reference.label, body)
         }
@@ -48,18 +50,6 @@ extension ObjectContext {
         )
         // Nothing can be newer than the running transaction.
         return try body(newest)!
-    }
-
-    /// Rebases changes that were just published onto the store's state. Called if the events since the changes were
-    /// made are no longer known.
-    func rebaseOntoStore(_ parts: [Int: any AnyRowChanges]) {
-        do {
-            try readingForLayers {
-                try store.layers.rebaseOntoStore(parts, in: id, store.schema, $0)
-            }
-        } catch {
-            reference.report(error)
-        }
     }
 }
 

@@ -64,10 +64,13 @@ extension ObjectContext {
 
     /// Sets the timestamps of objects that this context itself has changed.
     private func stamp(_ now: Date) {
-        let layers = store.layers.state.withLock { $0.layers }
+        let newest = store.layers.state.withLock { $0.layers }
+        // The rows are those that this context shows. If others have committed since its snapshot, the newest rows have
+        // values, and refer to bytes, that the snapshot does not contain.
+        let layers = reading.snapshot?.layers ?? newest
         var stamps: [Int: any AnyRowChanges] = [:]
         for entity in store.schema.stamped {
-            let parts = undoing.unchecked(layers[id]).filter { $0.provenance == Provenance(id) }
+            let parts = undoing.unchecked(newest[id]).filter { $0.provenance == Provenance(id) }
                 .compactMap { $0.parts[entity.info.index] }
             if let stamp = entity.stamps(parts, layers: layers, context: id, now: now) {
                 stamps[entity.info.index] = stamp

@@ -25,9 +25,8 @@ extension ObjectContext {
             for (entity, part) in parts { observers.noteMembers(part, of: store.schema.entities[entity].info) }
         }
         let provenance = Provenance(id)
-        let published = store.layers.publish(parts, provenance: provenance, by: id, seenThrough: reading.cursor.event)
+        let published = publishInLayer(parts, provenance)
         if let newest = published.cursor { reading.cursor.event = newest }
-        if published.isAncestorUnknown { rebaseOntoStore(parts) }
         guard reading.snapshot != nil else { return }
         if reading.isPinned, reading.ownRevision == published.revisions.before {
             reading.ownRevision = published.revisions.after
@@ -37,5 +36,30 @@ extension ObjectContext {
             reading.snapshot?.prefetched.forgetMembers(of: parts, store.schema)
         }
         showOverlay()
+    }
+
+    /// Adds changes to the layer that other contexts read. The rows below the changes are read from the store if the
+    /// log does not show how they have changed since.
+    private func publishInLayer(
+        _ parts: [Int: any AnyRowChanges],
+        _ provenance: Provenance
+    ) -> LayerRegistry.Published {
+        let cursor = reading.cursor.event
+        let published = store.layers.publishIfAncestorsAreKnown(
+            parts,
+            provenance: provenance,
+            by: id,
+            seenThrough: cursor
+        )
+        if let published { return published }
+        do {
+            return try readingForLayers {
+                try store.layers.publish(parts, provenance: provenance, by: id, seenThrough: cursor, store.schema, $0)
+            }
+        } catch {
+            // The edits must not be lost. A later save or commit still detects their conflicts.
+            reference.report(error)
+            return store.layers.publish(parts, provenance: provenance, by: id, seenThrough: cursor)
+        }
     }
 }

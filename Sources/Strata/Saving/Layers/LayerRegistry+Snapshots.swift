@@ -87,55 +87,51 @@ extension LayerRegistry {
         }
     }
 
-    /// Puts changes on top of a context's layer.
+    /// Puts changes on top of a context's layer, and rebases them onto the events since they were made.
     ///
     /// - Parameter cursor: the last event that was known when the changes were made.
     func publish(_ parts: [Int: any AnyRowChanges], provenance: Provenance, by context: Int, seenThrough cursor: Int)
         -> Published
     {
+        update(by: context) { $0.publish(parts, provenance: provenance, by: context, seenThrough: cursor) }
+    }
+
+    /// Publishes changes as ``publish(_:provenance:by:seenThrough:)`` does, unless the rows below them must be read
+    /// from the store. Then the result is nil, and nothing is published.
+    func publishIfAncestorsAreKnown(
+        _ parts: [Int: any AnyRowChanges],
+        provenance: Provenance,
+        by context: Int,
+        seenThrough cursor: Int
+    ) -> Published? {
         update(by: context) { state in
-            var parts = parts
-            let before = state.layers.revisions[context]
-            let news = state.log.end.event == cursor ? [] : state.news(for: context, after: cursor)
-            // If changes were removed from a layer below, the rows that were there before are not known.
-            let isAncestorUnknown = !state.log.isKnown(after: cursor) || news.contains { $0.hasChangedLayer(of: parts) }
-            for event in news where event.isTaking(context) {
-                // The layer was committed between an edit and now. The edit lies above the rows that the commit wrote.
-                for (entity, part) in parts {
-                    if let commit = event.rows[entity] { parts[entity] = part.rebased(onOwn: commit) }
-                }
-            }
-            state.layers.push(parts, provenance: provenance, to: context, frozen: state.fixed)
-            // Events since then, and other changes in the same layer, now lie below changes that did not know them.
-            let isMixed = state.layers[context].contains { $0.provenance != provenance }
-            for event in news where event.isCommit {
-                for (entity, part) in parts {
-                    event.rows[entity]?.updateStoreOriginals(
-                        part.ids,
-                        entity: entity,
-                        context: context,
-                        in: &state.layers
-                    )
-                }
-            }
-            if isMixed || !news.isEmpty {
-                let commits = news.filter(\.isCommit).map(\.rows)
-                for (entity, part) in parts {
-                    part.rebaseOnCommits(
-                        commits.compactMap { $0[entity] },
-                        entity: entity,
-                        context: context,
-                        in: &state.layers
-                    )
-                }
+            if state.isAncestorUnknown(parts, of: context, seenThrough: cursor) { return nil }
+            return state.publish(parts, provenance: provenance, by: context, seenThrough: cursor)
+        }
+    }
+
+    /// Publishes changes, and rebases them onto the rows that are below them now.
+    ///
+    /// Both happen in one step. In between, other contexts would read rows that are older than their own snapshot, and
+    /// a pinned context would keep these rows.
+    ///
+    /// - Returns: nil if the caller must retry with a newer state.
+    func publish(
+        _ parts: [Int: any AnyRowChanges],
+        provenance: Provenance,
+        by context: Int,
+        seenThrough cursor: Int,
+        _ schema: Schema,
+        _ reading: LayerReading
+    ) throws -> Published? {
+        try rebasing(onto: reading, schema, by: context) { state in
+            let published = state.publish(parts, provenance: provenance, by: context, seenThrough: cursor)
+            // Inserts do not have a row below them.
+            for (entity, part) in parts where part.kinds != .insert {
+                part.rebaseRead(entity: entity, context: context, schema, reading.connection, in: &state.layers)
             }
             state.layers.rebaseAll(parts, in: state.layers.descendants(of: context))
-            state.log.record(.edits(context), parts)
-            return Published(
-                cursor: state.log.advance(context, from: cursor, committing: nil),
-                isAncestorUnknown: isAncestorUnknown,
-                revisions: (before, state.layers.revisions[context])
-            )
+            return published
         }
     }
 
@@ -143,30 +139,8 @@ extension LayerRegistry {
     struct Published {
         /// The event of these changes, if no other context has done anything since they were made.
         let cursor: Int?
-        /// Whether the changes since then are not known any more.
-        let isAncestorUnknown: Bool
         /// The revisions of the layer.
         let revisions: (before: Int?, after: Int?)
-    }
-
-    /// Rebases changes of a layer onto the rows below them; nil if the caller must retry with a newer state.
-    func rebaseOntoStore(
-        _ parts: [Int: any AnyRowChanges],
-        in context: Int,
-        _ schema: Schema,
-        _ reading: LayerReading
-    ) throws -> Void? {
-        // Inserts do not have a row below them.
-        let parts = parts.filter { $0.value.kinds != .insert }
-        if parts.isEmpty { return () }
-        return try rebasing(onto: reading, schema, by: context) { state in
-            for (entity, part) in parts {
-                part.rebaseRead(entity: entity, context: context, schema, reading.connection, in: &state.layers)
-            }
-            state.layers.rebaseAll(parts, in: state.layers.descendants(of: context))
-            // Children may have shown the changes as they were published.
-            state.log.record(.layer(context), parts)
-        }
     }
 
     /// Removes all changes from a context's layer.
@@ -175,6 +149,71 @@ extension LayerRegistry {
             for segment in state.layers[context] { state.log.record(.layer(context), segment.parts) }
             state.layers[context] = []
         }
+    }
+}
+
+extension LayerRegistry.State {
+    /// Whether the rows below some of these changes are not known any more.
+    ///
+    /// - Parameter cursor: the last event that was known when the changes were made.
+    fileprivate func isAncestorUnknown(
+        _ parts: [Int: any AnyRowChanges],
+        of context: Int,
+        seenThrough cursor: Int
+    ) -> Bool {
+        // Inserts do not have a row below them.
+        if log.end.event == cursor || parts.values.allSatisfy({ $0.kinds == .insert }) { return false }
+        // If changes were removed from a layer below, the rows that were there before are not known.
+        return !log.isKnown(after: cursor)
+            || news(for: context, after: cursor).contains { $0.hasChangedLayer(of: parts) }
+    }
+
+    /// Puts changes on top of a context's layer: see ``LayerRegistry/publish(_:provenance:by:seenThrough:)``.
+    fileprivate mutating func publish(
+        _ parts: [Int: any AnyRowChanges],
+        provenance: Provenance,
+        by context: Int,
+        seenThrough cursor: Int
+    ) -> LayerRegistry.Published {
+        var parts = parts
+        let before = layers.revisions[context]
+        let news = log.end.event == cursor ? [] : news(for: context, after: cursor)
+        for event in news where event.isTaking(context) {
+            // The layer was committed between an edit and now. The edit lies above the rows that the commit wrote.
+            for (entity, part) in parts {
+                if let commit = event.rows[entity] { parts[entity] = part.rebased(onOwn: commit) }
+            }
+        }
+        layers.push(parts, provenance: provenance, to: context, frozen: fixed)
+        // Events since then, and other changes in the same layer, now lie below changes that did not know them.
+        let isMixed = layers[context].contains { $0.provenance != provenance }
+        for event in news where event.isCommit {
+            for (entity, part) in parts {
+                event.rows[entity]?.updateStoreOriginals(
+                    part.ids,
+                    entity: entity,
+                    context: context,
+                    in: &layers
+                )
+            }
+        }
+        if isMixed || !news.isEmpty {
+            let commits = news.filter(\.isCommit).map(\.rows)
+            for (entity, part) in parts {
+                part.rebaseOnCommits(
+                    commits.compactMap { $0[entity] },
+                    entity: entity,
+                    context: context,
+                    in: &layers
+                )
+            }
+        }
+        layers.rebaseAll(parts, in: layers.descendants(of: context))
+        log.record(.edits(context), parts)
+        return LayerRegistry.Published(
+            cursor: log.advance(context, from: cursor, committing: nil),
+            revisions: (before, layers.revisions[context])
+        )
     }
 }
 
