@@ -1,8 +1,9 @@
 import Foundation
 import StoreModels
-import Strata
 import Synchronization
 import Testing
+
+@testable import Strata
 
 /// `STRATA_BYTES_ROUNDS` sets the number of rounds of each of the three workers.
 @Suite("External bytes of pinned contexts while others replace them", .timeLimit(.minutes(10)))
@@ -156,7 +157,7 @@ struct PinnedBytesTests {
                         case 0: try context.saveOrCommit(&dice)
                         case 1: try context.merge()
                         case 2...3: for _ in 0..<dice.number(1..<4) { try context.editAnything(&dice) }
-                        case 4...5: return try context.editAndUndo(&dice)
+                        case 4...5: return try context.editAndUndo(&dice, details: Self.memberRows)
                         default: return try context.tryInSavepoint(isPinned: true, &dice)
                         }
                         return []
@@ -171,6 +172,24 @@ struct PinnedBytesTests {
         #expect(lost == [], "STRATA_SEED=\(seed)")
         try await others.close()
         try await stack.close()
+    }
+
+    /// The rows of members that a context shows, with their ids and places, also several rows of one member.
+    private static func memberRows(_ context: ObjectContext) throws -> [String] {
+        context.publish()
+        let connection = try context.currentConnection()
+        var lines: [String] = []
+        for entity in context.store.schema.entities where entity.info.isJoin {
+            let info = entity.info
+            let isPending = connection.overlay.parts[info.index] != nil
+            let source = isPending ? Overlay.source(info, hidingDuplicates: false) + " AS rows" : info.sql.table
+            try connection.statement("SELECT \(info.sql.columnList) FROM \(source)").run([]) { reader in
+                let row = try JoinRow(_$from: reader)
+                let places = [row.leftPlace, row.rightPlace].map { $0.map { "\($0)" } ?? "-" }
+                lines.append("\(info.name) \(row._$id): \(row.left) \(row.right) at \(places[0]) \(places[1])")
+            }
+        }
+        return lines
     }
 
     /// Makes a step in the pinned context.

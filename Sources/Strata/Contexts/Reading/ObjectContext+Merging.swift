@@ -12,12 +12,15 @@ extension ObjectContext {
     /// the context is pinned.
     func showOwnLayer() {
         guard let snapshot = reading.snapshot else { return }
-        let (level, revision) = store.layers.state.withLock { ($0.layers[id], $0.layers.revisions[id]) }
+        let (level, merged, revision) = store.layers.state.withLock {
+            ($0.layers[id], $0.layers.mergedMembers[id] ?? [:], $0.layers.revisions[id])
+        }
         guard revision != reading.ownRevision else { return }
         reading.ownRevision = revision
         var layers = snapshot.layers
         layers[id] = level
-        for segment in level {
+        layers.showMergedMembers(merged, in: id, shownIn: snapshot.layers)
+        for segment in layers[id] {
             for (entity, part) in segment.parts {
                 part.rebaseRead(entity: entity, context: id, store.schema, snapshot.reader.connection, in: &layers)
                 part.keepUndeleted(entity: entity, context: id, shownIn: snapshot.layers, in: &layers)

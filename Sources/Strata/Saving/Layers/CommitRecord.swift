@@ -135,7 +135,7 @@ extension LayerSnapshot {
         }
         for result in record.results where !result.merged.isEmpty {
             guard let rows = result.rows?.typed(JoinRow.self) else { continue }
-            layers.move(result.merged, onto: rows, entity: result.entity, sequence: record.sequence)
+            layers.moveMembers(result.merged, onto: rows, entity: result.entity, sequence: record.sequence)
         }
         for result in record.results where !result.moved.isEmpty { layers.move(result.moved, entity: result.entity) }
         for result in record.results {
@@ -145,46 +145,6 @@ extension LayerSnapshot {
             result.cancelledInserts?.applyCommit(record, entity: result.entity, path: path, before: self, in: &layers)
         }
         return layers
-    }
-}
-
-extension LayerSnapshot {
-    /// Redirects changes of members that existed already to the rows that represent them.
-    fileprivate mutating func move(
-        _ ids: [Int64: Int64],
-        onto rows: RowChanges<JoinRow>,
-        entity: Int,
-        sequence: Int64
-    ) {
-        for (context, level) in levels {
-            guard
-                level.contains(where: { segment in ids.keys.contains { segment.parts[entity]?.index(of: $0) != nil }
-                })
-            else { continue }
-            self[context] = level.map { segment in
-                guard let part = segment.parts[entity]?.typed(JoinRow.self) else { return segment }
-                let changes = part.changes.map { change in
-                    guard let id = ids[change.row._$id], let row = rows[id]?.row else { return change }
-                    return change.moved(onto: row, sequence: sequence)
-                }
-                var moved = segment
-                moved.parts[entity] = RowChanges(unsorted: changes)
-                return moved
-            }
-        }
-    }
-}
-
-extension Change<JoinRow> {
-    /// This change, applied to another row that is in the store and represents the same member.
-    fileprivate func moved(onto row: JoinRow, sequence: Int64) -> Change {
-        let base = Base(inStore: row, sequence: sequence)
-        if kind == .delete || kind == .cancelledInsert {
-            return Change(kind: .delete, columns: ColumnSet(), row: row, base: base)
-        }
-        var changed = row
-        changed._$copy(columns, from: self.row)
-        return Change(kind: .update, columns: columns, row: changed, base: base)
     }
 }
 

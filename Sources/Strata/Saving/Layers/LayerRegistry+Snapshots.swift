@@ -44,7 +44,7 @@ extension LayerRegistry {
                         } else {
                             try state.afterInFlight(state.layers, schema, reader.connection)
                         }
-                    if let context { state.log.startTracking(context) }
+                    if let context { state.startReading(context) }
                     return MatchedLayers(
                         cursor: CommitLog.Cursor(event: state.log.end.event, sequence: sequence),
                         layers: layers,
@@ -54,7 +54,7 @@ extension LayerRegistry {
                 if sequence > state.sequence {
                     try state.absorb(through: sequence, schema: schema, connection: reader.connection)
                 }
-                if let context { state.log.startTracking(context) }
+                if let context { state.startReading(context) }
                 return MatchedLayers(cursor: state.log.end, layers: state.layers, inFlight: [])
             }
             if let matched { return matched }
@@ -272,6 +272,12 @@ extension RowChanges {
 }
 
 extension LayerRegistry.State {
+    /// Keeps the events from now on for a reader of the log that takes a snapshot.
+    fileprivate mutating func startReading(_ reader: Int) {
+        log.startTracking(reader)
+        layers.forgetMergedMembers(in: reader)
+    }
+
     /// Applies commits of other processes. Rows of which layers have changes are read again. Live objects check the
     /// store themselves if the history says that they are affected.
     mutating func absorb(through sequence: Int64, schema: Schema, connection: Connection) throws {

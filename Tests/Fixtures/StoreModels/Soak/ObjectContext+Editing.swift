@@ -135,16 +135,33 @@ extension ObjectContext {
     private var hasParent: Bool { handle.parent != nil }
 
     /// Expects that undo reverts a group of edits, and that redo repeats it. For pinned contexts.
-    public func editAndUndo(_ dice: inout Dice) throws -> [String] {
+    ///
+    /// - Parameters:
+    ///   - dice: choose the edits.
+    ///   - details: returns lines about the context. If undo fails, the fault lists those that have changed since before
+    ///     the edits.
+    public func editAndUndo(
+        _ dice: inout Dice,
+        details: (ObjectContext) throws -> [String] = { _ in [] }
+    ) throws -> [String] {
         let before = try Soak.digest(self)
+        let detailsBefore = try details(self)
         try undoGroup { for _ in 0..<dice.number(1..<6) { try editAnything(&dice) } }
         let edited = try Soak.digest(self)
+        let detailsEdited = try details(self)
         // Edits without a change do not form an undo group.
         guard edited != before else { return [] }
         var faults: [String] = []
         try undo()
         let undone = try Soak.digest(self)
-        if undone != before { faults.append("after undo there is \(Soak.difference(undone, from: before))") }
+        if undone != before {
+            faults.append("after undo there is \(Soak.difference(undone, from: before))")
+            let detailsUndone = try details(self)
+            let same = Set(detailsBefore).intersection(detailsEdited).intersection(detailsUndone)
+            for (moment, lines) in [("before", detailsBefore), ("edited", detailsEdited), ("undone", detailsUndone)] {
+                faults.append("\(moment): \(lines.filter { !same.contains($0) }.joined(separator: ", "))")
+            }
+        }
         try redo()
         let redone = try Soak.digest(self)
         if redone != edited { faults.append("after redo there is \(Soak.difference(redone, from: edited))") }

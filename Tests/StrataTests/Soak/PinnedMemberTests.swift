@@ -1,0 +1,67 @@
+import Foundation
+import StoreModels
+import Strata
+import Testing
+
+@Suite("Members of relationships in pinned contexts while others commit") struct PinnedMemberTests {
+    /// Root and another context each add the item `c` to a list without seeing the other addition. The pinned context
+    /// shows root's addition and edits it. Root's commit then merges it into the other one.
+    @Test(
+        "A commit that merges two additions of a member does not change what a pinned context shows",
+        arguments: [false, true],
+        [false, true]
+    )
+    func mergedMember(isRemoved: Bool, seesBoth: Bool) async throws {
+        let folder = try ScratchFolder()
+        let url = folder.file("members.sqlite")
+        let stack = try await ContextStack.open(.sqlite(url), models: Soak.models, stack: .rootOnly)
+        let root: ContextHandle = try stack[.root]
+        try await root.perform { context in
+            let list = context.insert(Soak.List(name: "list"))
+            for label in ["a", "b", "c"] {
+                let item = context.insert(Soak.Item(label: label, value: 1))
+                if label != "c" { list.items.insert(item) }
+            }
+            try context.commit()
+        }
+        let other = try stack.create(.private, named: "other", reads: .committed)
+        // The row of root's addition gets the greater id, so it represents the member if both rows are pending.
+        for handle in [other, root] {
+            try await handle.perform { context in
+                let item = try #require(try context.first(Soak.Item.where { $0.label == "c" }))
+                try #require(try context.first(Soak.List.all)).items.insert(item)
+            }
+        }
+        if seesBoth { try await other.perform { try $0.commit() } }
+        let pinned = try stack.create(.private, named: "pinned", merging: .pinned)
+        let edited = isRemoved ? ["a", "b"] : ["c", "a", "b"]
+        try await pinned.perform { context in
+            context.undoLevels = 2
+            let items = try #require(try context.first(Soak.List.all)).items
+            let members = try items.fetch()
+            #expect(members.map(\.label) == ["a", "b", "c"])
+            try context.undoGroup {
+                if isRemoved { items.remove(members[2]) } else { try items.move(members[2], before: members[0]) }
+            }
+            let labels = try items.fetch().map(\.label)
+            #expect(labels == edited)
+        }
+        if !seesBoth { try await other.perform { try $0.commit() } }
+        try await root.perform { try $0.commit() }
+        try await pinned.perform { context in
+            let items = try #require(try context.first(Soak.List.all)).items
+            let begun = try items.fetch().map(\.label)
+            #expect(begun == edited)
+            let deleted = try #require(try context.first(Soak.Item.where { $0.label == "b" }))
+            context.undoGroup { context.delete(deleted) }
+            // The undo of a delete reads the context's own layer again.
+            try context.undo()
+            let restored = try items.fetch().map(\.label)
+            #expect(restored == edited)
+            try context.undo()
+            let undone = try items.fetch().map(\.label)
+            #expect(undone == ["a", "b", "c"])
+        }
+        try await stack.close()
+    }
+}
