@@ -496,8 +496,8 @@ let package = Package(
         .testTarget(
             name: "StrataConsoleTests",
             dependencies: [
-                "CloudScenarios", "Strata", "StrataCloud", "StrataConsole", "StrataInspection", "StrataPipeline",
-                "StoreModels",
+                "CloudScenarios", "FileHome", "Strata", "StrataCloud", "StrataConsole", "StrataInspection",
+                "StrataPipeline", "StoreModels",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Console"])),
                 .product(name: "HummingbirdTesting", package: "hummingbird", condition: .when(traits: ["Console"])),
@@ -515,7 +515,7 @@ let package = Package(
             // The commands of `strata` in the process of the tests, and the program itself.
             name: "StrataToolTests",
             dependencies: [
-                "CloudScenarios", "Strata", "StrataCloud", "StrataPipeline", "StrataTool", "StoreModels",
+                "CloudScenarios", "FileHome", "Strata", "StrataCloud", "StrataPipeline", "StrataTool", "StoreModels",
                 "strata-command", "strata-crash", "strata-sample",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]

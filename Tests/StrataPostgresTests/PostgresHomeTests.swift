@@ -168,6 +168,58 @@ import Testing
         #expect(try home.newest() == last)
     }
 
+    @Test("Nodes that have been silent for a day are removed with the next report")
+    func silentNodes() throws {
+        let fixture = try HomeFixture()
+        let home = try fixture.home()
+        _ = try home.report(.start, of: UUID(), named: "old")
+        try fixture.query("UPDATE \"\(fixture.store)\".strata_nodes SET at = now() - interval '25 hours'")
+        let silence = try #require(try home.nodes().first?.silence)
+        #expect(silence > 86_400)
+        _ = try home.report(.start, of: UUID(), named: "new")
+        #expect(try home.nodes().map(\.name) == ["new"])
+    }
+
+    @Test("While another session locks the table of nodes, reports give up, and commits succeed")
+    func lockedNodes() throws {
+        let fixture = try HomeFixture()
+        let home = try fixture.home()
+        let deadline = Deadline(seconds: 60)
+        let other = try PostgresConnection.open(
+            ConnectionSettings(fixture.cluster.address),
+            preparesStatements: false,
+            until: deadline
+        )
+        try other.run(
+            [
+                PostgresStatement(sql: "BEGIN"),
+                PostgresStatement(sql: "LOCK TABLE \"\(fixture.store)\".strata_nodes"),
+            ],
+            until: deadline
+        )
+        #expect(code { _ = try home.report(.start, of: UUID(), named: "node") } == .busy)
+        let position = try home.publishNext(SampleStore.insertion(1))
+        #expect(try home.reserveIDs(1) > 0)
+        try other.rollBack(until: deadline)
+        #expect(try home.report(position, of: UUID(), named: "node").position == position)
+        #expect(try home.nodes().map(\.transactionsBehind) == [0])
+    }
+
+    @Test("The number of rows is known as soon as the server has analysed the tables")
+    func rowCount() throws {
+        let fixture = try HomeFixture()
+        let home = try fixture.home()
+        let store = try SampleStore()
+        try home.publishNext(
+            store.changes {
+                for id in Int64(1)...100 { try store.insert([.integer(id), .null, .null, .null, .null]) }
+            }
+        )
+        #expect(try home.open(SampleStore.description, busyTimeout: 60).rowCount == nil)
+        try fixture.query("ANALYZE \"\(fixture.store)\".\"Item\"")
+        #expect(try home.open(SampleStore.description, busyTimeout: 60).rowCount == 100)
+    }
+
     @Test("A schema that exists already, and a store whose name needs quotes, can be used")
     func schemas() throws {
         let fixture = try HomeFixture(store: "Größe \"\(UUID().uuidString)\"; --'")

@@ -1,3 +1,4 @@
+import FileHome
 import Foundation
 import StoreModels
 import Strata
@@ -33,10 +34,11 @@ import Testing
         let object = try #require(objects.first)
         let fields = [
             "file", "pageSize", "pageCount", "freePageCount", "compactsInPortions", "journalSize", "externalSize",
-            "format", "version", "migrations", "steps", "history", "newest", "processes", "tables", "schema",
+            "format", "version", "migrations", "steps", "history", "newest", "home", "processes", "tables", "schema",
         ]
         #expect(Set(object.keys) == Set(fields))
         #expect(object["pageSize"] as? Int == 4096)
+        #expect(object["home"] is NSNull)
         #expect((object["history"] as? [String: Any])?["commitCount"] as? Int == 2)
         #expect((object["newest"] as? [String: Any])?["author"] as? String == "editor")
         let tables = try #require(object["tables"] as? [[String: Any]])
@@ -47,6 +49,36 @@ import Testing
         #expect(columns.map { $0["references"] as? String } == [nil, nil, "Author"])
         let schema = try ContextStack.schemaText(of: Press.models)
         #expect(object["schema"] as? String == schema)
+    }
+
+    @Test("A working copy names its home, its node and its last transaction, without the home")
+    func workingCopy() async throws {
+        let folder = try ScratchFolder()
+        let (home, copy) = (folder.file("home.sqlite"), folder.file("copy.sqlite"))
+        let stack = try await ContextStack.open(
+            .shared(FileHome(home), copy: copy),
+            models: Press.models,
+            stack: .rootOnly
+        )
+        try await stack.background { context in
+            context.insert(Press.Author(name: "Ada"))
+            try context.commit()
+        }
+        try await stack.close()
+        try FileManager.default.removeItem(at: home)
+        let run = await ToolRun("inspect", copy.path)
+        #expect(run.status == 0, "\(run.messages)")
+        #expect(run.lines.contains("home       file:\(home.path)"))
+        #expect(run.lines.contains { $0.hasPrefix("node       ") && $0.hasSuffix(":\(copy.path)") })
+        // The first transaction has created the store.
+        #expect(run.lines.contains("position   transaction 2"))
+        #expect(run.lines.contains { $0.hasPrefix("lag        the newest commit of this copy is ") })
+        let json = await ToolRun("inspect", copy.path, "--json")
+        let object = try #require(try json.objects().first?["home"] as? [String: Any])
+        #expect(Set(object.keys) == ["name", "node", "transaction", "id"])
+        #expect(object["name"] as? String == "file:\(home.path)")
+        #expect(object["transaction"] as? Int == 2)
+        #expect((object["id"] as? String).flatMap { UUID(uuidString: $0) } != nil)
     }
 
     @Test("A process that has the store open is named, and its newest commits are seen")

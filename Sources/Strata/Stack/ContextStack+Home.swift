@@ -28,4 +28,21 @@ extension ContextStack {
         try await Disk.run { try store.catchUp() }
         guard store.layers.newestSequence >= token.sequence else { throw Store.aheadError }
     }
+
+    /// The nodes that share the store, as far as they have reported to the home within a day, in the order of their
+    /// names.
+    ///
+    /// A node reports every five seconds while its stack is open, and when the stack is closed. So the positions are
+    /// some seconds old, and a node that was closed is still listed, with a growing ``HomeNodeStatus/silence``. This
+    /// function costs one round trip to the home.
+    ///
+    /// - Isolation: callable from anywhere; a separate queue waits for the home.
+    /// - Throws: ``StrataError`` with `invalidState` for a store without a home; `unreachable`; `closed`.
+    nonisolated(nonsending) public func nodes() async throws -> [HomeNodeStatus] {
+        let store = core.engine
+        return try await Disk.run { try store.nodes() }
+    }
+
+    /// Whether the stack was opened with a home.
+    package var hasHome: Bool { core.engine.writer.follower != nil }
 }

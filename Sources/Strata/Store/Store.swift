@@ -323,6 +323,7 @@ final class Store: Sendable {
         }
         guard !wasClosed else { return }
         fileWatch.stop()
+        writer.reporter?.close()
         writer.follower?.close()
         layers.finish()
         ids.stop()

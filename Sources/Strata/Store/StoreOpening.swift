@@ -30,16 +30,20 @@ struct StoreOpening {
             "A store with a home is opened with all of its models, and for writing. To read a working copy alone, open "
                 + "its file."
         )
+        let metrics = telemetry.factory.map { HomeMetrics($0.factory, $0.dimensions) }
+        var measured = home
+        if let metrics { measured = MeasuredHome(home, metrics) }
         let proposal = HomeDescription(schema, migration)
-        let state = try home.open(proposal, busyTimeout: configuration.busyTimeout)
+        let state = try measured.open(proposal, busyTimeout: configuration.busyTimeout)
         var opening = self
         let copy = WorkingCopy(
-            home: home,
+            home: measured,
             state: state,
             url: url,
             node: UUID(),
             schema: schema,
-            migration: migration
+            migration: migration,
+            metrics: metrics
         )
         try copy.checkDescription()
         try copy.makeIfNeeded { telemetry.logger?.warning("\($0)") }
@@ -259,8 +263,17 @@ struct StoreOpening {
     ) throws -> HomeLink {
         let description = copy.state.description
         let path = copy.url.path
-        let follower = try HomeFollower(copy.home, path: path, configuration, description)
-        return HomeLink(follower, description, node: copy.node, on: connection)
+        let follower = try HomeFollower(copy.home, path: path, configuration, description, metrics: copy.metrics)
+        let reporter = NodeReporter(
+            follower,
+            node: copy.node,
+            name: NodeReporter.name(ofCopy: path),
+            copy.metrics,
+            telemetry.logger
+        )
+        // The name is for people. It is recorded at the next opening if another process is writing now.
+        try? CopyRecord.setNode(reporter.name, on: connection)
+        return HomeLink(follower, reporter, description, node: copy.node, on: connection)
     }
 
     /// Commits to a working copy would be lost if the home did not get them.

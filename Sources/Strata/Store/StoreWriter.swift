@@ -49,6 +49,8 @@ final class StoreWriter: Sendable {
     let journal: Journal
     /// Brings the transactions of other machines; nil for a store without a home.
     let follower: HomeFollower?
+    /// Reports to the home of the store; nil without a home.
+    let reporter: NodeReporter?
 
     /// Creates the writer of a database.
     ///
@@ -72,6 +74,7 @@ final class StoreWriter: Sendable {
         self.turn = turn
         self.home = home
         follower = home?.use { $0.follower }
+        reporter = home?.use { $0.reporter }
         self.blockWatch = blockWatch
         let snapshots = OpenSnapshots()
         self.snapshots = snapshots

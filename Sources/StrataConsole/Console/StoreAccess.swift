@@ -22,6 +22,7 @@ final class StoreAccess: Sendable {
     let depth = DepthHistory()
     let figures: QueueFiguresCache
     let processes: ProcessList
+    let nodes: NodeList
     private let readers: ReadLimiter
 
     init(
@@ -35,6 +36,7 @@ final class StoreAccess: Sendable {
         hasQueues = stack.knows(QueuedOperation.self)
         hasAccounts = stack.knows(CloudNode.self)
         processes = ProcessList(of: stack.filePath)
+        nodes = NodeList(of: stack)
         self.allowsChanges = allowsChanges && (try? stack.checkWritable()) != nil
         readers = ReadLimiter(maximumReaders)
     }

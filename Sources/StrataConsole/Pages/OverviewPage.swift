@@ -16,6 +16,8 @@ struct OverviewPage: ConsolePage {
 
     struct Values: Sendable {
         let facts: Facts
+        /// Nil for a store without a home.
+        let home: Home?
         /// Nil if the stack does not have the models of queues.
         let queues: Queues?
     }
@@ -40,7 +42,8 @@ struct OverviewPage: ConsolePage {
         let record = try await request.store.record()
         let processes = await request.store.processes.current()
         let facts = facts(record, processes, request)
-        guard request.store.hasQueues else { return PageContent(Values(facts: facts, queues: nil)) }
+        let home = await home(record, request)
+        guard request.store.hasQueues else { return PageContent(Values(facts: facts, home: home, queues: nil)) }
         let work = try await request.read { context -> Work in
             let failed = try Self.operations(.failed, at: request.time, in: context)
             return Work(
@@ -62,7 +65,7 @@ struct OverviewPage: ConsolePage {
             failed: failed(work, request),
             running: running(work.running, request)
         )
-        return PageContent(Values(facts: facts, queues: queues))
+        return PageContent(Values(facts: facts, home: home, queues: queues))
     }
 
     private static func operations(

@@ -9,6 +9,20 @@ extension PageTemplate {
         {{>facts}}
         {{/.facts}}
         </section>
+        {{#.home}}
+        <section id="home" data-live aria-labelledby="home-title">
+        <h2 id="home-title">Home</h2>
+        {{#.facts}}
+        {{>facts}}
+        {{/.facts}}
+        {{#.nodes}}
+        {{>table}}
+        {{/.nodes}}
+        {{#.note}}
+        <p class="note">{{.}}</p>
+        {{/.note}}
+        </section>
+        {{/.home}}
         {{#.queues}}
         {{#.totals}}
         {{>totals}}

@@ -13,6 +13,7 @@ struct HomeSQL: Sendable {
     private var home: String { "\(schema).strata_home" }
     private var ids: String { "\(schema).strata_ids" }
     private var feed: String { "\(schema).strata_feed" }
+    private var nodes: String { "\(schema).strata_nodes" }
 
     init(store: String) {
         self.store = store
@@ -86,6 +87,17 @@ struct HomeSQL: Sendable {
                 )
                 """
             ),
+            once(
+                """
+                CREATE TABLE \(nodes) (
+                    name text COLLATE "C" PRIMARY KEY,
+                    node uuid NOT NULL,
+                    number bigint NOT NULL,
+                    id uuid NOT NULL,
+                    at timestamptz NOT NULL
+                )
+                """
+            ),
         ]
     }
 
@@ -114,6 +126,20 @@ struct HomeSQL: Sendable {
             SELECT number, id, fingerprint, format, version, schema, steps::text, tables::text FROM \(home)
             """
         )
+    }
+
+    /// About how many rows the tables of the store have, as the server has counted them when it last analysed them.
+    func estimateRows() -> PostgresStatement {
+        var statement = once(
+            """
+            SELECT COALESCE(sum(reltuples) FILTER (WHERE reltuples > 0), 0)::bigint
+            FROM pg_catalog.pg_class AS class JOIN pg_catalog.pg_namespace AS space ON space.oid = relnamespace
+            WHERE nspname = $1 AND relkind = 'r'
+                AND relname NOT IN ('strata_home', 'strata_ids', 'strata_feed', 'strata_nodes')
+            """
+        )
+        statement.parameters.append(store)
+        return statement
     }
 
     // MARK: Transactions
@@ -233,6 +259,43 @@ struct HomeSQL: Sendable {
         var statement = PostgresStatement(sql: "UPDATE \(ids) SET next = next + $1 RETURNING next - $1")
         statement.parameters.append(count)
         return statement
+    }
+
+    // MARK: Nodes
+
+    /// Stores the report of a node, and returns its time by the clock of the server.
+    func report(_ position: HomePosition, of node: UUID, named name: String) -> PostgresStatement {
+        var statement = PostgresStatement(
+            sql: """
+                INSERT INTO \(nodes) (name, node, number, id, at) VALUES ($1, $2, $3, $4, clock_timestamp())
+                ON CONFLICT (name) DO UPDATE
+                SET node = EXCLUDED.node, number = EXCLUDED.number, id = EXCLUDED.id, at = EXCLUDED.at
+                RETURNING at
+                """
+        )
+        statement.parameters.append(name)
+        statement.parameters.append(node)
+        statement.parameters.append(position.number)
+        statement.parameters.append(position.id)
+        return statement
+    }
+
+    /// Deletes the reports of nodes that have been silent for a day.
+    func deleteSilentNodes() -> PostgresStatement {
+        PostgresStatement(sql: "DELETE FROM \(nodes) WHERE at < now() - interval '1 day'")
+    }
+
+    /// The reports: name, id of the node, number and id of its position, time, seconds since then, and the number of
+    /// transactions that the home has after the position.
+    func selectNodes() -> PostgresStatement {
+        PostgresStatement(
+            sql: """
+                SELECT n.name, n.node, n.number, n.id, n.at,
+                    GREATEST(extract(epoch FROM clock_timestamp() - n.at), 0)::double precision,
+                    GREATEST(h.number - n.number, 0)
+                FROM \(nodes) AS n CROSS JOIN \(home) AS h ORDER BY n.name
+                """
+        )
     }
 
     // MARK: Notifications

@@ -67,7 +67,8 @@ extension PostgresHome {
     }
 
     private func readState(_ connection: PostgresConnection, until deadline: Deadline) throws -> HomeState {
-        let rows = try connection.run([sql.selectHome()], until: deadline)[0]
+        let results = try connection.run([sql.selectHome(), sql.estimateRows()], until: deadline)
+        let (rows, estimate) = (results[0], try results[1].integer(row: 0, column: 0))
         guard let fingerprint = UInt16(exactly: try rows.integer(row: 0, column: 2)) else {
             throw PostgresFailure(.format, "the fingerprint is out of range")
         }
@@ -78,7 +79,13 @@ extension PostgresHome {
             steps: try Self.decoded([String].self, try rows.text(row: 0, column: 6)),
             tables: try Self.decoded([HomeTable].self, try rows.text(row: 0, column: 7))
         )
-        return HomeState(fingerprint: fingerprint, description: description, position: try position(rows))
+        return HomeState(
+            fingerprint: fingerprint,
+            description: description,
+            position: try position(rows),
+            // The tables of a new store are not analysed yet.
+            rowCount: estimate > 0 ? estimate : nil
+        )
     }
 
     /// The position in the first two columns of the first row.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Strata
 import StrataInspection
 
@@ -21,7 +22,8 @@ struct InspectCommand: ToolCommand {
                 file: file.store,
                 record: try await stack.storeRecord(),
                 statistics: try await stack.recordedStatistics(),
-                processes: processes
+                processes: processes,
+                time: Date()
             )
         }
         if output.json { try console.print(report.json) } else { try console.print(report.lines) }

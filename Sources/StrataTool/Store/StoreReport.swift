@@ -1,3 +1,4 @@
+import Foundation
 import Strata
 import StrataInspection
 
@@ -8,6 +9,8 @@ struct StoreReport {
     let statistics: StoreStatistics
     /// Nil if the system does not tell.
     let processes: StoreProcesses?
+    /// When the store was read.
+    let time: Date
 
     // MARK: For people
 
@@ -21,7 +24,9 @@ struct StoreReport {
         return lines
     }
 
-    private var facts: [(name: String, value: String)] {
+    private var facts: [(name: String, value: String)] { storeFacts + homeFacts }
+
+    private var storeFacts: [(name: String, value: String)] {
         [
             ("file", file),
             (
@@ -37,6 +42,26 @@ struct StoreReport {
             ("newest", newest),
             ("processes", StoreProcesses.text(processes)),
         ]
+    }
+
+    /// What a working copy knows of its home, without asking it.
+    private var homeFacts: [(name: String, value: String)] {
+        guard let home = record.home else { return [] }
+        return [
+            ("home", home.name), ("node", home.node ?? "not recorded"),
+            (
+                "position",
+                home.position.map { "transaction \($0.number)" }
+                    ?? "damaged; the copy is made again when it is opened with its home"
+            ),
+            ("lag", lag),
+        ]
+    }
+
+    private var lag: String {
+        let age = record.newest?.time.map { Timestamp.age(since: $0, at: time) }
+        let text = age.map { "the newest commit of this copy is \($0) old" } ?? "this copy has no commit yet"
+        return text + "; only the home knows whether it has newer ones"
     }
 
     private var newest: String {
@@ -80,6 +105,7 @@ struct StoreReport {
                 ])
             ),
             ("newest", newestJSON),
+            ("home", homeJSON),
             ("processes", processesJSON),
             ("tables", .array(zip(record.schema.tables, statistics.tables).map { Self.json($0, $1) })),
             ("schema", .text(record.schema.description)),
@@ -90,6 +116,14 @@ struct StoreReport {
         guard let commit = record.newest else { return .null }
         return .object([
             ("sequence", .integer(commit.sequence)), ("time", .time(commit.time)), ("author", .orNull(commit.author)),
+        ])
+    }
+
+    private var homeJSON: JSON {
+        guard let home = record.home else { return .null }
+        return .object([
+            ("name", .text(home.name)), ("node", .orNull(home.node)),
+            ("transaction", .orNull(home.position?.number)), ("id", .orNull(home.position?.id.uuidString)),
         ])
     }
 

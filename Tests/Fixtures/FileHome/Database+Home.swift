@@ -30,10 +30,16 @@ extension Database {
         let row = try homeRow()
         let text: String = row["description"]
         let fingerprint: Int = row["fingerprint"]
+        let description = try JSONDecoder().decode(HomeDescription.self, from: Data(text.utf8))
+        var rowCount: Int64 = 0
+        for table in description.tables {
+            rowCount += try Int64.fetchOne(self, sql: "SELECT count(*) FROM \(table.identifier)") ?? 0
+        }
         return HomeState(
             fingerprint: UInt16(fingerprint),
-            description: try JSONDecoder().decode(HomeDescription.self, from: Data(text.utf8)),
-            position: HomePosition(number: row["number"], id: row["uuid"])
+            description: description,
+            position: HomePosition(number: row["number"], id: row["uuid"]),
+            rowCount: rowCount
         )
     }
 

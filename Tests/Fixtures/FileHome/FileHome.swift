@@ -108,6 +108,20 @@ public final class FileHome: StoreHome {
         try perform(.reserveIDs) { files in try files.reserveIDs(count) }
     }
 
+    public func report(_ position: HomePosition, of node: UUID, named name: String) throws -> HomeMoment {
+        try perform(.report) { files in
+            let time = faults.time
+            try files.report(position, of: node, named: name, at: time)
+            return HomeMoment(time: time, position: try files.store.read { try $0.position() })
+        }
+    }
+
+    public func nodes() throws -> [HomeNodeStatus] {
+        try perform(.nodes) { files in
+            try files.nodes(newest: try files.store.read { try $0.position() }, at: faults.time)
+        }
+    }
+
     public func listen(_ notify: @escaping @Sendable () -> Void) {
         guard let start = position(ifUnreadable: .start) else { return }
         Thread.detachNewThread { [weak self] in

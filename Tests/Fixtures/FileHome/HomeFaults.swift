@@ -8,7 +8,7 @@ import Synchronization
 public final class HomeFaults: Sendable {
     /// A call that may be delayed or refused. `unlock`, `listen` and `close` never fail.
     public enum Call: String, Sendable, Hashable, CaseIterable {
-        case open, copy, transactions, newest, lock, publish, outcome, reserveIDs
+        case open, copy, transactions, newest, lock, publish, outcome, reserveIDs, report, nodes
     }
 
     /// Whether a transaction is stored although the answer of `publish` is lost.
@@ -29,6 +29,9 @@ public final class HomeFaults: Sendable {
         var refusals: [Call: Int] = [:]
         var lostAnswers: [LostAnswer] = []
         var lastStep: Step?
+        var clockOffset: TimeInterval = 0
+        var held: Set<Call> = []
+        var heldCount = 0
     }
 
     private let state = Mutex(State())
@@ -53,6 +56,15 @@ public final class HomeFaults: Sendable {
         }
     }
 
+    /// Makes each of these calls wait until ``releaseCalls()``.
+    public func hold(_ calls: Call...) { state.withLock { $0.held.formUnion(calls) } }
+
+    /// Ends the effect of ``hold(_:)``.
+    public func releaseCalls() { state.withLock { $0.held = [] } }
+
+    /// The number of calls that wait for ``releaseCalls()``.
+    public var heldCount: Int { state.withLock { $0.heldCount } }
+
     /// Makes all calls throw `unreachable`, or lets all calls succeed again.
     public func setUnreachable(_ isUnreachable: Bool) {
         state.withLock { state in
@@ -67,18 +79,34 @@ public final class HomeFaults: Sendable {
     /// Ends this process by SIGKILL at its next `publish`.
     public func endProcess(at step: Step) { state.withLock { $0.lastStep = step } }
 
-    /// Waits for the delay of a call.
+    /// Makes the clock of the home differ from that of this machine.
+    ///
+    /// - Parameter seconds: positive if the clock of the home is ahead; 0 for the clock of this machine.
+    public func setClock(aheadBy seconds: TimeInterval) { state.withLock { $0.clockOffset = seconds } }
+
+    /// The time by the clock of the home.
+    var time: Date { Date(timeIntervalSinceNow: state.withLock { $0.clockOffset }) }
+
+    /// Waits for the delay of a call, and while it is held.
     ///
     /// - Throws: `unreachable` if the call is refused.
     func begin(_ call: Call) throws {
         let delay = state.withLock { $0.delays[call] ?? 0 }
         if delay > 0 { Thread.sleep(forTimeInterval: delay) }
+        waitWhileHeld(call)
         let isRefused = state.withLock { state in
             guard let count = state.refusals[call], count > 0 else { return false }
             state.refusals[call] = count - 1
             return true
         }
         if isRefused { throw StrataError(.unreachable, "The test refuses \(call.rawValue).") }
+    }
+
+    private func waitWhileHeld(_ call: Call) {
+        guard state.withLock({ $0.held.contains(call) }) else { return }
+        state.withLock { $0.heldCount += 1 }
+        while state.withLock({ $0.held.contains(call) }) { Thread.sleep(forTimeInterval: 0.001) }
+        state.withLock { $0.heldCount -= 1 }
     }
 
     func nextLostAnswer() -> LostAnswer? {

@@ -16,6 +16,14 @@ struct HomeFiles: Sendable {
         (store, description) = try ids.write { db in
             try db.execute(sql: "CREATE TABLE IF NOT EXISTS ids (id INTEGER PRIMARY KEY, next INTEGER NOT NULL)")
             try db.execute(sql: "INSERT OR IGNORE INTO ids VALUES (1, 1)")
+            try db.execute(
+                sql: """
+                    CREATE TABLE IF NOT EXISTS nodes (
+                        name TEXT PRIMARY KEY, node BLOB NOT NULL, number INTEGER NOT NULL, uuid BLOB NOT NULL,
+                        time REAL NOT NULL
+                    )
+                    """
+            )
             let store = try DatabasePool(path: path, configuration: Self.storeConfiguration(busyTimeout))
             if try !store.read({ try $0.tableExists("home") }) {
                 try store.write { try $0.createHome(proposal) }
@@ -30,6 +38,36 @@ struct HomeFiles: Sendable {
             let next = try Int64.fetchOne(db, sql: "SELECT next FROM ids") ?? 1
             try db.execute(sql: "UPDATE ids SET next = ?", arguments: [next + count])
             return next
+        }
+    }
+
+    /// Records a report of a node, and removes those that are older than a day.
+    func report(_ position: HomePosition, of node: UUID, named name: String, at time: Date) throws {
+        let seconds = time.timeIntervalSinceReferenceDate
+        try ids.write { db in
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO nodes VALUES (?, ?, ?, ?, ?)",
+                arguments: [name, node, position.number, position.id, seconds]
+            )
+            try db.execute(sql: "DELETE FROM nodes WHERE time < ?", arguments: [seconds - 86_400])
+        }
+    }
+
+    /// The last reports of the nodes, in the order of their names.
+    func nodes(newest: HomePosition, at time: Date) throws -> [HomeNodeStatus] {
+        try ids.read { db in
+            try Row.fetchAll(db, sql: "SELECT * FROM nodes ORDER BY name").map { row in
+                let position = HomePosition(number: row["number"], id: row["uuid"])
+                let reported = Date(timeIntervalSinceReferenceDate: row["time"])
+                return HomeNodeStatus(
+                    name: row["name"],
+                    id: row["node"],
+                    position: position,
+                    time: reported,
+                    silence: max(time.timeIntervalSince(reported), 0),
+                    transactionsBehind: max(newest.number - position.number, 0)
+                )
+            }
         }
     }
 

@@ -32,6 +32,7 @@ public enum HomePromise: String, CaseIterable, Sendable, CustomStringConvertible
     case knowsOutcome = "The home knows whether a transaction is stored"
     case reservesOnce = "No id is reserved twice"
     case notifies = "A node is notified of the transactions of another node"
+    case listsNodes = "Nodes report how far they are, also while another node has the lock"
     case refusesUnknownPositions = "Positions that the home does not know are refused"
     case closesTwice = "A closed node may be closed again, and does not disturb others"
 
@@ -64,6 +65,7 @@ public enum HomePromise: String, CaseIterable, Sendable, CustomStringConvertible
         case .knowsOutcome: try Self.checkOutcome(nodes)
         case .reservesOnce: try Self.checkIDs(nodes)
         case .notifies: try Self.checkNotifications(nodes)
+        case .listsNodes: try Self.checkNodes(nodes)
         case .refusesUnknownPositions: try Self.checkPositions(nodes)
         case .closesTwice: try Self.checkClosing(nodes)
         }

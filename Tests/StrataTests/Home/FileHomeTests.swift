@@ -31,6 +31,19 @@ import Testing
         home.unlock()
     }
 
+    @Test("Nodes that have been silent for a day are removed with the next report")
+    func silentNodes() throws {
+        let home = try open()
+        defer { home.close() }
+        home.faults.setClock(aheadBy: -90_000)
+        _ = try home.report(.start, of: UUID(), named: "old")
+        home.faults.setClock(aheadBy: 0)
+        let silence = try #require(try home.nodes().first?.silence)
+        #expect(silence > 86_400)
+        _ = try home.report(.start, of: UUID(), named: "new")
+        #expect(try home.nodes().map(\.name) == ["new"])
+    }
+
     @Test("A refused publish stores nothing and frees the lock")
     func refusedPublish() throws {
         let (home, other) = (try open(), try open())
@@ -51,7 +64,8 @@ import Testing
             { _ = try home.open(SampleStore.description, busyTimeout: 1) }, { _ = try home.copy { _, _ in } },
             { _ = try home.transactions(after: .start, limit: 1) }, { _ = try home.newest() },
             { _ = try home.lock(after: .start, limit: 1) }, { _ = try home.outcome(of: UUID()) },
-            { _ = try home.reserveIDs(1) },
+            { _ = try home.reserveIDs(1) }, { _ = try home.report(.start, of: UUID(), named: "node") },
+            { _ = try home.nodes() },
         ]
         for call in calls { #expect(code(of: call) == .unreachable) }
         home.faults.setUnreachable(false)

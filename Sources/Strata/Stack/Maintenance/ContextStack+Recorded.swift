@@ -11,6 +11,16 @@ package struct StoreRecord: Sendable {
         package let author: String?
     }
 
+    /// What a working copy records about its home.
+    package struct Home: Sendable {
+        package let name: String
+        /// The name under which the node of the copy reports to the home; nil if the copy does not record it.
+        package let node: String?
+        /// The last transaction of the home that the copy contains; nil if the copy is damaged. It is then made again
+        /// when it is opened with its home.
+        package let position: HomePosition?
+    }
+
     /// The version of Strata's own tables.
     package let format: Int64
     /// The version that the program gave to its models.
@@ -22,6 +32,8 @@ package struct StoreRecord: Sendable {
     package let schema: SchemaDescription
     /// Nil before the first commit.
     package let newest: NewestCommit?
+    /// Nil for a store without a home.
+    package let home: Home?
 }
 
 /// The sizes of a store that are known without reading its tables.
@@ -201,7 +213,18 @@ extension Connection {
             migrations: migrations,
             steps: record.steps,
             schema: schema,
-            newest: sequence > 0 ? StoreRecord.NewestCommit(sequence: sequence, time: time, author: author) : nil
+            newest: sequence > 0 ? StoreRecord.NewestCommit(sequence: sequence, time: time, author: author) : nil,
+            home: try homeRecord()
+        )
+    }
+
+    private func homeRecord() throws -> StoreRecord.Home? {
+        guard try CopyRecord.exists(on: self) else { return nil }
+        let copy = try CopyRecord.read(on: self)
+        return StoreRecord.Home(
+            name: copy.home,
+            node: try CopyRecord.node(on: self),
+            position: copy.position == CopyRecord.damaged ? nil : copy.position
         )
     }
 }

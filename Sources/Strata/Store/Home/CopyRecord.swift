@@ -13,12 +13,18 @@ struct CopyRecord: Equatable {
 
     private static let table = """
         CREATE TABLE "strata_home" ("id" INTEGER PRIMARY KEY CHECK ("id" = 1), "home" TEXT NOT NULL, \
-        "number" INTEGER NOT NULL, "transaction" TEXT NOT NULL)
+        "number" INTEGER NOT NULL, "transaction" TEXT NOT NULL, "node" TEXT)
         """
-    private static let insert = "INSERT INTO \"strata_home\" VALUES (1, ?, ?, ?)"
+    private static let insert = """
+        INSERT INTO "strata_home" ("id", "home", "number", "transaction") VALUES (1, ?, ?, ?)
+        """
     private static let update = "UPDATE \"strata_home\" SET \"number\" = ?, \"transaction\" = ? WHERE \"id\" = 1"
     private static let hasTable = "SELECT 1 FROM sqlite_schema WHERE \"name\" = 'strata_home'"
     private static let select = "SELECT \"home\", \"number\", \"transaction\" FROM \"strata_home\" WHERE \"id\" = 1"
+    // Copies that were made before this column existed do not have it.
+    private static let hasNode = "SELECT 1 FROM pragma_table_info('strata_home') WHERE \"name\" = 'node'"
+    private static let selectNode = "SELECT \"node\" FROM \"strata_home\" WHERE \"id\" = 1"
+    private static let updateNode = "UPDATE \"strata_home\" SET \"node\" = ? WHERE \"id\" = 1"
 
     /// Creates the table with its row.
     func create(on connection: Connection) throws {
@@ -46,5 +52,22 @@ struct CopyRecord: Equatable {
     /// Records that the copy contains a transaction. Called in the SQLite transaction that writes its rows.
     static func move(to position: HomePosition, on connection: Connection) throws {
         try connection.execute(update, [.integer(position.number), .text(position.id.uuidString)])
+    }
+
+    // MARK: The node
+
+    /// The name under which the node of the copy reports to the home; nil if the copy does not record it.
+    static func node(on connection: Connection) throws -> String? {
+        guard try connection.integer(hasNode) != nil, case .text(let name)? = try connection.value(selectNode) else {
+            return nil
+        }
+        return name
+    }
+
+    /// Records the name of the node, unless the copy has this name already. Called outside of a transaction.
+    static func setNode(_ name: String, on connection: Connection) throws {
+        guard try connection.integer(hasNode) != nil else { return }
+        if let found = try node(on: connection), found.hasSameBytes(as: name) { return }
+        try connection.execute(updateNode, [.text(name)])
     }
 }

@@ -26,6 +26,7 @@ final class HomeFollower: Sendable {
     /// Used inside the database.
     private let connection: Exclusive<Connection>
     private let columns: [UTF8Text: [String]]
+    private let metrics: HomeMetrics?
     private let journalPages = JournalPages()
     /// Whether the home did not answer when it was last asked, for the log.
     let isAway = Atomic(false)
@@ -42,8 +43,17 @@ final class HomeFollower: Sendable {
     /// - Parameters:
     ///   - path: the path of the working copy.
     ///   - configuration: the configuration of the writer's connection.
-    init(_ home: any StoreHome, path: String, _ configuration: Configuration, _ description: HomeDescription) throws {
+    ///   - description: the tables that the home keeps.
+    ///   - metrics: counts the transactions that are applied; nil without metrics.
+    init(
+        _ home: any StoreHome,
+        path: String,
+        _ configuration: Configuration,
+        _ description: HomeDescription,
+        metrics: HomeMetrics? = nil
+    ) throws {
         self.home = home
+        self.metrics = metrics
         columns = description.columns
         let database = try DatabaseQueue(path: path, configuration: configuration)
         self.database = database
@@ -158,18 +168,23 @@ final class HomeFollower: Sendable {
     private func apply(_ transactions: [HomeTransaction]) throws {
         if transactions.isEmpty { return }
         try use { connection in
-            for transaction in transactions { try Self.apply(transaction, columns: columns, on: connection) }
+            for transaction in transactions {
+                if try Self.apply(transaction, columns: columns, on: connection) { metrics?.noteApplied() }
+            }
         }
         applied.withLock { $0 }(journalPages.count.load(ordering: .relaxed))
     }
 
     /// Applies a transaction, unless the copy contains it already: the writer of this process, or another process on
     /// the same copy, may have been faster.
+    ///
+    /// - Returns: whether it was applied.
     private static func apply(
         _ transaction: HomeTransaction,
         columns: [UTF8Text: [String]],
         on connection: Connection
-    ) throws {
+    ) throws -> Bool {
+        var isApplied = false
         do {
             try transact(on: connection) {
                 let position = try CopyRecord.read(on: connection).position
@@ -178,7 +193,9 @@ final class HomeFollower: Sendable {
                 var application = ChangeApplication(on: connection, columns: columns)
                 try application.apply(transaction.changes)
                 try CopyRecord.move(to: transaction.position, on: connection)
+                isApplied = true
             }
+            return isApplied
         } catch let error as StrataError where error.code == .damagedStore {
             // The copy is made again when it is opened next, unless not even this can be written.
             try? transact(on: connection) { try CopyRecord.move(to: CopyRecord.damaged, on: connection) }

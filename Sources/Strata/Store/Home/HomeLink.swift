@@ -22,13 +22,22 @@ extension HomeTransaction {
 /// Isolation: used inside the database's writer.
 final class HomeLink {
     let follower: HomeFollower
+    /// Reports to the home how far the working copy is.
+    let reporter: NodeReporter
     private let node: UUID
     private let capture: RowCapture
     private var home: any StoreHome { follower.home }
 
     /// - Parameter description: the tables that the home keeps.
-    init(_ follower: HomeFollower, _ description: HomeDescription, node: UUID, on connection: Connection) {
+    init(
+        _ follower: HomeFollower,
+        _ reporter: NodeReporter,
+        _ description: HomeDescription,
+        node: UUID,
+        on connection: Connection
+    ) {
         self.follower = follower
+        self.reporter = reporter
         self.node = node
         capture = RowCapture(of: description.tables.map(\.name), on: connection)
     }

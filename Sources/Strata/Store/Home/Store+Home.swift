@@ -22,20 +22,27 @@ extension Store {
                 try store.absorbForeignCommits()
             }
         }
+        writer.reporter?.start()
     }
 
     /// Brings all transactions that the home has now into the working copy, and lets the layers know them.
     ///
     /// - Throws: `unreachable` and the other errors of a home; `invalidState` for a store without a home.
     func catchUp() throws {
+        try requireFollower().catchUp()
+        try absorbForeignCommits()
+    }
+
+    /// The nodes that have reported to the home within a day.
+    ///
+    /// - Throws: as ``catchUp()``.
+    func nodes() throws -> [HomeNodeStatus] { try requireFollower().home.nodes() }
+
+    private func requireFollower() throws -> HomeFollower {
         try checkOpen()
         guard let follower = writer.follower else {
-            throw StrataError(
-                .invalidState,
-                "The store has no home whose commits it could wait for. Open it with `.shared(_:copy:)`."
-            )
+            throw StrataError(.invalidState, "The store does not have a home. Open it with `.shared(_:copy:)`.")
         }
-        try follower.catchUp()
-        try absorbForeignCommits()
+        return follower
     }
 }

@@ -79,6 +79,21 @@ public protocol StoreHome: Sendable {
     /// - Returns: the first of the ids.
     func reserveIDs(_ count: Int64) throws -> Int64
 
+    /// Records how far a node is, and removes the records of nodes that have not reported for a day.
+    ///
+    /// Strata calls this function every few seconds, apart from commits. The call needs no lock, and does not wait for
+    /// the lock of another node. It gives up after a few seconds, because a report that is left out does no harm.
+    ///
+    /// - Parameters:
+    ///   - position: the last transaction that the working copy of the node contains.
+    ///   - node: the random id under which the node publishes: see ``HomeTransaction/node``.
+    ///   - name: the name of the node. A report replaces the earlier one with the same name.
+    /// - Returns: the clock of the home and its newest position, both during this call.
+    func report(_ position: HomePosition, of node: UUID, named name: String) throws -> HomeMoment
+
+    /// The nodes that have reported within a day, in the order of their names. Gives up after a few seconds.
+    func nodes() throws -> [HomeNodeStatus]
+
     /// Calls a function after transactions of other nodes, on any thread. Calls may be missing: the connection can be
     /// lost, and some servers in front of a home pass no notifications on. Strata therefore also asks once a second.
     func listen(_ notify: @escaping @Sendable () -> Void)
@@ -136,12 +151,20 @@ public struct HomeState: Sendable {
     public let description: HomeDescription
     /// The position of the newest transaction.
     public let position: HomePosition
+    /// About how many rows the tables have, for the progress of a copy; nil if the home does not know.
+    public let rowCount: Int64?
 
     /// Creates a state.
-    public init(fingerprint: UInt16, description: HomeDescription, position: HomePosition) {
+    public init(
+        fingerprint: UInt16,
+        description: HomeDescription,
+        position: HomePosition,
+        rowCount: Int64? = nil
+    ) {
         self.fingerprint = fingerprint
         self.description = description
         self.position = position
+        self.rowCount = rowCount
     }
 }
 

@@ -11,6 +11,8 @@ struct WorkingCopy {
     let node: UUID
     let schema: Schema
     let migration: Migration
+    /// Nil without metrics.
+    var metrics: HomeMetrics? = nil
 
     // MARK: Checks
 
@@ -56,13 +58,16 @@ struct WorkingCopy {
     /// A copy that does not continue is set aside under another name first, because it may contain commits that the
     /// home has lost.
     func makeIfNeeded(_ log: (String) -> Void) throws {
-        if TemporaryCopy.status(url.path) != nil {
+        let isRebuilt = TemporaryCopy.status(url.path) != nil
+        if isRebuilt {
             guard let reason = try obstacle() else { return }
             log("the working copy '\(url.path)' is made again from \(home.name): \(reason)")
             try setAside()
         }
         if state.position == .start, try makeFirst() { return }
-        try make { try fill($0) }
+        let progress = CopyProgress(migration.progress, metrics, expected: state.rowCount)
+        try make { try fill($0, progress) }
+        progress.finish(isRebuilt: isRebuilt)
     }
 
     /// The reason why an existing copy cannot continue; nil if it can.
@@ -143,7 +148,7 @@ struct WorkingCopy {
     }
 
     /// Copies all rows of the home.
-    private func fill(_ connection: Connection) throws -> HomePosition {
+    private func fill(_ connection: Connection, _ progress: CopyProgress) throws -> HomePosition {
         let columns = state.description.columns
         return try home.copy { table, rows in
             guard let columns = columns[UTF8Text(table)] else { return }
@@ -151,6 +156,7 @@ struct WorkingCopy {
             let parameters = columns.map { _ in "?" }.joined(separator: ", ")
             let sql = "INSERT INTO \(table.quotedIdentifier) (\(names)) VALUES (\(parameters))"
             for row in rows { try connection.execute(sql, row) }
+            progress.advance(rows.count, of: table)
         }
     }
 

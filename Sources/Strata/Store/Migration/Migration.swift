@@ -123,12 +123,15 @@ public struct Migration: Sendable {
     }
 
     /// Sets a closure that is called after each portion of the migration, on the thread that migrates the store.
+    ///
+    /// For a store with a home, the closure is called while the working copy is made, after each portion of rows. The
+    /// fraction is 0 until the end if the home does not know how many rows it has.
     public func onProgress(_ report: @escaping @Sendable (MigrationProgress) -> Void) -> Migration {
         changed { $0.progress = report }
     }
 }
 
-/// The progress of a migration.
+/// The progress of a migration, or of making a working copy.
 public struct MigrationProgress: Sendable, Hashable {
     /// The completed fraction of the estimated effort, from 0 to 1. It never decreases.
     public let fraction: Double

@@ -1,0 +1,65 @@
+import Foundation
+
+/// A home whose calls are measured.
+struct MeasuredHome: StoreHome {
+    private let home: any StoreHome
+    private let metrics: HomeMetrics
+
+    init(_ home: any StoreHome, _ metrics: HomeMetrics) {
+        self.home = home
+        self.metrics = metrics
+    }
+
+    var name: String { home.name }
+
+    func open(_ proposal: HomeDescription, busyTimeout: TimeInterval) throws -> HomeState {
+        try metrics.measure(.open) { try home.open(proposal, busyTimeout: busyTimeout) }
+    }
+
+    func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition {
+        try metrics.measure(.copy) { try home.copy(receive) }
+    }
+
+    func transactions(after position: HomePosition, limit: Int) throws -> [HomeTransaction] {
+        let start = ContinuousClock.now
+        defer { metrics.recordLag() }
+        let transactions = try metrics.measure(.transactions) { try home.transactions(after: position, limit: limit) }
+        // The working copy had everything that the home had when this call began.
+        if transactions.isEmpty { metrics.noteComplete(at: start) }
+        return transactions
+    }
+
+    func newest() throws -> HomePosition { try metrics.measure(.newest) { try home.newest() } }
+
+    func lock(after position: HomePosition, limit: Int) throws -> [HomeTransaction] {
+        try metrics.measure(.lock) { try home.lock(after: position, limit: limit) }
+    }
+
+    func publish(_ transaction: HomeTransaction) throws {
+        try metrics.measure(.publish) { try home.publish(transaction) }
+        metrics.notePublished()
+    }
+
+    func unlock() { home.unlock() }
+
+    func outcome(of id: UUID) throws -> Bool {
+        let isStored = try metrics.measure(.outcome) { try home.outcome(of: id) }
+        // This call follows a `publish` without an answer, which was not counted.
+        if isStored { metrics.notePublished() }
+        return isStored
+    }
+
+    func reserveIDs(_ count: Int64) throws -> Int64 {
+        try metrics.measure(.reserveIDs) { try home.reserveIDs(count) }
+    }
+
+    func report(_ position: HomePosition, of node: UUID, named name: String) throws -> HomeMoment {
+        try metrics.measure(.report) { try home.report(position, of: node, named: name) }
+    }
+
+    func nodes() throws -> [HomeNodeStatus] { try metrics.measure(.nodes) { try home.nodes() } }
+
+    func listen(_ notify: @escaping @Sendable () -> Void) { home.listen(notify) }
+
+    func close() { home.close() }
+}
