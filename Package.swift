@@ -395,7 +395,7 @@ let package = Package(
         .executableTarget(
             name: "strata-crash",
             dependencies: [
-                "CKillSwitch", "FileHome", "HomeSuite", "Strata", "StrataPipeline", "StoreModels",
+                "CKillSwitch", "FileHome", "HomeSuite", "Strata", "StrataPipeline", "StrataPostgres", "StoreModels",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(
@@ -490,7 +490,10 @@ let package = Package(
         .testTarget(
             // A home in PostgreSQL against a real server, which Scripts/lib.sh installs.
             name: "StrataPostgresTests",
-            dependencies: ["HomeSuite", "Strata", "StrataPostgres"],
+            dependencies: [
+                "HomeSuite", "Strata", "StrataPipeline", "StrataPostgres", "StoreModels", "strata-crash",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             exclude: ["Cluster/cluster.sh"]
         ),
         .testTarget(

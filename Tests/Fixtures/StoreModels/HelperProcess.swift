@@ -23,11 +23,16 @@ public final class HelperProcess: Sendable {
 
     /// Starts the process with these arguments.
     ///
-    /// - Parameter helper: the name of the program.
-    public init(helper: String, _ arguments: [String]) throws {
+    /// - Parameters:
+    ///   - helper: the name of the program.
+    ///   - arguments: the arguments of the program.
+    ///   - launcher: the path and the arguments of a program that replaces itself by the helper, such as `unshare`.
+    ///     Empty for none.
+    public init(helper: String, _ arguments: [String], launcher: [String] = []) throws {
         let process = Process()
-        process.executableURL = Self.folder.appendingPathComponent(helper)
-        process.arguments = arguments
+        let command = launcher + [Self.folder.appendingPathComponent(helper).path] + arguments
+        process.executableURL = URL(fileURLWithPath: command[0])
+        process.arguments = Array(command.dropFirst())
         // For each thread, the allocator of glibc keeps much of the freed memory. With one arena, the process's memory
         // is close to the memory in use.
         process.environment = ProcessInfo.processInfo.environment.merging(["MALLOC_ARENA_MAX": "1"]) { own, _ in own }

@@ -50,6 +50,7 @@ do {
     case "home":
         let step = arguments.count > 3 ? HomeFaults.Step(rawValue: arguments[3]) : nil
         try CrashCommands.publishInHome(path, endAt: step)
+    case "node": try await FleetNode.run(arguments[2])
     case "compete": try await CrashCommands.compete(path, contexts: number)
     case "groups":
         let step = arguments.count > 5 ? (kind: arguments[5], number: numbers[1]) : nil

@@ -10,8 +10,11 @@ final class CuttingProxy: Sendable {
         case cutsRequest(afterBytes: Int)
         /// Requests are passed on. The connection ends when the server answers, and the answer is lost.
         case cutsAnswer
-        /// Nothing is passed on, and the connection does not end.
+        /// Nothing is passed on, and the connection does not end. When the fault ends, such a connection ends at the next
+        /// bytes.
         case silent
+        /// Everything is passed on after this number of seconds.
+        case delays(TimeInterval)
     }
 
     private struct State {
@@ -82,7 +85,7 @@ final class CuttingProxy: Sendable {
                 let passed = min(count, limit - state.requestBytes)
                 state.requestBytes += passed
                 return .pass(passed)
-            case .none, .cutsAnswer:
+            case .none, .cutsAnswer, .delays:
                 state.requestBytes += count
                 return .pass(count)
             }
@@ -94,19 +97,31 @@ final class CuttingProxy: Sendable {
             switch state.fault {
             case .silent: .drop
             case .cutsAnswer: .pass(0)
-            case .none, .cutsRequest: .pass(count)
+            case .none, .cutsRequest, .delays: .pass(count)
             }
         }
     }
 
+    private var delay: TimeInterval {
+        guard case .delays(let seconds) = state.withLock({ $0.fault }) else { return 0 }
+        return seconds
+    }
+
     private func pump(from source: Int32, to target: Int32, _ decide: (Int) -> Decision) {
         var buffer = [UInt8](repeating: 0, count: 16_384)
+        var hasDropped = false
         receiving: while true {
             let count = recv(source, &buffer, buffer.count, 0)
             guard count > 0 else { break }
+            let delay = self.delay
+            if delay > 0 { Thread.sleep(forTimeInterval: delay) }
             switch decide(count) {
-            case .drop: continue
+            case .drop:
+                hasDropped = true
+                continue
             case .pass(let passed):
+                // The rest of a message would not make sense.
+                if hasDropped { break receiving }
                 var sent = 0
                 while sent < passed {
                     let result = buffer.withUnsafeBytes { bytes in

@@ -1,8 +1,10 @@
 import Foundation
 import Synchronization
 
-/// A PostgreSQL server with an empty cluster. It ends with the process of the tests, however this ends: `cluster.sh` ends
-/// the server and removes the folder when no process holds the other end of its standard input any more.
+/// A PostgreSQL server with an empty cluster, or a standby of another one.
+///
+/// It ends with the process of the tests, however this ends: `cluster.sh` ends the server and removes the folder when no
+/// process holds the other end of its standard input any more.
 final class PostgresCluster: Sendable {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -18,13 +20,25 @@ final class PostgresCluster: Sendable {
     /// The server of all tests that do not stop it.
     static func shared() throws -> PostgresCluster { try result.get() }
 
-    init() throws {
+    /// A way in which a server ends.
+    enum Ending: String, CaseIterable, Sendable {
+        /// At once, without a checkpoint, as in a crash.
+        case stop
+        /// By SIGINT, with a checkpoint.
+        case interrupt
+        /// By SIGKILL of the main process.
+        case kill
+    }
+
+    /// - Parameter primaryPort: the port through which this server, a standby, gets the log of its primary server; nil
+    ///   for a server with an empty cluster.
+    init(standbyOf primaryPort: Int? = nil) throws {
         port = try Loopback.freePort()
         folder = FileManager.default.temporaryDirectory.appending(path: "strata-pg-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let process = Process()
         process.executableURL = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "cluster.sh")
-        process.arguments = [folder.path, "\(port)"]
+        process.arguments = [folder.path, "\(port)"] + (primaryPort.map { ["\($0)"] } ?? [])
         process.standardInput = input
         process.standardOutput = output
         // Other processes must not inherit this end of the pipe.
@@ -41,15 +55,37 @@ final class PostgresCluster: Sendable {
     /// The same, through another port.
     func address(port: Int) -> String { "host=127.0.0.1 port=\(port) user=postgres dbname=postgres" }
 
-    /// Ends the server at once, as a crash would.
-    func stop() throws {
-        try send("stop")
+    /// The connection string of a superuser over the server's Unix socket, which other network namespaces reach too.
+    var socketAddress: String { "host=\(folder.path) port=\(port) user=postgres dbname=postgres" }
+
+    /// The connection string of a superuser to the first of several servers that accepts writes.
+    static func address(ports: [Int]) -> String {
+        let hosts = ports.map { _ in "127.0.0.1" }.joined(separator: ",")
+        let ports = ports.map { "\($0)" }.joined(separator: ",")
+        return "host=\(hosts) port=\(ports) user=postgres dbname=postgres"
+    }
+
+    /// Ends the server; by default at once, as a crash would.
+    func stop(_ ending: Ending = .stop) throws {
+        try send(ending.rawValue)
         try expect("stopped")
     }
 
     func start() throws {
         try send("start")
         try expect("ready")
+    }
+
+    /// Makes a standby accept writes, after it has applied everything that it has received.
+    func promote() throws {
+        try send("promote")
+        try expect("promoted")
+    }
+
+    /// Adds a line to the configuration. The server reads it soon, but perhaps after this call.
+    func configure(_ line: String) throws {
+        try send("configure \(line)")
+        try expect("configured")
     }
 
     private func send(_ command: String) throws {

@@ -1,19 +1,25 @@
 #!/bin/sh
-# Runs a PostgreSQL server with an empty cluster until the standard input ends. Then removes the cluster.
+# Runs a PostgreSQL server until the standard input ends. Then removes its cluster, which is empty at first, or is that of
+# a standby of another server.
 #
-#   cluster.sh FOLDER PORT
+#   cluster.sh FOLDER PORT [PORT OF THE PRIMARY SERVER]
 #
 # The server listens on the loopback interface and on a Unix socket in the folder. Each client is let in as
 # superuser `postgres`. Reads lines from the standard input, and answers each with a line:
 #
-#   stop    ends the server at once, without a checkpoint, as a crash would
-#   start   starts the server again
+#   stop            ends the server at once, without a checkpoint, as a crash would
+#   interrupt       ends the server by SIGINT: all clients are disconnected, and a checkpoint is written
+#   kill            ends the main process of the server by SIGKILL
+#   start           starts the server again
+#   promote         makes the standby a server that accepts writes
+#   configure LINE  adds a line to the configuration, which the server reads soon
 set -u
 # The server ends with the standard input, not by signals to the group of the tests.
 trap '' INT TERM HUP
 
 folder="$1"
 port="$2"
+primary="${3:-}"
 cd "$folder" || exit 1
 
 bin=""
@@ -43,7 +49,13 @@ fail() {
 
 if [ "$(id -u)" -eq 0 ]; then chown postgres "$folder"; fi
 as_owner touch "$folder/pg_ctl"
-server initdb -o "--username=postgres --auth=trust --encoding=UTF8 --locale=C --no-sync" || fail
+if [ -z "$primary" ]; then
+    server initdb -o "--username=postgres --auth=trust --encoding=UTF8 --locale=C --no-sync" || fail
+else
+    as_owner "$bin/pg_basebackup" -h 127.0.0.1 -p "$primary" -U postgres -D "$folder/data" -R -X stream -c fast \
+        --no-sync >>"$folder/pg_ctl" 2>&1 </dev/null || fail
+fi
+# In the copy of a primary server's configuration, these lines replace the earlier ones.
 cat >>"$folder/data/postgresql.conf" <<EOF
 listen_addresses = '127.0.0.1'
 port = $port
@@ -57,10 +69,31 @@ EOF
 server start || fail
 echo ready
 
-while read -r command; do
+# Ends the main process. The other processes of the server notice this, and end too.
+kill_server() {
+    main="$(head -n 1 "$folder/data/postmaster.pid")" && kill -KILL "$main" || return 1
+    sleep 0.5
+    # In a container whose first process does not wait for others, the process number stays in use.
+    if grep -q '^State:[[:space:]]*Z' "/proc/$main/status" 2>/dev/null; then rm "$folder/data/postmaster.pid"; fi
+}
+
+# A server that was killed may leave processes for a moment.
+start_server() {
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        if server start; then return 0; fi
+        sleep 0.5
+    done
+    return 1
+}
+
+while read -r command line; do
     case "$command" in
     stop) server stop -m immediate && echo stopped || echo failed ;;
-    start) server start && echo ready || echo failed ;;
+    interrupt) server stop -m fast && echo stopped || echo failed ;;
+    kill) kill_server && echo stopped || echo failed ;;
+    start) start_server && echo ready || echo failed ;;
+    promote) server promote && echo promoted || echo failed ;;
+    configure) echo "$line" >>"$folder/data/postgresql.conf" && server reload && echo configured || echo failed ;;
     esac
 done
 

@@ -1,0 +1,76 @@
+import Foundation
+import StoreModels
+import Strata
+import StrataPostgres
+import Synchronization
+
+/// A home in PostgreSQL that ends the process at a step, and whose transactions have the time of the node's clock.
+final class SteppedHome: StoreHome {
+    private let home: PostgresHome
+    private let step: FleetNodeSettings.Step?
+    private let clockOffset: TimeInterval
+    private let count = Atomic(0)
+
+    init(_ home: PostgresHome, _ settings: FleetNodeSettings) {
+        self.home = home
+        step = settings.killAt
+        clockOffset = settings.clockOffset
+    }
+
+    private func reach(_ kind: String) {
+        guard let step, step.kind == kind else { return }
+        guard count.add(1, ordering: .relaxed).newValue == step.number else { return }
+        kill(getpid(), SIGKILL)
+        // The signal may reach another thread first.
+        while true { sleep(1) }
+    }
+
+    func lock(after position: HomePosition, limit: Int) throws -> [HomeTransaction] {
+        reach("before lock")
+        let transactions = try home.lock(after: position, limit: limit)
+        reach("after lock")
+        return transactions
+    }
+
+    func publish(_ transaction: HomeTransaction) throws {
+        reach("before publish")
+        try home.publish(
+            HomeTransaction(
+                previous: transaction.previous,
+                position: transaction.position,
+                node: transaction.node,
+                time: transaction.time.addingTimeInterval(clockOffset),
+                changes: transaction.changes
+            )
+        )
+        reach("after publish")
+    }
+
+    // MARK: Calls without steps
+
+    var name: String { home.name }
+
+    func open(_ proposal: HomeDescription, busyTimeout: TimeInterval) throws -> HomeState {
+        try home.open(proposal, busyTimeout: busyTimeout)
+    }
+
+    func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition {
+        try home.copy(receive)
+    }
+
+    func transactions(after position: HomePosition, limit: Int) throws -> [HomeTransaction] {
+        try home.transactions(after: position, limit: limit)
+    }
+
+    func newest() throws -> HomePosition { try home.newest() }
+
+    func unlock() { home.unlock() }
+
+    func outcome(of id: UUID) throws -> Bool { try home.outcome(of: id) }
+
+    func reserveIDs(_ count: Int64) throws -> Int64 { try home.reserveIDs(count) }
+
+    func listen(_ notify: @escaping @Sendable () -> Void) { home.listen(notify) }
+
+    func close() { home.close() }
+}
