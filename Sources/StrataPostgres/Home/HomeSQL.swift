@@ -47,7 +47,8 @@ struct HomeSQL: Sendable {
 
     func createSchema() -> PostgresStatement { once("CREATE SCHEMA \(schema)") }
 
-    func createTables() -> [PostgresStatement] {
+    /// - Parameter nextID: the first id that may be reserved.
+    func createTables(nextID: Int64) -> [PostgresStatement] {
         [
             once(
                 """
@@ -72,7 +73,7 @@ struct HomeSQL: Sendable {
                 )
                 """
             ),
-            once("INSERT INTO \(ids) (next) VALUES (1)"),
+            once("INSERT INTO \(ids) (next) VALUES (\(nextID))"),
             once(
                 """
                 CREATE TABLE \(feed) (

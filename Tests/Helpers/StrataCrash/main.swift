@@ -50,6 +50,8 @@ do {
     case "home":
         let step = arguments.count > 3 ? HomeFaults.Step(rawValue: arguments[3]) : nil
         try CrashCommands.publishInHome(path, endAt: step)
+    case "move":
+        try CrashCommands.move(path, to: arguments[3], endAt: HomeFaults.Step(rawValue: arguments[4]))
     case "compete": try await CrashCommands.compete(path, contexts: number)
     case "groups":
         let step = arguments.count > 5 ? (kind: arguments[5], number: numbers[1]) : nil
