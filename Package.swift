@@ -165,6 +165,8 @@ let package = Package(
             name: "StrataTool",
             dependencies: [
                 "Strata", "StrataCloud", "StrataConsole", "StrataInspection", "StrataPipeline",
+                // Without this trait, the tool has no commands of homes, and needs no libpq.
+                .target(name: "StrataPostgres", condition: .when(traits: ["Postgres"])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Tool"])),
                 .product(name: "Logging", package: "swift-log"),
             ]
@@ -490,7 +492,11 @@ let package = Package(
         .testTarget(
             // A home in PostgreSQL against a real server, which Scripts/lib.sh installs.
             name: "StrataPostgresTests",
-            dependencies: ["HomeSuite", "Strata", "StrataPostgres"],
+            dependencies: [
+                "HomeSuite", "Strata", "StrataPostgres", "StrataTool", "StoreModels",
+                .product(name: "InMemoryLogging", package: "swift-log"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
             exclude: ["Cluster/cluster.sh"]
         ),
         .testTarget(

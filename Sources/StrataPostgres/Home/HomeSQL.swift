@@ -196,6 +196,16 @@ struct HomeSQL: Sendable {
         return statement
     }
 
+    /// The number and the time of the oldest or newest transaction of the feed.
+    func selectEnd(isNewest: Bool) -> PostgresStatement {
+        once("SELECT number, at FROM \(feed) ORDER BY number \(isNewest ? "DESC" : "ASC") LIMIT 1")
+    }
+
+    /// The number of transactions of the feed, and the bytes of their changes.
+    func measureFeed() -> PostgresStatement {
+        once("SELECT count(*), COALESCE(sum(octet_length(changes)), 0)::bigint FROM \(feed)")
+    }
+
     /// Whether the feed has a transaction.
     func hasTransaction(_ id: UUID) -> PostgresStatement {
         var statement = PostgresStatement(sql: "SELECT EXISTS (SELECT 1 FROM \(feed) WHERE id = $1)")

@@ -128,7 +128,11 @@ extension PostgresHome {
     }
 
     private func readState(_ connection: PostgresConnection, until deadline: Deadline) throws -> HomeState {
-        let rows = try connection.run([sql.selectHome()], until: deadline)[0]
+        try state(try connection.run([sql.selectHome()], until: deadline)[0])
+    }
+
+    /// The state in the row of the home.
+    func state(_ rows: PostgresRows) throws -> HomeState {
         guard let fingerprint = UInt16(exactly: try rows.integer(row: 0, column: 2)) else {
             throw PostgresFailure(.format, "the fingerprint is out of range")
         }

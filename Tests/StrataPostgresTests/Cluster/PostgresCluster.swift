@@ -18,13 +18,15 @@ final class PostgresCluster: Sendable {
     /// The server of all tests that do not stop it.
     static func shared() throws -> PostgresCluster { try result.get() }
 
-    init() throws {
+    /// - Parameter certificates: those of a server with TLS. Then other users than `postgres` are let in by TLS and
+    ///   password only.
+    init(certificates: ServerCertificates? = nil) throws {
         port = try Loopback.freePort()
         folder = FileManager.default.temporaryDirectory.appending(path: "strata-pg-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let process = Process()
         process.executableURL = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "cluster.sh")
-        process.arguments = [folder.path, "\(port)"]
+        process.arguments = [folder.path, "\(port)"] + (certificates.map { [$0.folder.path] } ?? [])
         process.standardInput = input
         process.standardOutput = output
         // Other processes must not inherit this end of the pipe.
