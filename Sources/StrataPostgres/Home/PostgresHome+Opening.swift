@@ -48,8 +48,7 @@ extension PostgresHome {
         )
         try connection.run([HomeSQL.begin, sql.lockCreation()], until: deadline)
         let found = try exists(connection, until: deadline)
-        let statements =
-            found.store ? [] : try creation(of: state, nextID: 1, createsSchema: !found.schema)
+        let statements = try found.store ? [] : creation(of: state, nextID: 1, createsSchema: !found.schema)
         try connection.run(statements + [HomeSQL.commit], until: deadline)
     }
 

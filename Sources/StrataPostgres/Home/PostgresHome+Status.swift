@@ -96,7 +96,7 @@ extension PostgresHome {
     private var noStore: StrataError {
         StrataError(
             .notAStore,
-            "There is no store at \(name). Check the hosts, the database and the name of the store. A program that opens the "
+            "\(name) does not have a store. Check the hosts, the database and the name of the store. A program that opens the "
                 + "store, or 'strata home move', creates it."
         )
     }

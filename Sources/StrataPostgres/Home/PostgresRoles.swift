@@ -1,4 +1,4 @@
-public import Strata
+import Strata
 
 /// The roles of a store in PostgreSQL, each with no more rights than it needs.
 ///
