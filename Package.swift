@@ -165,6 +165,8 @@ let package = Package(
             name: "StrataTool",
             dependencies: [
                 "Strata", "StrataCloud", "StrataConsole", "StrataInspection", "StrataPipeline",
+                // Without this trait, the tool has no commands of homes, and needs no libpq.
+                .target(name: "StrataPostgres", condition: .when(traits: ["Postgres"])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Tool"])),
                 .product(name: "Logging", package: "swift-log"),
             ]
@@ -491,8 +493,10 @@ let package = Package(
             // A home in PostgreSQL against a real server, which Scripts/lib.sh installs.
             name: "StrataPostgresTests",
             dependencies: [
-                "HomeSuite", "Strata", "StrataPipeline", "StrataPostgres", "StoreModels", "strata-crash",
+                "HomeSuite", "Strata", "StrataPipeline", "StrataPostgres", "StrataTool", "StoreModels", "strata-crash",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "InMemoryLogging", package: "swift-log"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             exclude: ["Cluster/cluster.sh"]
         ),

@@ -27,8 +27,17 @@ struct StrataCommand: AsyncParsableCommand {
                 ]
             ),
             CommandGroup(name: "Accounts", subcommands: [TreeCommand.self, TransfersCommand.self]),
-        ]
+        ] + homes
     )
+
+    /// The commands of stores with a home, which need libpq.
+    private static var homes: [CommandGroup] {
+        #if Postgres
+            return [CommandGroup(name: "Homes", subcommands: [HomeCommand.self])]
+        #else
+            return []
+        #endif
+    }
 }
 
 /// A command of the tool.

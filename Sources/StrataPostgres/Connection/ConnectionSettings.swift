@@ -115,6 +115,13 @@ struct ConnectionSettings: Sendable {
     }
 }
 
+extension ConnectionSettings: CustomStringConvertible, CustomReflectable {
+    var description: String { place }
+
+    /// Leaves the parameters out, which may contain a password, so that `dump` of a home does not print it.
+    var customMirror: Mirror { Mirror(self, children: ["place": place]) }
+}
+
 /// The options of a connection string, and those that libpq takes from the environment.
 private struct GivenOptions {
     private(set) var inText: [ConnectionSettings.Parameter] = []

@@ -48,7 +48,8 @@ struct HomeSQL: Sendable {
 
     func createSchema() -> PostgresStatement { once("CREATE SCHEMA \(schema)") }
 
-    func createTables() -> [PostgresStatement] {
+    /// - Parameter nextID: the first id that may be reserved.
+    func createTables(nextID: Int64) -> [PostgresStatement] {
         [
             once(
                 """
@@ -73,7 +74,7 @@ struct HomeSQL: Sendable {
                 )
                 """
             ),
-            once("INSERT INTO \(ids) (next) VALUES (1)"),
+            once("INSERT INTO \(ids) (next) VALUES (\(nextID))"),
             once(
                 """
                 CREATE TABLE \(feed) (
@@ -219,6 +220,16 @@ struct HomeSQL: Sendable {
         statement.parameters.append(transaction.time)
         statement.parameters.append(transaction.changes.bytes)
         return statement
+    }
+
+    /// The number and the time of the oldest or newest transaction of the feed.
+    func selectEnd(isNewest: Bool) -> PostgresStatement {
+        once("SELECT number, at FROM \(feed) ORDER BY number \(isNewest ? "DESC" : "ASC") LIMIT 1")
+    }
+
+    /// The number of transactions of the feed, and the bytes of their changes.
+    func measureFeed() -> PostgresStatement {
+        once("SELECT count(*), COALESCE(sum(octet_length(changes)), 0)::bigint FROM \(feed)")
     }
 
     /// Whether the feed has a transaction.

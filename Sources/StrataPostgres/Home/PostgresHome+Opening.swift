@@ -48,27 +48,93 @@ extension PostgresHome {
         )
         try connection.run([HomeSQL.begin, sql.lockCreation()], until: deadline)
         let found = try exists(connection, until: deadline)
-        var statements: [PostgresStatement] = []
-        if !found.store {
-            if !found.schema { statements.append(sql.createSchema()) }
-            statements += sql.createTables()
-            statements += try proposal.tables.map {
-                PostgresStatement(sql: try TableSQL($0, store: sql.store).create, isPrepared: false)
-            }
-            statements.append(
-                sql.insertHome(
-                    state,
-                    steps: try Self.json(proposal.steps),
-                    tables: try Self.json(proposal.tables)
-                )
-            )
-        }
+        let statements = try found.store ? [] : creation(of: state, nextID: 1, createsSchema: !found.schema)
         try connection.run(statements + [HomeSQL.commit], until: deadline)
+    }
+
+    /// The statements that create the tables of a store, with no rows of models.
+    private func creation(of state: HomeState, nextID: Int64, createsSchema: Bool) throws -> [PostgresStatement] {
+        let description = state.description
+        let tables = try description.tables.map {
+            PostgresStatement(sql: try TableSQL($0, store: sql.store).create, isPrepared: false)
+        }
+        let home = sql.insertHome(
+            state,
+            steps: try Self.json(description.steps),
+            tables: try Self.json(description.tables)
+        )
+        return (createsSchema ? [sql.createSchema()] : []) + sql.createTables(nextID: nextID) + tables + [home]
+    }
+
+    public func create(
+        _ state: HomeState,
+        nextID: Int64,
+        _ fill: (_ insert: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> Void
+    ) throws -> Bool {
+        try describingFailures {
+            // A new connection, which ends with the call. After an error, the server rolls the transaction back.
+            let connection = try PostgresConnection.open(
+                settings,
+                preparesStatements: preparesStatements,
+                until: Deadline(seconds: timeout)
+            )
+            try connection.run(
+                [
+                    HomeSQL.begin, HomeSQL.set("idle_in_transaction_session_timeout", seconds: nil),
+                    HomeSQL.set("statement_timeout", seconds: nil), sql.lockCreation(),
+                ],
+                until: Deadline(seconds: timeout)
+            )
+            let found = try exists(connection, until: Deadline(seconds: timeout))
+            if found.store { return false }
+            let statements = try creation(of: state, nextID: nextID, createsSchema: !found.schema)
+            try connection.run(statements, until: Deadline(seconds: timeout))
+            try insertRows(of: state.description, on: connection, fill)
+            try endCreation(connection)
+            return true
+        }
+    }
+
+    private func insertRows(
+        of description: HomeDescription,
+        on connection: PostgresConnection,
+        _ fill: (_ insert: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> Void
+    ) throws {
+        var tables: [UTF8Text: TableSQL] = [:]
+        for table in description.tables { tables[UTF8Text(table.name)] = try TableSQL(table, store: sql.store) }
+        try fill { name, rows in
+            guard let table = tables[UTF8Text(name)] else {
+                throw StrataError(.invalidArgument, "The description of the store does not have the table \(name).")
+            }
+            var changes = TableChanges(table)
+            for row in rows { try changes.append(.insert(row)) }
+            let statements = changes.statements
+            let megabytes = Double(statements.reduce(0) { $0 + $1.parameters.byteCount }) / 1_000_000
+            try connection.run(statements, until: Deadline(seconds: timeout + megabytes))
+        }
+    }
+
+    private func endCreation(_ connection: PostgresConnection) throws {
+        let command: String
+        do {
+            command = try connection.run([HomeSQL.commit], until: Deadline(seconds: timeout)).last?.command ?? ""
+        } catch let failure as PostgresFailure where failure.sentStatements == 1 && failure.refusedStatement == nil {
+            throw uncertain(failure)
+        }
+        guard command.hasSameBytes(as: "COMMIT") else {
+            throw PostgresFailure(.connection, "the server has rolled the transaction back")
+        }
     }
 
     private func readState(_ connection: PostgresConnection, until deadline: Deadline) throws -> HomeState {
         let results = try connection.run([sql.selectHome(), sql.estimateRows()], until: deadline)
-        let (rows, estimate) = (results[0], try results[1].integer(row: 0, column: 0))
+        let estimate = try results[1].integer(row: 0, column: 0)
+        // The tables of a new store are not analysed yet.
+        return try state(results[0], rowCount: estimate > 0 ? estimate : nil)
+    }
+
+    /// The state in the row of the home.
+    func state(_ rows: PostgresRows, rowCount: Int64? = nil) throws -> HomeState {
         guard let fingerprint = UInt16(exactly: try rows.integer(row: 0, column: 2)) else {
             throw PostgresFailure(.format, "the fingerprint is out of range")
         }
@@ -83,8 +149,7 @@ extension PostgresHome {
             fingerprint: fingerprint,
             description: description,
             position: try position(rows),
-            // The tables of a new store are not analysed yet.
-            rowCount: estimate > 0 ? estimate : nil
+            rowCount: rowCount
         )
     }
 

@@ -92,7 +92,7 @@ extension PostgresHome {
         )
     }
 
-    private func uncertain(_ failure: PostgresFailure) -> StrataError {
+    func uncertain(_ failure: PostgresFailure) -> StrataError {
         StrataError(
             .uncertain,
             "The connection to \(name) was lost during a commit: \(failure). The commit may be stored or not.",

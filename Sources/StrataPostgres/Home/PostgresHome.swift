@@ -14,13 +14,12 @@ import Synchronization
 /// tables whose names begin with `strata_` belong to Strata.
 ///
 /// **Servers.** The home needs PostgreSQL 12 or later, and a database with the encoding UTF8. It is tested with version
-/// 15. It uses three connections: for commits, for reads, and for notifications. A connection that is lost is made
-///   again
+/// 15. It uses three connections: for commits, for reads, and for notifications. A connection that is lost is made again
 /// by the next call. With several hosts, each connection takes the first host that answers and accepts writes.
 ///
 /// **Security.** Connections to other machines use TLS, and check the server's certificate and name
 /// (`sslmode=verify-full`), unless the connection string or `PGSSLMODE` says otherwise. Messages contain hosts and the
-/// database, but no password.
+/// database, but no password. ``PostgresRoles`` gives a node no more rights than it needs.
 ///
 /// **Durability.** A commit is as durable as the settings of the database make it: see `synchronous_commit` in the
 /// manual of PostgreSQL.
@@ -151,6 +150,14 @@ extension PostgresHome {
                 return StrataError(
                     .diskFull,
                     "The disk of the server of \(name) is full. Free space there, then commit again.",
+                    underlying: failure
+                )
+            }
+            if state.hasSameBytes(as: "42501") {
+                return StrataError(
+                    .notPermitted,
+                    "The role of the connection to \(name) may not do this: \(failure). Use the role that the command "
+                        + "'strata home roles' made for it, or give the role the right.",
                     underlying: failure
                 )
             }

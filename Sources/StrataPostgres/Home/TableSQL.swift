@@ -30,6 +30,8 @@ struct TableSQL: Sendable {
 
     var select: String { "SELECT \(columnList) FROM \(name)" }
 
+    var count: String { "SELECT count(*) FROM \(name)" }
+
     /// Takes an array for each column.
     var insert: String { "INSERT INTO \(name) (\(columnList)) SELECT * FROM unnest(\(parameters(columns.count)))" }
 

@@ -5,7 +5,7 @@ import Strata
 /// The tables `home`, which has one row, and `feed`. The tables of the rows have a prefix, so that their names differ.
 extension Database {
     /// Creates the tables of a store without rows.
-    func createHome(_ description: HomeDescription) throws {
+    func createHome(_ state: HomeState) throws {
         try execute(
             sql: """
                 CREATE TABLE home (
@@ -18,11 +18,11 @@ extension Database {
                 );
                 """
         )
-        for table in description.tables { try execute(sql: table.creation) }
-        let text = String(decoding: try JSONEncoder().encode(description), as: UTF8.self)
+        for table in state.description.tables { try execute(sql: table.creation) }
+        let text = String(decoding: try JSONEncoder().encode(state.description), as: UTF8.self)
         try execute(
-            sql: "INSERT INTO home VALUES (1, 0, ?, ?, ?)",
-            arguments: [HomePosition.start.id, Int.random(in: 1...65_535), text]
+            sql: "INSERT INTO home VALUES (1, ?, ?, ?, ?)",
+            arguments: [state.position.number, state.position.id, Int(state.fingerprint), text]
         )
     }
 

@@ -37,7 +37,7 @@ extension Database {
         }
     }
 
-    private func insert(_ values: [StoredValue], into table: HomeTable) throws {
+    func insert(_ values: [StoredValue], into table: HomeTable) throws {
         let marks = values.map { _ in "?" }.joined(separator: ", ")
         try execute(sql: "INSERT INTO \(table.identifier) VALUES (\(marks))", arguments: Self.arguments(values))
     }

@@ -39,6 +39,28 @@ public final class FileHome: StoreHome {
         }
     }
 
+    public func create(
+        _ state: HomeState,
+        nextID: Int64,
+        _ fill: (_ insert: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> Void
+    ) throws -> Bool {
+        try faults.begin(.create)
+        let tables = Dictionary(uniqueKeysWithValues: state.description.tables.map { ($0.name, $0) })
+        let isCreated = try Self.translatingErrors {
+            try HomeFiles.create(url.path, state, nextID: nextID) { db in
+                try fill { name, rows in
+                    guard let table = tables[name] else {
+                        throw StrataError(.invalidState, "The home has no table \(name).")
+                    }
+                    for row in rows { try db.insert(row, into: table) }
+                }
+                faults.reach(.duringCreate)
+            }
+        }
+        faults.reach(.afterCreate)
+        return isCreated
+    }
+
     public func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition {
         try perform(.copy) { files in
             try files.store.read { db in

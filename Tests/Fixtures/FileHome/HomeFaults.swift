@@ -8,7 +8,7 @@ import Synchronization
 public final class HomeFaults: Sendable {
     /// A call that may be delayed or refused. `unlock`, `listen` and `close` never fail.
     public enum Call: String, Sendable, Hashable, CaseIterable {
-        case open, copy, transactions, newest, lock, publish, outcome, reserveIDs, report, nodes
+        case open, create, copy, transactions, newest, lock, publish, outcome, reserveIDs, report, nodes
     }
 
     /// Whether a transaction is stored although the answer of `publish` is lost.
@@ -22,6 +22,10 @@ public final class HomeFaults: Sendable {
         case beforePublish
         /// The transaction is stored, and the node has no answer.
         case afterPublish
+        /// All rows are written, and the transaction that creates the store is open.
+        case duringCreate
+        /// The store is created, and the node has no answer.
+        case afterCreate
     }
 
     private struct State {
@@ -76,7 +80,7 @@ public final class HomeFaults: Sendable {
     /// order.
     public func loseAnswer(_ answer: LostAnswer) { state.withLock { $0.lostAnswers.append(answer) } }
 
-    /// Ends this process by SIGKILL at its next `publish`.
+    /// Ends this process by SIGKILL at its next `publish` or `create`.
     public func endProcess(at step: Step) { state.withLock { $0.lastStep = step } }
 
     /// Makes the clock of the home differ from that of this machine.

@@ -14,22 +14,55 @@ struct HomeFiles: Sendable {
         ids = try DatabaseQueue(path: path + ".ids", configuration: Self.idsConfiguration)
         // This transaction admits one node at a time, so that one creates the store.
         (store, description) = try ids.write { db in
-            try db.execute(sql: "CREATE TABLE IF NOT EXISTS ids (id INTEGER PRIMARY KEY, next INTEGER NOT NULL)")
-            try db.execute(sql: "INSERT OR IGNORE INTO ids VALUES (1, 1)")
-            try db.execute(
-                sql: """
-                    CREATE TABLE IF NOT EXISTS nodes (
-                        name TEXT PRIMARY KEY, node BLOB NOT NULL, number INTEGER NOT NULL, uuid BLOB NOT NULL,
-                        time REAL NOT NULL
-                    )
-                    """
-            )
+            try Self.prepareTables(db, nextID: 1)
             let store = try DatabasePool(path: path, configuration: Self.storeConfiguration(busyTimeout))
             if try !store.read({ try $0.tableExists("home") }) {
-                try store.write { try $0.createHome(proposal) }
+                let fingerprint = UInt16.random(in: 1 ... .max)
+                let state = HomeState(fingerprint: fingerprint, description: proposal, position: .start)
+                try store.write { try $0.createHome(state) }
             }
             return (store, try store.read { try $0.homeState().description })
         }
+    }
+
+    /// Creates the store with its rows, unless it exists. Returns whether it was created.
+    ///
+    /// - Parameter fill: inserts the rows. Runs in the transaction that creates the tables.
+    static func create(
+        _ path: String,
+        _ state: HomeState,
+        nextID: Int64,
+        _ fill: (Database) throws -> Void
+    ) throws -> Bool {
+        let ids = try DatabaseQueue(path: path + ".ids", configuration: idsConfiguration)
+        defer { try? ids.close() }
+        // A separate transaction, because the ids must be reserved even if the process ends after the creation.
+        try ids.write { try prepareTables($0, nextID: nextID) }
+        return try ids.write { _ in
+            let store = try DatabasePool(path: path, configuration: storeConfiguration(5))
+            defer { try? store.close() }
+            if try store.read({ try $0.tableExists("home") }) { return false }
+            try store.write { db in
+                try db.createHome(state)
+                try fill(db)
+            }
+            return true
+        }
+    }
+
+    /// Creates the missing tables of the ids and of the nodes. The ids before `nextID` are not reserved any more.
+    private static func prepareTables(_ db: Database, nextID: Int64) throws {
+        try db.execute(sql: "CREATE TABLE IF NOT EXISTS ids (id INTEGER PRIMARY KEY, next INTEGER NOT NULL)")
+        try db.execute(sql: "INSERT OR IGNORE INTO ids VALUES (1, ?)", arguments: [nextID])
+        try db.execute(sql: "UPDATE ids SET next = max(next, ?)", arguments: [nextID])
+        try db.execute(
+            sql: """
+                CREATE TABLE IF NOT EXISTS nodes (
+                    name TEXT PRIMARY KEY, node BLOB NOT NULL, number INTEGER NOT NULL, uuid BLOB NOT NULL,
+                    time REAL NOT NULL
+                )
+                """
+        )
     }
 
     /// Reserves ids, and returns the first one.

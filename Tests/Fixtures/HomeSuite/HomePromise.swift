@@ -12,6 +12,7 @@ public import Strata
 /// ```
 public enum HomePromise: String, CaseIterable, Sendable, CustomStringConvertible {
     case createsOnce = "Nodes that open a new home at the same time get the same store"
+    case createsWithRows = "A home is created with all rows of an existing store, or not at all"
     case keepsDescription = "A later node gets the description that the home has"
     case keepsOrder = "Transactions have one order, and each names the one before it"
     case limitsTransactions = "A limit divides the transactions into portions"
@@ -48,6 +49,7 @@ public enum HomePromise: String, CaseIterable, Sendable, CustomStringConvertible
         defer { for node in nodes { node.home.close() } }
         switch self {
         case .createsOnce: try Self.checkCreation(nodes)
+        case .createsWithRows: try Self.checkCreationWithRows(nodes)
         case .keepsDescription: try Self.checkDescription(nodes)
         case .keepsOrder: try Self.checkOrder(nodes)
         case .limitsTransactions: try Self.checkLimit(nodes)

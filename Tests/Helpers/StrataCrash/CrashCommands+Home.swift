@@ -22,4 +22,14 @@ extension CrashCommands {
         if let step { home.faults.endProcess(at: step) } else { while true { sleep(1) } }
         try home.publish(transaction)
     }
+
+    /// Moves a store to a home.
+    ///
+    /// - Parameter step: the process ends at this step; nil for a move to its end.
+    static func move(_ path: String, to home: String, endAt step: HomeFaults.Step?) throws {
+        let home = FileHome(URL(fileURLWithPath: home))
+        if let step { home.faults.endProcess(at: step) }
+        let report = try HomeMove(of: URL(fileURLWithPath: path), to: home).run()
+        acknowledge("\(report.rowCount)")
+    }
 }

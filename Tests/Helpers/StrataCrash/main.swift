@@ -51,6 +51,8 @@ do {
         let step = arguments.count > 3 ? HomeFaults.Step(rawValue: arguments[3]) : nil
         try CrashCommands.publishInHome(path, endAt: step)
     case "node": try await FleetNode.run(arguments[2])
+    case "move":
+        try CrashCommands.move(path, to: arguments[3], endAt: HomeFaults.Step(rawValue: arguments[4]))
     case "compete": try await CrashCommands.compete(path, contexts: number)
     case "groups":
         let step = arguments.count > 5 ? (kind: arguments[5], number: numbers[1]) : nil

@@ -30,15 +30,20 @@ final class PostgresCluster: Sendable {
         case kill
     }
 
-    /// - Parameter primaryPort: the port through which this server, a standby, gets the log of its primary server; nil
-    ///   for a server with an empty cluster.
-    init(standbyOf primaryPort: Int? = nil) throws {
+    /// - Parameters:
+    ///   - primaryPort: the port through which this server, a standby, gets the log of its primary server; nil for a
+    ///     server with an empty cluster.
+    ///   - certificates: those of a server with TLS. Then other users than `postgres` are let in by TLS and password
+    ///     only.
+    init(standbyOf primaryPort: Int? = nil, certificates: ServerCertificates? = nil) throws {
         port = try Loopback.freePort()
         folder = FileManager.default.temporaryDirectory.appending(path: "strata-pg-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let process = Process()
         process.executableURL = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "cluster.sh")
-        process.arguments = [folder.path, "\(port)"] + (primaryPort.map { ["\($0)"] } ?? [])
+        process.arguments =
+            [folder.path, "\(port)"] + (primaryPort.map { ["--standby-of", "\($0)"] } ?? [])
+            + (certificates.map { ["--certificates", $0.folder.path] } ?? [])
         process.standardInput = input
         process.standardOutput = output
         // Other processes must not inherit this end of the pipe.

@@ -2,10 +2,11 @@
 # Runs a PostgreSQL server until the standard input ends. Then removes its cluster, which is empty at first, or is that of
 # a standby of another server.
 #
-#   cluster.sh FOLDER PORT [PORT OF THE PRIMARY SERVER]
+#   cluster.sh FOLDER PORT [--standby-of PORT] [--certificates FOLDER]
 #
-# The server listens on the loopback interface and on a Unix socket in the folder. Each client is let in as
-# superuser `postgres`. Reads lines from the standard input, and answers each with a line:
+# The server listens on the loopback interface and on a Unix socket in the folder. Each client is let in, without a
+# password, also as superuser `postgres`. With a folder of certificates (server.crt, server.key), the server has TLS, and
+# lets other users in by TLS and password only. Reads lines from the standard input, and answers each with a line:
 #
 #   stop            ends the server at once, without a checkpoint, as a crash would
 #   interrupt       ends the server by SIGINT: all clients are disconnected, and a checkpoint is written
@@ -19,7 +20,16 @@ trap '' INT TERM HUP
 
 folder="$1"
 port="$2"
-primary="${3:-}"
+shift 2
+primary=""
+certificates=""
+while [ $# -ge 2 ]; do
+    case "$1" in
+    --standby-of) primary="$2" ;;
+    --certificates) certificates="$2" ;;
+    esac
+    shift 2
+done
 cd "$folder" || exit 1
 
 bin=""
@@ -66,6 +76,14 @@ shared_buffers = 16MB
 max_connections = 60
 autovacuum = off
 EOF
+if [ -n "$certificates" ]; then
+    cp "$certificates/server.crt" "$certificates/server.key" "$folder/data" || fail
+    if [ "$(id -u)" -eq 0 ]; then chown postgres "$folder/data/server.crt" "$folder/data/server.key"; fi
+    chmod 600 "$folder/data/server.key"
+    printf '%s\n' "ssl = on" "password_encryption = 'scram-sha-256'" >>"$folder/data/postgresql.conf"
+    printf '%s\n' "local all postgres trust" "host all postgres 127.0.0.1/32 trust" \
+        "hostssl all all 127.0.0.1/32 scram-sha-256" >"$folder/data/pg_hba.conf"
+fi
 server start || fail
 echo ready
 

@@ -61,7 +61,7 @@ final class Fleet: Sendable {
     }
 
     /// The rows of the tables that the home keeps, sorted.
-    private static func rows(of url: URL) throws -> [String] {
+    static func rows(of url: URL) throws -> [String] {
         let queue = try DatabaseQueue(path: url.path)
         defer { try? queue.close() }
         let description = HomeDescription(try Schema(models), Migration())

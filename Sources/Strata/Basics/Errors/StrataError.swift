@@ -172,6 +172,8 @@ extension StrataError.Code {
     public static let homeBehind = Self("homeBehind")
     /// The home does not keep the commits any more that the working copy lacks. The copy must be made again.
     public static let homeExpired = Self("homeExpired")
+    /// The role of the connection to the home lacks a right. Nothing was written.
+    public static let notPermitted = Self("notPermitted")
 
     // Contexts and blocks
     /// No context of the stack has this name.

@@ -35,6 +35,23 @@ struct CopyRecord: Equatable {
         )
     }
 
+    /// Makes the table a part of the recorded layout of an existing store. Otherwise, the table would count as a change
+    /// by another program.
+    static func addToLayout(on connection: Connection) throws {
+        try connection.execute(
+            """
+            INSERT INTO "strata_layout" ("name", "sql") \
+            SELECT "name", "sql" FROM sqlite_schema WHERE "name" = 'strata_home'
+            """
+        )
+    }
+
+    /// Removes the table, and makes the file a store without a home.
+    static func remove(on connection: Connection) throws {
+        try connection.execute("DROP TABLE \"strata_home\"")
+        try connection.execute("DELETE FROM \"strata_layout\" WHERE \"name\" = 'strata_home'")
+    }
+
     /// Whether the database is a working copy.
     static func exists(on connection: Connection) throws -> Bool { try connection.integer(hasTable) != nil }
 

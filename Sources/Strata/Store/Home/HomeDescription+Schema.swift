@@ -10,6 +10,17 @@ extension HomeDescription {
         )
     }
 
+    /// The description of an existing store, as it records it about itself.
+    init(_ record: SchemaRecord, _ schema: SchemaDescription) {
+        self.init(
+            format: record.format,
+            version: record.version,
+            schema: record.description,
+            steps: record.steps,
+            tables: Self.tables(of: schema)
+        )
+    }
+
     /// The tables whose rows the home keeps: those of the models, the external bytes, and the history.
     private static func tables(of description: SchemaDescription) -> [HomeTable] {
         let hasExternals = description.tables.contains { $0.columns.contains { $0.content == .external } }

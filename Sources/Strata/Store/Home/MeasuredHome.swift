@@ -16,6 +16,14 @@ struct MeasuredHome: StoreHome {
         try metrics.measure(.open) { try home.open(proposal, busyTimeout: busyTimeout) }
     }
 
+    func create(
+        _ state: HomeState,
+        nextID: Int64,
+        _ fill: (_ insert: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> Void
+    ) throws -> Bool {
+        try metrics.measure(.create) { try home.create(state, nextID: nextID, fill) }
+    }
+
     func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition {
         try metrics.measure(.copy) { try home.copy(receive) }
     }

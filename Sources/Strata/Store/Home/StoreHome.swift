@@ -32,6 +32,24 @@ public protocol StoreHome: Sendable {
     /// - Returns: the state of the home. Its description may differ from the proposal.
     func open(_ proposal: HomeDescription, busyTimeout: TimeInterval) throws -> HomeState
 
+    /// Creates the store of the home with the rows of an existing store: all of them, or nothing. Can be called without
+    /// ``open(_:busyTimeout:)``.
+    ///
+    /// - Parameters:
+    ///   - state: the state after the creation. Its position is not ``HomePosition/start``, and the home keeps no
+    ///     transactions before it.
+    ///   - nextID: the first id that ``reserveIDs(_:)`` may return.
+    ///   - fill: calls its argument with the rows of one table at a time, in any number of portions. Each row has the
+    ///     values of the columns of ``HomeTable/columns``, in their order.
+    /// - Returns: false if the home has a store already. Then `fill` is not called, and nothing is changed.
+    /// - Throws: an error of `fill`, or of the home, and the home has no store; `uncertain` if the connection was lost
+    ///   at the end, so that the home may have the store with all rows.
+    func create(
+        _ state: HomeState,
+        nextID: Int64,
+        _ fill: (_ insert: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> Void
+    ) throws -> Bool
+
     /// Reads all rows of the home at one moment.
     ///
     /// - Parameter receive: called for portions of rows of one table, in any order of tables. Each row has the values

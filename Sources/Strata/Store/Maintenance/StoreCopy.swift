@@ -16,6 +16,8 @@ struct StoreCopy: Sendable {
     let statements: [String]
     let cancellation: Cancellation
     let progress: (@Sendable (StoreProgress) -> Void)?
+    /// Changes the copy before it gets its name, in a transaction. By default, the copy becomes a separate store.
+    var finish: @Sendable (Connection) throws -> Void = { _ = try StoreIdentity.read(on: $0, ifCopied: .record) }
 
     /// The number of pages in a portion. Cancellation and progress take effect between portions.
     private static let pagesAtOnce: Int32 = 500
@@ -57,7 +59,7 @@ struct StoreCopy: Sendable {
         }
         try target.execute("PRAGMA journal_mode = MEMORY")
         try target.execute("BEGIN IMMEDIATE")
-        _ = try StoreIdentity.read(on: target, ifCopied: .record)
+        try finish(target)
         for statement in statements { try target.execute(statement) }
         try target.execute("COMMIT")
     }

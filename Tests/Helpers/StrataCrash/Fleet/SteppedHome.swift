@@ -54,6 +54,14 @@ final class SteppedHome: StoreHome {
         try home.open(proposal, busyTimeout: busyTimeout)
     }
 
+    func create(
+        _ state: HomeState,
+        nextID: Int64,
+        _ fill: (_ insert: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> Void
+    ) throws -> Bool {
+        try home.create(state, nextID: nextID, fill)
+    }
+
     func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition {
         try home.copy(receive)
     }
@@ -69,6 +77,12 @@ final class SteppedHome: StoreHome {
     func outcome(of id: UUID) throws -> Bool { try home.outcome(of: id) }
 
     func reserveIDs(_ count: Int64) throws -> Int64 { try home.reserveIDs(count) }
+
+    func report(_ position: HomePosition, of node: UUID, named name: String) throws -> HomeMoment {
+        try home.report(position, of: node, named: name)
+    }
+
+    func nodes() throws -> [HomeNodeStatus] { try home.nodes() }
 
     func listen(_ notify: @escaping @Sendable () -> Void) { home.listen(notify) }
 
