@@ -289,6 +289,7 @@ final class StoreWriter: Sendable {
                 if let home {
                     try home.use { try $0.publish(on: connection) }
                     do { try connection.statement(.commit).runBound() } catch { throw HomeLink.publishedError(error) }
+                    home.use { $0.end() }
                 } else if isOwned {
                     try connection.statement(.commit).runBound()
                 } else {

@@ -24,6 +24,10 @@ final class HomeLink {
     let follower: HomeFollower
     private let node: UUID
     private let capture: RowCapture
+    /// The position that the running transaction is based on; nil without the home's lock.
+    private var base: HomePosition?
+    /// The position that the running transaction has published.
+    private var published: HomePosition?
     private var home: any StoreHome { follower.home }
 
     /// - Parameter description: the tables that the home keeps.
@@ -36,20 +40,24 @@ final class HomeLink {
     /// Takes the home's lock. Called before SQLite's BEGIN.
     ///
     /// - Throws: `unreachable`, `busy` and the other errors of a home; then the home's lock is free.
-    func lock() throws { try follower.lock() }
+    func lock() throws { base = try follower.lock() }
 
     /// Begins to collect the changes of a transaction. Called after SQLite's BEGIN.
     func begin() throws { try capture.start() }
 
     /// Publishes the changes of the running transaction, and frees the home's lock. Called before SQLite's COMMIT.
     ///
+    /// The record of the copy is not read before. The statement that changes it names the position that the home had
+    /// when it gave the lock. So the transaction of SQLite that has the rows also proves what they are based on.
+    ///
     /// - Throws: `uncertain` if the home may have stored the transaction or not; another error if it has not.
     func publish(on connection: Connection) throws {
         let changes = try capture.finish()
-        if changes.isEmpty { return home.unlock() }
-        let previous = try CopyRecord.read(on: connection).position
-        let transaction = HomeTransaction(after: previous, by: node, changes)
-        try CopyRecord.move(to: transaction.position, on: connection)
+        guard let base, !changes.isEmpty else { return home.unlock() }
+        let transaction = HomeTransaction(after: base, by: node, changes)
+        guard try CopyRecord.move(from: base, to: transaction.position, on: connection) else {
+            throw try follower.error(insteadOf: base, on: connection)
+        }
         do {
             try home.publish(transaction)
         } catch let error as StrataError where error.code == .uncertain {
@@ -57,12 +65,20 @@ final class HomeLink {
             guard let isStored = try? home.outcome(of: transaction.position.id) else { throw error }
             if !isStored { throw Self.notStored(error) }
         }
+        published = transaction.position
+    }
+
+    /// Notes the end of a transaction. Called after SQLite's COMMIT.
+    func end() {
+        if let published { follower.noteReached(published) }
+        (base, published) = (nil, nil)
     }
 
     /// Forgets the changes of a transaction that has failed, and frees the home's lock.
     func abandon() {
         capture.stop()
         home.unlock()
+        (base, published) = (nil, nil)
     }
 
     private static func notStored(_ error: StrataError) -> StrataError {
