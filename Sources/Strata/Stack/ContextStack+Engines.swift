@@ -22,15 +22,18 @@ extension ContextStack {
     /// waits for the one before it.
     ///
     /// - Isolation: any. Blocks the thread while the disk is busy. The functions may run on another thread meanwhile.
-    /// - Parameter rolledBack: called if the changes are rolled back, before another commit of this process can get
-    ///   their number.
+    /// - Parameters:
+    ///   - access: what the transaction needs of the home of the store. Unless it is `locked`, `body` may run twice. Then
+    ///     the changes of its first run are rolled back.
+    ///   - rolledBack: called if the changes are rolled back, before another commit of this process can get their number.
     /// - Throws: errors thrown by `body`, after which nothing is changed; errors that the store reports.
     package func transact(
         author: String,
+        access: HomeAccess = .locked,
         _ body: (StoreTransaction) throws -> Void,
         rolledBack: @escaping () -> Void = {}
     ) throws {
-        try core.engine.transact(author: author, body, rolledBack: rolledBack)
+        try core.engine.transact(author: author, access: access, body, rolledBack: rolledBack)
     }
 
     /// Runs a block in a new context directly over the store. The context ends with the block.

@@ -226,17 +226,30 @@ final class Store: Sendable {
     /// Runs a write: see ``StoreWriter/run(_:)``. The layers learn of the commits that `body` has announced before the
     /// next transaction begins.
     ///
-    /// - Parameter mayShare: whether the write may share a transaction with others.
+    /// If a write without the home's lock turns out to need the lock, it is written a second time, with the lock. Then
+    /// `body` and `ended` are called twice, in turn.
+    ///
+    /// - Parameters:
+    ///   - mayShare: whether the write may share a transaction with others.
+    ///   - access: what the write needs of the home, if there is one.
     func write(
         for context: @escaping () -> String? = { nil },
         mayShare: Bool = false,
+        access: HomeAccess = .locked,
         _ body: @escaping (Connection) throws -> [String],
         ended: @escaping (_ isCommitted: Bool) -> Void = { _ in }
     ) throws {
         try checkWritable()
-        try writer.run(
-            WaitingWrite(for: context, mayShare: mayShare, body, ended: ended) { [self] in settle($0, $1) }
-        )
+        func run(_ access: HomeAccess) throws {
+            try writer.run(
+                WaitingWrite(for: context, mayShare: mayShare, access: access, body, ended: ended) { [self] in
+                    settle($0, $1)
+                }
+            )
+        }
+        do { try run(access) } catch let error as StrataError where error.passed is OutdatedTransaction {
+            try run(.locked)
+        }
     }
 
     /// Adds a write that begins with a block of the application: see ``StoreWriter/add(block:adding:resuming:)``.

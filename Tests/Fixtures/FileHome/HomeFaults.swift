@@ -29,6 +29,7 @@ public final class HomeFaults: Sendable {
         var refusals: [Call: Int] = [:]
         var lostAnswers: [LostAnswer] = []
         var lastStep: Step?
+        var counts: [Call: Int] = [:]
     }
 
     private let state = Mutex(State())
@@ -60,6 +61,9 @@ public final class HomeFaults: Sendable {
         }
     }
 
+    /// How often a call has begun, also if it was refused.
+    public func count(of call: Call) -> Int { state.withLock { $0.counts[call] ?? 0 } }
+
     /// Makes the next `publish` throw `uncertain`. Several calls of this function concern as many publishes, in their
     /// order.
     public func loseAnswer(_ answer: LostAnswer) { state.withLock { $0.lostAnswers.append(answer) } }
@@ -74,6 +78,7 @@ public final class HomeFaults: Sendable {
         let delay = state.withLock { $0.delays[call] ?? 0 }
         if delay > 0 { Thread.sleep(forTimeInterval: delay) }
         let isRefused = state.withLock { state in
+            state.counts[call, default: 0] += 1
             guard let count = state.refusals[call], count > 0 else { return false }
             state.refusals[call] = count - 1
             return true

@@ -24,6 +24,7 @@ final class HomeLink {
     let follower: HomeFollower
     private let node: UUID
     private let capture: RowCapture
+    private var joining = HomeJoining.locked
     /// The position that the running transaction is based on; nil without the home's lock.
     private var base: HomePosition?
     /// The position that the running transaction has published.
@@ -37,10 +38,21 @@ final class HomeLink {
         capture = RowCapture(of: description.tables.map(\.name), on: connection)
     }
 
-    /// Takes the home's lock. Called before SQLite's BEGIN.
+    /// How a transaction should be joined that begins with a write.
+    func chooseJoining(for access: HomeAccess) -> HomeJoining {
+        switch access {
+        case .locked: .locked
+        case .look: .look
+        }
+    }
+
+    /// Takes the home's lock, if the transaction needs it. Called before SQLite's BEGIN.
     ///
     /// - Throws: `unreachable`, `busy` and the other errors of a home; then the home's lock is free.
-    func lock() throws { base = try follower.lock() }
+    func prepare(_ joining: HomeJoining) throws {
+        self.joining = joining
+        if joining == .locked { base = try follower.lock() }
+    }
 
     /// Begins to collect the changes of a transaction. Called after SQLite's BEGIN.
     func begin() throws { try capture.start() }
@@ -50,10 +62,15 @@ final class HomeLink {
     /// The record of the copy is not read before. The statement that changes it names the position that the home had
     /// when it gave the lock. So the transaction of SQLite that has the rows also proves what they are based on.
     ///
-    /// - Throws: `uncertain` if the home may have stored the transaction or not; another error if it has not.
+    /// - Throws: `uncertain` if the home may have stored the transaction or not; another error if it has not;
+    ///   ``OutdatedTransaction`` if the writes of the transaction must run again, with the lock.
     func publish(on connection: Connection) throws {
         let changes = try capture.finish()
-        guard let base, !changes.isEmpty else { return home.unlock() }
+        guard let base else {
+            if changes.isEmpty { return }
+            throw PassedError(OutdatedTransaction())
+        }
+        if changes.isEmpty { return home.unlock() }
         let transaction = HomeTransaction(after: base, by: node, changes)
         guard try CopyRecord.move(from: base, to: transaction.position, on: connection) else {
             throw try follower.error(insteadOf: base, on: connection)
@@ -68,6 +85,11 @@ final class HomeLink {
         published = transaction.position
     }
 
+    /// The error of a write that has failed in the running transaction. Without the home's lock, the write runs again.
+    func decide(_ error: any Error) -> any Error {
+        joining == .locked || OutdatedTransaction.isFinal(error) ? error : PassedError(OutdatedTransaction())
+    }
+
     /// Notes the end of a transaction. Called after SQLite's COMMIT.
     func end() {
         if let published { follower.noteReached(published) }
@@ -77,7 +99,7 @@ final class HomeLink {
     /// Forgets the changes of a transaction that has failed, and frees the home's lock.
     func abandon() {
         capture.stop()
-        home.unlock()
+        if joining == .locked { home.unlock() }
         (base, published) = (nil, nil)
     }
 
