@@ -400,10 +400,10 @@ final class StoreWriter: Sendable {
 
     // MARK: Ids
 
-    /// Takes the numbers of new external bytes from a function. SQLite would repeat a number if several files, such as
-    /// working copies, are one store.
-    func takeNumbersOfBytes(_ next: @escaping @Sendable () throws -> Int64) {
-        database.writeWithoutTransaction { _ in connection.use { $0.nextNumberOfBytes = next } }
+    /// Takes the ids of rows and the numbers of external bytes from the home. Several files, the working copies, are one
+    /// store. Counters in the files would give the same id twice.
+    func takeIDs(from ids: HomeIDs) {
+        database.writeWithoutTransaction { _ in connection.use { $0.homeIDs = ids } }
     }
 
     /// Reserves a range of ids, and returns the first one. Inside a transaction of this writer, the reservation is part

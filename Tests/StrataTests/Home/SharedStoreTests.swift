@@ -186,6 +186,22 @@ struct SharedStoreTests {
         try await fleet.close()
     }
 
+    @Test("Ids that transactions of engines take differ on all nodes, and from those of objects")
+    func idsOfEngines() async throws {
+        let fleet = try Fleet()
+        var ids: [Int64] = []
+        for name in ["left", "right"] {
+            let node = try await fleet.open(name)
+            ids.append(try await node.write { $0.insert(Account(name: name, balance: 0)).id.rawValue })
+            try node.transact(author: "test") { transaction in
+                ids.append(try transaction.newID())
+                ids += try transaction.newIDs(3)
+            }
+        }
+        #expect(Set(ids).count == ids.count, "\(ids)")
+        try await fleet.close()
+    }
+
     // MARK: Copies
 
     @Test("A new node copies all objects, and a closed node continues where it was")
