@@ -86,7 +86,8 @@ extension ContextStack {
     ///   - pace: measures the blocks like this one, of which short ones run inside the transaction.
     ///   - changes: the block. It must not wait for other commits.
     ///   - prepared: called before the transaction, when only the writing remains or the block is about to run in it.
-    ///   - body: the engine's writes, in the transaction.
+    ///   - body: the engine's writes, in the transaction. In a store with a home, it may be called again after
+    ///     `rolledBack`, so it must not depend on its earlier call.
     ///   - rolledBack: called if the writes are rolled back, before another commit of this process can get their
     ///     number.
     ///   - ended: called after each run that has called `prepared`, on a queue of the stack. Its argument says whether

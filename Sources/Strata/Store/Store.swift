@@ -226,7 +226,7 @@ final class Store: Sendable {
     /// Runs a write: see ``StoreWriter/run(_:)``. The layers learn of the commits that `body` has announced before the
     /// next transaction begins.
     ///
-    /// If a write without the home's lock turns out to need the lock, it is written a second time, with the lock. Then
+    /// If a write without the home's lock is outdated, or needs the lock, it is written a second time, with the lock. Then
     /// `body` and `ended` are called twice, in turn.
     ///
     /// - Parameters:
@@ -256,17 +256,20 @@ final class Store: Sendable {
     ///
     /// - Parameters:
     ///   - body: receives a reader on the connection of the transaction, and returns the changed tables.
+    ///   - access: what the write needs of the home, if there is one. Unless it is `locked`, the write may throw
+    ///     ``OutdatedTransaction``. Then the caller adds another write, with the lock.
     ///   - ended: as in ``write(for:mayShare:_:ended:)``.
     ///   - adding: calls its argument when the write may wait for the writer, on any thread.
     ///   - resuming: lets the caller continue by calling its argument, on any thread.
     func add(
         block body: @escaping (Reader) throws -> [String],
         for context: @escaping () -> String?,
+        access: HomeAccess,
         ended: @escaping (_ isCommitted: Bool) -> Void,
         adding: (_ add: @escaping @Sendable () -> Void) -> Void,
         resuming: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
     ) -> PendingWrite {
-        let write = WaitingWrite(for: context, mayShare: true, isBlock: true) { [self] _ in
+        let write = WaitingWrite(for: context, mayShare: true, access: access, isBlock: true) { [self] _ in
             try body(try writer.transactionReader(of: schema.entities))
         } ended: { isCommitted in
             ended(isCommitted)

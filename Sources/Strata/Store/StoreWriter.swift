@@ -236,6 +236,7 @@ final class StoreWriter: Sendable {
         _ connection: Connection
     ) throws -> [String] {
         defer { group.measure(on: connection) }
+        home?.use { $0.willRun(write.access) }
         if !isFirst { try connection.statement(.savepoint).runBound() }
         let tables: [String]
         do {

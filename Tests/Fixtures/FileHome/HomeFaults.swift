@@ -6,7 +6,8 @@ import Synchronization
 ///
 /// Isolation: any.
 public final class HomeFaults: Sendable {
-    /// A call that may be delayed or refused. `unlock`, `listen` and `close` never fail.
+    /// A call that may be delayed or refused. `publish` is `publishIfNewest` too. `unlock`, `listen` and `close` never
+    /// fail.
     public enum Call: String, Sendable, Hashable, CaseIterable {
         case open, copy, transactions, newest, lock, publish, outcome, reserveIDs
     }

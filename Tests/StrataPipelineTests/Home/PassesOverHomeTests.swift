@@ -53,6 +53,47 @@ struct PassesOverHomeTests {
         try await stack.close()
     }
 
+    @Test("Changes and ends of operations are stored once each while another node commits")
+    func changesOfHandlers() async throws {
+        let folder = try ScratchFolder()
+        let home = folder.file("home.sqlite")
+        func open(_ name: String) async throws -> ContextStack {
+            try await ContextStack.open(
+                .shared(FileHome(home), copy: folder.file("\(name).sqlite")),
+                models: Pipeline.models + [Stamp.self],
+                stack: .rootOnly
+            )
+        }
+        let (worker, other) = (try await open("worker"), try await open("other"))
+        let pipeline = try await Pipeline.open(worker, named: .work) { (attempt: Attempt<Named>) in
+            .done { _ = $0.insert(Stamp(name: "handler \(attempt.payload.name)")) }
+        }
+        let count = 30
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for number in 0..<count {
+                    try await worker.write { context in _ = context.enqueue(Named(name: "\(number)"), in: .work) }
+                }
+            }
+            group.addTask {
+                for number in 0..<count {
+                    try await other.write { context in _ = context.insert(Stamp(name: "other \(number)")) }
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await pipeline.waitUntilIdle()
+        for stack in [worker, other] {
+            try await stack.catchUp()
+            let counts = try await stack.background { context in
+                [try context.count(Stamp.all), try context.count(FinishedOperation.where { $0.result == .completed })]
+            }
+            #expect(counts == [2 * count, count])
+        }
+        try await other.close()
+        try await worker.close()
+    }
+
     @Test("A worker with claims still sends its heartbeat")
     func heartbeat() async throws {
         let folder = try ScratchFolder()

@@ -5,17 +5,18 @@ import Testing
 
 @testable import Strata
 
-/// Transactions of engines that look before they take the home's lock.
-@Suite("Transactions without the home's lock", .timeLimit(.minutes(1)))
+/// Transactions of engines that look before they take the home's lock, on a node that is not alone.
+@Suite("Looks without the home's lock", .timeLimit(.minutes(1)))
 struct LookTests {
     private struct Refusal: Error {}
 
-    /// A fleet whose node `right` has just seen a commit of another node.
+    /// A fleet whose node `right` is not alone.
     private static func fleet() async throws -> (fleet: Fleet, right: ContextStack, id: Int64) {
         let fleet = try Fleet()
         let (left, right) = (try await fleet.open("left"), try await fleet.open("right"))
         let id = try await left.write { context in context.insert(Account(name: "one", balance: 1)).id.rawValue }
         try await right.catchUp()
+        try fleet.lockCommits(of: right)
         return (fleet, right, id)
     }
 

@@ -34,6 +34,10 @@ final class HomeFollower: Sendable {
     /// The copy may have moved on: other processes apply transactions to it as well. It never goes back, so this
     /// position stays true. See ``lock()``.
     private let reached = Mutex<HomePosition?>(nil)
+    /// When this node last noticed that another one commits; nil if never.
+    private let lastOthers = Mutex<ContinuousClock.Instant?>(nil)
+    /// For how long no other node must have committed, so that this node counts as alone. Tests set another time.
+    let quietTime = Mutex(Duration.seconds(1))
     /// Set and read inside the database.
     private let isClosed = Atomic(false)
     /// Called after transactions were applied.
@@ -168,6 +172,15 @@ final class HomeFollower: Sendable {
         }
     }
 
+    /// Whether no other node has committed recently, as far as this one knows.
+    var isAlone: Bool {
+        guard let last = lastOthers.withLock({ $0 }) else { return true }
+        return last.duration(to: .now) > quietTime.withLock { $0 }
+    }
+
+    /// Notes that another node commits.
+    func noteOthers() { lastOthers.withLock { $0 = .now } }
+
     /// The reason why the copy does not have the position that ``lock()`` has returned.
     ///
     /// - Parameters:
@@ -200,7 +213,7 @@ final class HomeFollower: Sendable {
         try use { connection in
             do {
                 for transaction in transactions {
-                    try Self.apply(transaction, columns: columns, on: connection)
+                    if try Self.apply(transaction, columns: columns, on: connection) { noteOthers() }
                     noteReached(transaction.position)
                 }
             } catch let error as StrataError where error.code == .damagedStore {
@@ -213,11 +226,14 @@ final class HomeFollower: Sendable {
 
     /// Applies a transaction, unless the copy contains it already: the writer of this process, or another process on
     /// the same copy, may have been faster.
+    ///
+    /// - Returns: false if the copy contained the transaction.
     private static func apply(
         _ transaction: HomeTransaction,
         columns: [UTF8Text: [String]],
         on connection: Connection
-    ) throws {
+    ) throws -> Bool {
+        var isNew = false
         do {
             try transact(on: connection) {
                 let position = try CopyRecord.read(on: connection).position
@@ -227,7 +243,9 @@ final class HomeFollower: Sendable {
                 var application = ChangeApplication(on: connection, columns: columns)
                 try application.apply(transaction.changes)
                 try CopyRecord.move(to: transaction.position, on: connection)
+                isNew = true
             }
+            return isNew
         } catch let error as StrataError where error.code == .damagedStore {
             // The copy is made again when it is opened next, unless not even this can be written.
             try? transact(on: connection) { try CopyRecord.move(to: CopyRecord.damaged, on: connection) }
@@ -247,7 +265,7 @@ final class HomeFollower: Sendable {
         }
     }
 
-    private static var damagedError: StrataError {
+    static var damagedError: StrataError {
         StrataError(
             .damagedStore,
             "The working copy differs from its home. Close the stack and open it again, which makes the copy again."

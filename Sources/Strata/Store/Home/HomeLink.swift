@@ -15,8 +15,11 @@ extension HomeTransaction {
 
 /// Joins the transactions of a writer with those of the store's home.
 ///
-/// A transaction takes the home's lock before SQLite's, so that it is based on all transactions of all nodes. Its
-/// changes are published before SQLite's COMMIT. So the copy never contains a transaction that the home does not have.
+/// A transaction takes the home's lock before SQLite's, so that it is based on all transactions of all nodes. If no other
+/// node has committed recently, the transaction is *optimistic*: it runs without the lock, and the home stores it only if
+/// it is based on the newest one. Otherwise all of its writes run again, with the lock.
+///
+/// The changes are published before SQLite's COMMIT. So the copy never contains a transaction that the home does not have.
 /// If the process ends in between, the home brings the transaction back.
 ///
 /// Isolation: used inside the database's writer.
@@ -25,7 +28,9 @@ final class HomeLink {
     private let node: UUID
     private let capture: RowCapture
     private var joining = HomeJoining.locked
-    /// The position that the running transaction is based on; nil without the home's lock.
+    /// Whether a write of the running transaction needs the newest state, even if nothing has changed.
+    private var needsNewest = false
+    /// The position for which the home has given the lock; nil without the lock.
     private var base: HomePosition?
     /// The position that the running transaction has published.
     private var published: HomePosition?
@@ -42,7 +47,8 @@ final class HomeLink {
     func chooseJoining(for access: HomeAccess) -> HomeJoining {
         switch access {
         case .locked: .locked
-        case .look: .look
+        case .newest: follower.isAlone ? .optimistic : .locked
+        case .look: follower.isAlone ? .optimistic : .look
         }
     }
 
@@ -50,39 +56,75 @@ final class HomeLink {
     ///
     /// - Throws: `unreachable`, `busy` and the other errors of a home; then the home's lock is free.
     func prepare(_ joining: HomeJoining) throws {
-        self.joining = joining
+        (self.joining, needsNewest) = (joining, false)
         if joining == .locked { base = try follower.lock() }
     }
+
+    /// Notes that a write of the running transaction begins.
+    func willRun(_ access: HomeAccess) { if access != .look { needsNewest = true } }
 
     /// Begins to collect the changes of a transaction. Called after SQLite's BEGIN.
     func begin() throws { try capture.start() }
 
     /// Publishes the changes of the running transaction, and frees the home's lock. Called before SQLite's COMMIT.
     ///
-    /// The record of the copy is not read before. The statement that changes it names the position that the home had
-    /// when it gave the lock. So the transaction of SQLite that has the rows also proves what they are based on.
-    ///
     /// - Throws: `uncertain` if the home may have stored the transaction or not; another error if it has not;
     ///   ``OutdatedTransaction`` if the writes of the transaction must run again, with the lock.
     func publish(on connection: Connection) throws {
         let changes = try capture.finish()
-        guard let base else {
-            if changes.isEmpty { return }
-            throw PassedError(OutdatedTransaction())
+        switch joining {
+        case .locked: try publishLocked(changes, on: connection)
+        case .optimistic: try publishOptimistically(changes, on: connection)
+        case .look: if !changes.isEmpty { throw PassedError(OutdatedTransaction()) }
         }
-        if changes.isEmpty { return home.unlock() }
+    }
+
+    /// The record of the copy is not read before. The statement that changes it names the position that the home had
+    /// when it gave the lock. So the transaction of SQLite that has the rows also proves what they are based on.
+    private func publishLocked(_ changes: HomeChanges, on connection: Connection) throws {
+        guard let base, !changes.isEmpty else { return home.unlock() }
         let transaction = HomeTransaction(after: base, by: node, changes)
         guard try CopyRecord.move(from: base, to: transaction.position, on: connection) else {
             throw try follower.error(insteadOf: base, on: connection)
         }
-        do {
+        _ = try settle(transaction) {
             try home.publish(transaction)
+            return true
+        }
+    }
+
+    /// The record of the copy is read inside the transaction: without the home's lock, another process may have moved
+    /// the copy before SQLite's BEGIN.
+    private func publishOptimistically(_ changes: HomeChanges, on connection: Connection) throws {
+        if changes.isEmpty, !needsNewest { return }
+        let position = try CopyRecord.read(on: connection).position
+        guard position != CopyRecord.damaged else { throw HomeFollower.damagedError.naming(connection.path) }
+        let isNewest: Bool
+        if changes.isEmpty {
+            isNewest = try home.newest() == position
+        } else {
+            let transaction = HomeTransaction(after: position, by: node, changes)
+            try CopyRecord.move(to: transaction.position, on: connection)
+            isNewest = try settle(transaction) { try home.publishIfNewest(transaction) }
+        }
+        if isNewest { return }
+        follower.noteOthers()
+        throw PassedError(OutdatedTransaction())
+    }
+
+    /// Publishes a transaction, and asks the home again if its answer is lost.
+    ///
+    /// - Parameter publish: returns whether the transaction is stored.
+    /// - Returns: whether the transaction is stored.
+    private func settle(_ transaction: HomeTransaction, _ publish: () throws -> Bool) throws -> Bool {
+        do {
+            guard try publish() else { return false }
         } catch let error as StrataError where error.code == .uncertain {
-            // The answer is lost, but the home can be asked again.
             guard let isStored = try? home.outcome(of: transaction.position.id) else { throw error }
             if !isStored { throw Self.notStored(error) }
         }
         published = transaction.position
+        return true
     }
 
     /// The error of a write that has failed in the running transaction. Without the home's lock, the write runs again.
