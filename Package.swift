@@ -427,7 +427,7 @@ let package = Package(
         .testTarget(
             name: "StrataPipelineTests",
             dependencies: [
-                "Strata", "StrataPipeline", "StrataTesting", "StoreModels", "strata-crash",
+                "FileHome", "Strata", "StrataPipeline", "StrataTesting", "StoreModels", "strata-crash",
                 .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),

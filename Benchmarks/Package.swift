@@ -34,6 +34,16 @@ let package = Package(
                 .product(name: "StrataPipeline", package: "strata"),
             ]
         ),
+        // Nodes that share a store with a home in PostgreSQL, beside plain SQL.
+        .executableTarget(
+            name: "bench-fleet",
+            dependencies: [
+                "CBench",
+                .product(name: "Strata", package: "strata"),
+                .product(name: "StrataPipeline", package: "strata"),
+                .product(name: "StrataPostgres", package: "strata"),
+            ]
+        ),
         // The measured endpoints of the example press, written with GRDB alone.
         .executableTarget(
             name: "press-grdb",

@@ -33,6 +33,22 @@ import Testing
             return (transaction, error)
         }
 
+        /// Sets a fault, and publishes a row without the lock.
+        ///
+        /// - Returns: as ``publish(_:_:)``.
+        func publishWithoutLock(
+            _ id: Int64,
+            _ fault: CuttingProxy.Fault
+        ) throws -> (HomeTransaction, StrataError.Code?) {
+            let transaction = home.transaction(after: try home.newest(), try SampleStore.insertion(id))
+            proxy.set(fault)
+            let error = code {
+                let isStored = try home.publishIfNewest(transaction)
+                #expect(isStored)
+            }
+            return (transaction, error)
+        }
+
         /// The outcome that the home reports must be the state that others see, and nothing may be left locked.
         func check(_ transaction: HomeTransaction, isStored: Bool) throws {
             proxy.set(.none)
@@ -64,6 +80,38 @@ import Testing
             #expect(error == .uncertain, "after \(part) of \(total) bytes")
             try pair.check(transaction, isStored: part >= total - 5)
         }
+    }
+
+    @Test("Without the lock, a connection that breaks leaves the whole transaction or nothing, and nothing is repeated")
+    func requestsWithoutLock() throws {
+        let pair = try Pair()
+        defer { pair.proxy.end() }
+        #expect(try pair.publishWithoutLock(1, .none).1 == nil)
+        #expect(try pair.publishWithoutLock(2, .none).1 == nil)
+        let total = pair.proxy.requestBytes
+        for (index, part) in [0, total / 2, total - 6, total - 5, total - 1].enumerated() {
+            #expect(try pair.publishWithoutLock(Int64(100 + 2 * index), .none).1 == nil)
+            let id = Int64(101 + 2 * index)
+            let (transaction, error) = try pair.publishWithoutLock(id, .cutsRequest(afterBytes: part))
+            #expect(error == .uncertain, "after \(part) of \(total) bytes")
+            try pair.check(transaction, isStored: part >= total - 5)
+        }
+        #expect(try pair.publishWithoutLock(200, .none).1 == nil)
+        let (transaction, error) = try pair.publishWithoutLock(201, .cutsAnswer)
+        #expect(error == .uncertain)
+        try pair.check(transaction, isStored: true)
+    }
+
+    @Test("Without the lock, a connection that the server has ended before is replaced")
+    func replacedWithoutLock() throws {
+        // The end of the connection arrives at once, because nothing is in between.
+        let pair = try Pair(usesProxy: false)
+        defer { pair.proxy.end() }
+        #expect(try pair.publishWithoutLock(1, .none).1 == nil)
+        try pair.fixture.terminateConnections()
+        let (transaction, error) = try pair.publishWithoutLock(2, .none)
+        #expect(error == nil)
+        try pair.check(transaction, isStored: true)
     }
 
     @Test("A commit whose answer is lost is uncertain, and stored")

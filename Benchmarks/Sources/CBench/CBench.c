@@ -2,6 +2,8 @@
 #include <arpa/inet.h>
 #include <malloc.h>
 #include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -28,4 +30,14 @@ int bench_free_port(void) {
     }
     close(descriptor);
     return port;
+}
+
+double bench_cpu_seconds(int of_children) {
+    struct rusage usage;
+    if (getrusage(of_children ? RUSAGE_CHILDREN : RUSAGE_SELF, &usage) != 0) return 0;
+    return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+void bench_use_precise_timers(void) {
+    prctl(PR_SET_TIMERSLACK, 1UL);
 }

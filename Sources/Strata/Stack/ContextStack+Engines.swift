@@ -22,15 +22,18 @@ extension ContextStack {
     /// waits for the one before it.
     ///
     /// - Isolation: any. Blocks the thread while the disk is busy. The functions may run on another thread meanwhile.
-    /// - Parameter rolledBack: called if the changes are rolled back, before another commit of this process can get
-    ///   their number.
+    /// - Parameters:
+    ///   - access: what the transaction needs of the home of the store. Unless it is `locked`, `body` may run twice. Then
+    ///     the changes of its first run are rolled back.
+    ///   - rolledBack: called if the changes are rolled back, before another commit of this process can get their number.
     /// - Throws: errors thrown by `body`, after which nothing is changed; errors that the store reports.
     package func transact(
         author: String,
+        access: HomeAccess = .locked,
         _ body: (StoreTransaction) throws -> Void,
         rolledBack: @escaping () -> Void = {}
     ) throws {
-        try core.engine.transact(author: author, body, rolledBack: rolledBack)
+        try core.engine.transact(author: author, access: access, body, rolledBack: rolledBack)
     }
 
     /// Runs a block in a new context directly over the store. The context ends with the block.
@@ -83,7 +86,8 @@ extension ContextStack {
     ///   - pace: measures the blocks like this one, of which short ones run inside the transaction.
     ///   - changes: the block. It must not wait for other commits.
     ///   - prepared: called before the transaction, when only the writing remains or the block is about to run in it.
-    ///   - body: the engine's writes, in the transaction.
+    ///   - body: the engine's writes, in the transaction. In a store with a home, it may be called again after
+    ///     `rolledBack`, so it must not depend on its earlier call.
     ///   - rolledBack: called if the writes are rolled back, before another commit of this process can get their
     ///     number.
     ///   - ended: called after each run that has called `prepared`, on a queue of the stack. Its argument says whether

@@ -5,7 +5,8 @@ public enum ChangedReads: Sendable {
     ///
     /// A run inside the transaction of the commit is always the last one, because nothing can change there. The fourth
     /// run of a `write` is inside, so a limit above three is never reached. In a caller's own database, and with `on`,
-    /// no run is inside.
+    /// no run is inside. In a store with a home, a run inside may be repeated once because another machine has committed.
+    /// This repetition does not count.
     case runAgain(limit: Int)
     /// The block runs once, before its transaction. Its changes are merged with those of the other commit column by
     /// column, as in each commit.
@@ -40,7 +41,8 @@ extension ContextStack {
     ///
     /// If other blocks of the stack wait or run, and the last block took less than a millisecond, the block runs inside
     /// the transaction of its commit. There it shares the transaction, and the wait for the disk, with other commits. A
-    /// block that has run three times runs there too. All other writers of the store, also in other processes, wait
+    /// block that has run three times runs there too. In a store with a home, such a block may run twice: see
+    /// ``StoreHome/publishIfNewest(_:)``. All other writers of the store, also in other processes, wait
     /// meanwhile. So if some blocks of a stack are short and others take long, use ``background(parent:_:)-1t5p8`` and a
     /// commit for the long ones. With `.merge`, and in a caller's own database, blocks run before their transactions.
     ///

@@ -6,7 +6,7 @@ extension Connection {
     ///
     /// - Parameter number: the former number of the bytes if they are restored; nil for new bytes.
     func insert(bytes content: Data, as number: Int64? = nil) throws -> Int64 {
-        let number = try number ?? nextNumberOfBytes?()
+        let number = try number ?? homeIDs?.next()
         try execute(ExternalSQL.insert, [number.map { .integer($0) } ?? .null, .blob(content)])
         return sqlite3_last_insert_rowid(pointer)
     }

@@ -25,8 +25,8 @@ final class Connection {
     private(set) var readTables: ReadTables?
     /// Records the reads from now on; nil if reads are not recorded.
     var readRecord: ReadRecord?
-    /// Gives the numbers of new external bytes. Nil if SQLite gives them, which never repeats a number in one file.
-    var nextNumberOfBytes: (() throws -> Int64)?
+    /// Gives ids that no working copy of the store has used. Nil if the store is one file.
+    var homeIDs: HomeIDs?
     /// The trace that follows the statements; nil without tracing.
     private(set) var trace: StatementTrace?
 

@@ -226,34 +226,50 @@ final class Store: Sendable {
     /// Runs a write: see ``StoreWriter/run(_:)``. The layers learn of the commits that `body` has announced before the
     /// next transaction begins.
     ///
-    /// - Parameter mayShare: whether the write may share a transaction with others.
+    /// If a write without the home's lock is outdated, or needs the lock, it is written a second time, with the lock. Then
+    /// `body` and `ended` are called twice, in turn.
+    ///
+    /// - Parameters:
+    ///   - mayShare: whether the write may share a transaction with others.
+    ///   - access: what the write needs of the home, if there is one.
     func write(
         for context: @escaping () -> String? = { nil },
         mayShare: Bool = false,
+        access: HomeAccess = .locked,
         _ body: @escaping (Connection) throws -> [String],
         ended: @escaping (_ isCommitted: Bool) -> Void = { _ in }
     ) throws {
         try checkWritable()
-        try writer.run(
-            WaitingWrite(for: context, mayShare: mayShare, body, ended: ended) { [self] in settle($0, $1) }
-        )
+        func run(_ access: HomeAccess) throws {
+            try writer.run(
+                WaitingWrite(for: context, mayShare: mayShare, access: access, body, ended: ended) { [self] in
+                    settle($0, $1)
+                }
+            )
+        }
+        do { try run(access) } catch let error as StrataError where error.passed is OutdatedTransaction {
+            try run(.locked)
+        }
     }
 
     /// Adds a write that begins with a block of the application: see ``StoreWriter/add(block:adding:resuming:)``.
     ///
     /// - Parameters:
     ///   - body: receives a reader on the connection of the transaction, and returns the changed tables.
+    ///   - access: what the write needs of the home, if there is one. Unless it is `locked`, the write may throw
+    ///     ``OutdatedTransaction``. Then the caller adds another write, with the lock.
     ///   - ended: as in ``write(for:mayShare:_:ended:)``.
     ///   - adding: calls its argument when the write may wait for the writer, on any thread.
     ///   - resuming: lets the caller continue by calling its argument, on any thread.
     func add(
         block body: @escaping (Reader) throws -> [String],
         for context: @escaping () -> String?,
+        access: HomeAccess,
         ended: @escaping (_ isCommitted: Bool) -> Void,
         adding: (_ add: @escaping @Sendable () -> Void) -> Void,
         resuming: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
     ) -> PendingWrite {
-        let write = WaitingWrite(for: context, mayShare: true, isBlock: true) { [self] _ in
+        let write = WaitingWrite(for: context, mayShare: true, access: access, isBlock: true) { [self] _ in
             try body(try writer.transactionReader(of: schema.entities))
         } ended: { isCommitted in
             ended(isCommitted)

@@ -111,8 +111,10 @@ extension StoreIdentity {
 }
 
 extension Connection {
-    /// Reserves a range of ids in the running transaction, and returns the first one.
+    /// Reserves a range of ids in the running transaction, and returns the first one. A home reserves them at once, so
+    /// that they are used up even if the transaction fails.
     func reserveIDs(_ count: Int64) throws -> Int64 {
+        if let homeIDs { return try homeIDs.reserve(count) }
         guard let first = try integer(SchemaSQL.readNextID), IDSource.isRange(from: first) else {
             throw StoreIdentity.damaged.naming(path)
         }

@@ -21,6 +21,7 @@ final class WaitingWrite: @unchecked Sendable {
 
     /// Whether the write may share a transaction. False for a write that is known to be large before it runs.
     let mayShare: Bool
+    let access: HomeAccess
     /// Whether the write runs a block of the application. Only the writer's own thread runs such a write.
     let isBlock: Bool
     // The functions are released before the caller continues, because they may not outlive the call.
@@ -38,12 +39,14 @@ final class WaitingWrite: @unchecked Sendable {
     init(
         for context: @escaping () -> String?,
         mayShare: Bool,
+        access: HomeAccess = .locked,
         isBlock: Bool = false,
         _ body: @escaping (Connection) throws -> [String],
         ended: @escaping (_ isCommitted: Bool) -> Void,
         settle: @escaping Settling
     ) {
         self.mayShare = mayShare
+        self.access = access
         self.isBlock = isBlock
         self.settle = settle
         label = context
@@ -160,6 +163,7 @@ struct WriteGroup {
     private var failed: [(write: WaitingWrite, error: any Error, endsTransaction: Bool)] = []
     /// When the transaction began, and the connection's counters at that time; nil before.
     private var start: (time: ContinuousClock.Instant, changes: Int64, bytes: Int)?
+    private var joining = HomeJoining.locked
     /// Whether no further write is added, whatever the time is.
     private var isClosed = false
     private let timeLimit: Duration
@@ -176,14 +180,19 @@ struct WriteGroup {
     var isEmpty: Bool { count == 0 }
 
     /// Notes that the transaction has begun.
-    mutating func begin(on connection: Connection) {
+    ///
+    /// - Parameter joining: how the transaction is joined with the home, if there is one.
+    mutating func begin(on connection: Connection, _ joining: HomeJoining) {
+        self.joining = joining
         start = (time: ContinuousClock.now, changes: connection.totalChanges, bytes: connection.boundBytes)
     }
 
     /// Whether a write may be added.
     func hasRoom(for write: WaitingWrite) -> Bool {
         if isEmpty { return true }
-        guard !isClosed, write.mayShare, runsBlocks || !write.isBlock, let start else { return false }
+        guard !isClosed, write.mayShare, joining.admits(write.access), runsBlocks || !write.isBlock, let start else {
+            return false
+        }
         return start.time.duration(to: .now) < timeLimit
     }
 

@@ -77,9 +77,12 @@ final class QueueEngine: StackEngine {
     }
 
     /// Runs a transaction, and records the number of its commit as this engine's own, unless it is rolled back.
-    func transact(_ body: (StoreTransaction) throws -> Void) throws {
+    ///
+    /// - Parameter access: what the transaction needs of the home, if there is one. Unless it is `locked`, `body` may run
+    ///   twice.
+    func transact(access: HomeAccess = .locked, _ body: (StoreTransaction) throws -> Void) throws {
         let number = Mutex<Int64?>(nil)
-        try stack.transact(author: Self.author) { transaction in
+        try stack.transact(author: Self.author, access: access) { transaction in
             try body(transaction)
             // If nothing is written, another commit gets the number.
             guard !transaction.isEmpty else { return }

@@ -20,12 +20,15 @@ final class ConnectionSlot: @unchecked Sendable {
     }
 
     /// Calls a function with the connection. If a kept connection was lost, the function is called once more with a
-    /// new one, so it must be safe to repeat.
+    /// new one.
     ///
-    /// - Parameter seconds: the time for the whole call.
+    /// - Parameters:
+    ///   - seconds: the time for the whole call.
+    ///   - isRepeatable: whether the function is safe to repeat. Otherwise it is called again only if nothing was sent.
     /// - Throws: `PostgresFailure`, or the errors of `body`. No transaction is open then.
     func use<Result>(
         within seconds: TimeInterval,
+        isRepeatable: Bool = true,
         _ body: (PostgresConnection, Deadline) throws -> Result
     ) throws -> Result {
         try locked(seconds) { deadline in
@@ -33,7 +36,9 @@ final class ConnectionSlot: @unchecked Sendable {
                 do {
                     if connection.isInTransaction { try connection.rollBack(until: deadline) }
                     return try attempt(connection, deadline, body)
-                } catch let failure as PostgresFailure where failure.isLoss {
+                } catch let failure as PostgresFailure
+                    where failure.isLoss && (isRepeatable || failure.sentStatements == 0)
+                {
                     self.connection = nil
                 }
             }

@@ -169,6 +169,11 @@ struct HomeSQL: Sendable {
     /// The same. Takes the lock of the home.
     func lockPosition() -> PostgresStatement { PostgresStatement(sql: "SELECT number, id FROM \(home) FOR UPDATE") }
 
+    /// The same. Fails at once with `lock_not_available` if a node has the lock.
+    func lockPositionIfFree() -> PostgresStatement {
+        PostgresStatement(sql: "SELECT number, id FROM \(home) FOR UPDATE NOWAIT")
+    }
+
     /// The transactions after a position, oldest first: number, id, number and id of the one before, node, time,
     /// changes.
     ///

@@ -46,27 +46,66 @@ extension PostgresHome {
             unlock()
             throw error
         }
+        let seconds = time(for: statements)
         do {
-            try send(statements)
+            let command = try writing.continueTransaction(within: seconds) { connection, deadline in
+                try connection.run(statements, until: deadline).last?.command ?? ""
+            }
+            guard let command else {
+                throw PostgresFailure(.connection, "the lock was lost, with the connection, before the commit")
+            }
+            try checkCommitted(command)
         } catch let failure as PostgresFailure {
             // The first statement has found another position of the home.
-            if failure.refusedStatement == 0, failure.kind == .server(sqlState: "23502") { throw outdated(failure) }
-            // The last statement is COMMIT. If the server has refused an earlier one, it has skipped COMMIT.
-            let hasSentCommit = failure.sentStatements == statements.count
-            let isRefused = failure.refusedStatement.map { $0 < statements.count - 1 } ?? false
-            throw hasSentCommit && !isRefused ? uncertain(failure) : error(for: failure)
+            if failure.refusedStatement == 0, failure.kind == Self.notNewest { throw outdated(failure) }
+            throw errorOfPublish(failure, statements.count)
         }
         pruneSometimes()
     }
 
-    private func send(_ statements: [PostgresStatement]) throws {
-        let megabytes = Double(statements.reduce(0) { $0 + $1.parameters.byteCount }) / 1_000_000
-        let command = try writing.continueTransaction(within: timeout + megabytes) { connection, deadline in
-            try connection.run(statements, until: deadline).last?.command ?? ""
+    /// All statements are one round trip: BEGIN, the lock if it is free, and those of ``publish(_:)``.
+    public func publishIfNewest(_ transaction: HomeTransaction) throws -> Bool {
+        let beginning = [
+            HomeSQL.begin,
+            // A large transaction is sent in several parts.
+            HomeSQL.set("idle_in_transaction_session_timeout", seconds: lockTimeout),
+            HomeSQL.set("statement_timeout", seconds: timeout),
+            sql.lockPositionIfFree(),
+        ]
+        let statements = try beginning + self.statements(for: transaction)
+        do {
+            let command = try writing.use(within: time(for: statements), isRepeatable: false) { connection, deadline in
+                try connection.run(statements, until: deadline).last?.command ?? ""
+            }
+            try checkCommitted(command)
+        } catch let failure as PostgresFailure {
+            if failure.refusedStatement == beginning.count - 1, failure.kind == Self.lockTaken { return false }
+            if failure.refusedStatement == beginning.count, failure.kind == Self.notNewest { return false }
+            throw errorOfPublish(failure, statements.count)
         }
-        guard let command else {
-            throw PostgresFailure(.connection, "the lock was lost, with the connection, before the commit")
-        }
+        pruneSometimes()
+        return true
+    }
+
+    /// How the server refuses ``HomeSQL/advance(_:)`` if the home has another position.
+    private static let notNewest = PostgresFailure.Kind.server(sqlState: "23502")
+    /// How the server refuses ``HomeSQL/lockPositionIfFree()``.
+    private static let lockTaken = PostgresFailure.Kind.server(sqlState: "55P03")
+
+    /// The seconds for a publish.
+    private func time(for statements: [PostgresStatement]) -> TimeInterval {
+        timeout + Double(statements.reduce(0) { $0 + $1.parameters.byteCount }) / 1_000_000
+    }
+
+    /// The error of a publish whose last statement is COMMIT.
+    private func errorOfPublish(_ failure: PostgresFailure, _ count: Int) -> StrataError {
+        // If the server has refused an earlier statement, it has skipped COMMIT.
+        let hasSentCommit = failure.sentStatements == count
+        let isRefused = failure.refusedStatement.map { $0 < count - 1 } ?? false
+        return hasSentCommit && !isRefused ? uncertain(failure) : error(for: failure)
+    }
+
+    private func checkCommitted(_ command: String) throws {
         // A transaction that has failed answers COMMIT with ROLLBACK.
         guard command.hasSameBytes(as: "COMMIT") else {
             throw PostgresFailure(.connection, "the server has rolled the transaction back")

@@ -58,6 +58,17 @@ extension Database {
         }
     }
 
+    /// Takes the lock, unless another connection has it.
+    ///
+    /// - Returns: whether the connection has the lock.
+    func beginIfFree() throws -> Bool {
+        let timeout = try Int.fetchOne(self, sql: "PRAGMA busy_timeout") ?? 0
+        try execute(sql: "PRAGMA busy_timeout = 0")
+        defer { try? execute(sql: "PRAGMA busy_timeout = \(timeout)") }
+        do { try beginTransaction(.immediate) } catch DatabaseError.SQLITE_BUSY { return false }
+        return true
+    }
+
     private func homeRow() throws -> Row {
         guard let row = try Row.fetchOne(self, sql: "SELECT * FROM home") else {
             throw StrataError(.damagedStore, "The home has no state.")

@@ -117,6 +117,37 @@ public final class FileHome: StoreHome {
         }
     }
 
+    public func publishIfNewest(_ transaction: HomeTransaction) throws -> Bool {
+        try perform(.publish) { files in
+            faults.reach(.beforePublish)
+            typealias Answer = (isStored: Bool, lost: HomeFaults.LostAnswer?)
+            let (isStored, lostAnswer) = try files.store.writeWithoutTransaction { db -> Answer in
+                guard try db.beginIfFree() else { return (false, nil) }
+                do {
+                    guard try db.position() == transaction.previous else {
+                        try db.rollback()
+                        return (false, nil)
+                    }
+                    try db.append(transaction, of: files.description)
+                    let lostAnswer = faults.nextLostAnswer()
+                    if lostAnswer == .notStored {
+                        try db.rollback()
+                    } else {
+                        published.withLock { $0 = transaction.position }
+                        try db.commit()
+                    }
+                    return (true, lostAnswer)
+                } catch {
+                    if db.isInsideTransaction { try? db.rollback() }
+                    throw error
+                }
+            }
+            if isStored { faults.reach(.afterPublish) }
+            if lostAnswer != nil { throw StrataError(.uncertain, "The test has lost the answer of the home.") }
+            return isStored
+        }
+    }
+
     public func unlock() {
         // The rollback of a closed connection fails, but it has no lock.
         try? files.withLock({ $0 })?.store.writeWithoutTransaction { try $0.rollback() }

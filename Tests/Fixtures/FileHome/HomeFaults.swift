@@ -6,7 +6,8 @@ import Synchronization
 ///
 /// Isolation: any.
 public final class HomeFaults: Sendable {
-    /// A call that may be delayed or refused. `unlock`, `listen` and `close` never fail.
+    /// A call that may be delayed or refused. `publish` is `publishIfNewest` too. `unlock`, `listen` and `close` never
+    /// fail.
     public enum Call: String, Sendable, Hashable, CaseIterable {
         case open, create, copy, transactions, newest, lock, publish, outcome, reserveIDs, report, nodes
     }
@@ -36,6 +37,7 @@ public final class HomeFaults: Sendable {
         var clockOffset: TimeInterval = 0
         var held: Set<Call> = []
         var heldCount = 0
+        var counts: [Call: Int] = [:]
     }
 
     private let state = Mutex(State())
@@ -76,6 +78,9 @@ public final class HomeFaults: Sendable {
         }
     }
 
+    /// How often a call has begun, also if it was refused.
+    public func count(of call: Call) -> Int { state.withLock { $0.counts[call] ?? 0 } }
+
     /// Makes the next `publish` throw `uncertain`. Several calls of this function concern as many publishes, in their
     /// order.
     public func loseAnswer(_ answer: LostAnswer) { state.withLock { $0.lostAnswers.append(answer) } }
@@ -99,6 +104,7 @@ public final class HomeFaults: Sendable {
         if delay > 0 { Thread.sleep(forTimeInterval: delay) }
         waitWhileHeld(call)
         let isRefused = state.withLock { state in
+            state.counts[call, default: 0] += 1
             guard let count = state.refusals[call], count > 0 else { return false }
             state.refusals[call] = count - 1
             return true

@@ -38,6 +38,17 @@ final class HomeNode: Sendable {
         return transaction
     }
 
+    /// Publishes changes after the newest transaction, without the lock.
+    ///
+    /// - Throws: ``HomeFailure`` if other nodes are faster each time.
+    func publishWithoutLock(_ changes: HomeChanges) throws -> HomeTransaction {
+        for _ in 0..<20_000 {
+            let transaction = self.transaction(after: try home.newest(), changes)
+            if try home.publishIfNewest(transaction) { return transaction }
+        }
+        throw HomeFailure(description: "The home has refused a transaction without the lock 20,000 times.")
+    }
+
     /// Takes the lock and frees it.
     func lockAndUnlock() throws {
         _ = try home.lock(after: try home.newest(), limit: 1)

@@ -85,13 +85,46 @@ extension HomePromise {
         try expect("the number of transactions", is: try nodes[0].transactions().count, 2)
     }
 
-    static func checkConcurrency(_ nodes: [HomeNode]) throws {
+    static func checkPublishingWithoutLock(_ nodes: [HomeNode]) throws {
+        for node in nodes { try node.open() }
+        let (left, right) = (nodes[0], nodes[1])
+        let first = left.transaction(after: .start, try SampleStore.insertion(1))
+        try expect("the answer", is: try left.home.publishIfNewest(first), true)
+        try expect("the newest", is: try right.home.newest(), first.position)
+        for previous in [HomePosition.start, HomePosition(number: first.position.number, id: UUID())] {
+            let outdated = right.transaction(after: previous, try SampleStore.insertion(2))
+            try expect("the answer after \(previous)", is: try right.home.publishIfNewest(outdated), false)
+            try expect("the newest", is: try left.home.newest(), first.position)
+            try expect("the outcome", is: try left.home.outcome(of: outdated.position.id), false)
+        }
+        // The timeout of the node is longer than the wait for this thread.
+        _ = try left.home.lock(after: first.position, limit: 10)
+        let refused = right.transaction(after: first.position, try SampleStore.insertion(2))
+        let thread = HomeThread { try right.home.publishIfNewest(refused) }
+        try expect("the answer during the lock", is: try thread.value(within: 30), false)
+        let second = left.transaction(after: first.position, try SampleStore.insertion(3))
+        try left.home.publish(second)
+        // The refusals have left no lock.
+        let third = right.transaction(after: second.position, try SampleStore.insertion(4))
+        try expect("the answer", is: try right.home.publishIfNewest(third), true)
+        try nodes[2].lockAndUnlock()
+        let found = try nodes[2].transactions()
+        try expect("the transactions", is: found.map(\.position), [first, second, third].map(\.position))
+        try found.last?.expectSame(as: third)
+        try expect("the outcome", is: try left.home.outcome(of: refused.position.id), false)
+    }
+
+    /// - Parameter publish: publishes changes of a node.
+    static func checkConcurrency(
+        _ nodes: [HomeNode],
+        _ publish: @escaping @Sendable (HomeNode, HomeChanges) throws -> HomePosition
+    ) throws {
         for node in nodes { try node.open() }
         let times: Int64 = 15
         let threads = nodes.enumerated().map { index, node in
             HomeThread {
                 try (0..<times).map { time in
-                    try node.publish(SampleStore.insertion(Int64(index) * times + time)).position
+                    try publish(node, SampleStore.insertion(Int64(index) * times + time))
                 }
             }
         }

@@ -17,7 +17,11 @@ public enum HomePromise: String, CaseIterable, Sendable, CustomStringConvertible
     case keepsOrder = "Transactions have one order, and each names the one before it"
     case limitsTransactions = "A limit divides the transactions into portions"
     case refusesOutdated = "A transaction that is not based on the newest one is refused"
+    case publishesWithoutLock =
+        "Without the lock, a transaction is stored only if it follows the newest one, and no node has the lock"
     case joinsNodes = "Three nodes that publish at the same time lose nothing"
+
+    case racesNodes = "Three nodes that publish at the same time without the lock lose and overwrite nothing"
 
     case keepsValues = "The rows of the home have every value of every storage class"
     case appliesChanges = "Inserts, updates of single columns and deletes change the rows of the home"
@@ -54,7 +58,9 @@ public enum HomePromise: String, CaseIterable, Sendable, CustomStringConvertible
         case .keepsOrder: try Self.checkOrder(nodes)
         case .limitsTransactions: try Self.checkLimit(nodes)
         case .refusesOutdated: try Self.checkOutdated(nodes)
-        case .joinsNodes: try Self.checkConcurrency(nodes)
+        case .publishesWithoutLock: try Self.checkPublishingWithoutLock(nodes)
+        case .joinsNodes: try Self.checkConcurrency(nodes) { try $0.publish($1).position }
+        case .racesNodes: try Self.checkConcurrency(nodes) { try $0.publishWithoutLock($1).position }
         case .keepsValues: try Self.checkValues(nodes)
         case .appliesChanges: try Self.checkChanges(nodes)
         case .keepsNames: try Self.checkNames(nodes)

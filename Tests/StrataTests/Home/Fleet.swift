@@ -36,6 +36,13 @@ final class Fleet: Sendable {
         return stack
     }
 
+    /// Makes a node commit with the home's lock, as if another node committed all the time.
+    func lockCommits(of stack: ContextStack) throws {
+        let follower = try #require(stack.core.engine.writer.follower)
+        follower.quietTime.withLock { $0 = .seconds(1_000_000) }
+        follower.noteOthers()
+    }
+
     /// The connection of a node to the home.
     func connection(_ name: String) throws -> FileHome { try #require(nodes.withLock { $0[name]?.home }) }
 

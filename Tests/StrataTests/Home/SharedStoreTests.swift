@@ -186,6 +186,22 @@ struct SharedStoreTests {
         try await fleet.close()
     }
 
+    @Test("Ids that transactions of engines take differ on all nodes, and from those of objects")
+    func idsOfEngines() async throws {
+        let fleet = try Fleet()
+        var ids: [Int64] = []
+        for name in ["left", "right"] {
+            let node = try await fleet.open(name)
+            ids.append(try await node.write { $0.insert(Account(name: name, balance: 0)).id.rawValue })
+            try node.transact(author: "test") { transaction in
+                ids.append(try transaction.newID())
+                ids += try transaction.newIDs(3)
+            }
+        }
+        #expect(Set(ids).count == ids.count, "\(ids)")
+        try await fleet.close()
+    }
+
     // MARK: Copies
 
     @Test("A new node copies all objects, and a closed node continues where it was")
@@ -315,6 +331,7 @@ struct SharedStoreTests {
         let fleet = try Fleet()
         let stack = try await fleet.open("left")
         let faults = try fleet.connection("left").faults
+        try fleet.lockCommits(of: stack)
         try await stack.background { context async throws in
             context.insert(Account(name: "kept", balance: 1))
             for call in [HomeFaults.Call.lock, .publish] {
@@ -334,11 +351,13 @@ struct SharedStoreTests {
 
     @Test(
         "After a lost answer, the home is asked: a stored commit succeeds, and the other one is refused",
-        arguments: [HomeFaults.LostAnswer.stored, .notStored]
+        arguments: [HomeFaults.LostAnswer.stored, .notStored],
+        [true, false]
     )
-    func lostAnswer(_ answer: HomeFaults.LostAnswer) async throws {
+    func lostAnswer(_ answer: HomeFaults.LostAnswer, isAlone: Bool) async throws {
         let fleet = try Fleet()
         let stack = try await fleet.open("left")
+        if !isAlone { try fleet.lockCommits(of: stack) }
         try fleet.connection("left").faults.loseAnswer(answer)
         let code: StrataError.Code? = try await stack.background { context in
             context.insert(Account(name: "lost", balance: 1))
@@ -359,11 +378,13 @@ struct SharedStoreTests {
 
     @Test(
         "A commit without any answer is uncertain. If it was stored, it appears",
-        arguments: [HomeFaults.LostAnswer.stored, .notStored]
+        arguments: [HomeFaults.LostAnswer.stored, .notStored],
+        [true, false]
     )
-    func uncertain(_ answer: HomeFaults.LostAnswer) async throws {
+    func uncertain(_ answer: HomeFaults.LostAnswer, isAlone: Bool) async throws {
         let fleet = try Fleet()
         let stack = try await fleet.open("left")
+        if !isAlone { try fleet.lockCommits(of: stack) }
         let faults = try fleet.connection("left").faults
         faults.loseAnswer(answer)
         faults.refuse(.outcome)

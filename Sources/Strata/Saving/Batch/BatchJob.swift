@@ -65,6 +65,7 @@ final class BatchJob {
     /// This transaction reserves the id itself. If the job asked the store's id source, the source would wait for this
     /// transaction, and the transaction for the source.
     func takeID() throws -> Int64 {
+        if let homeIDs = connection.homeIDs { return try homeIDs.next() }
         if reserved.isEmpty {
             let first = try connection.reserveIDs(reservation)
             reserved = first..<(first + reservation)

@@ -7,19 +7,21 @@ extension Store {
     ///   - context: the name of the context that requests the batch, for the log.
     ///   - runsHooks: whether engines write their derived changes in the same transaction, after the batch.
     ///   - mayShare: whether the batch may share a transaction with other commits, because it writes few rows.
+    ///   - access: what the batch needs of the home, if there is one. Unless it is `locked`, `body` may run twice.
     ///   - rolledBack: called if the batch is rolled back, before another commit of this process can get its number.
     func batch(
         author: String?,
         for context: String,
         runsHooks: Bool = true,
         mayShare: Bool = false,
+        access: HomeAccess = .locked,
         rolledBack: @escaping () -> Void = {},
         _ body: (BatchJob) throws -> Void
     ) throws -> ChangeSet {
         // The transactions of engines serve many operations, whose attempts have spans.
         let watch = telemetry.startMeasuring(isTraced: runsHooks)
         // A cancellation is passed on as itself, because it is not an error of the store.
-        let result = Result { try batch(author, context, runsHooks, mayShare, watch, body, rolledBack) }
+        let result = Result { try batch(author, context, runsHooks, mayShare, access, watch, body, rolledBack) }
             .mapError { ($0 as? StrataError)?.passed ?? $0 }
         telemetry.report(.batch, watch, of: context, journal: journal, waitingWrites: waitingWriteCount, result) {
             changes in
@@ -34,13 +36,14 @@ extension Store {
         _ context: String,
         _ runsHooks: Bool,
         _ mayShare: Bool,
+        _ access: HomeAccess,
         _ watch: WriteWatch?,
         _ body: (BatchJob) throws -> Void,
         _ rolledBack: @escaping () -> Void
     ) throws -> ChangeSet {
         var done: ChangeSet?
         try withoutActuallyEscaping(body) { body in
-            try write(for: { context }, mayShare: mayShare) { [self] connection in
+            try write(for: { context }, mayShare: mayShare, access: access) { [self] connection in
                 watch?.hasBegun()
                 let base = try connection.sequence()
                 try layers.absorbCommits(before: base, schema, connection)

@@ -42,17 +42,18 @@ final class CommitAttempt {
         return tables
     }
 
-    /// Ends the attempt: the commit is in the store, or is not.
+    /// Ends a run: the commit is in the store, or is not. Then it may run again, and takes its segments again.
     func end(_ isCommitted: Bool) {
         if !isCommitted {
             externals?.abandon()
             commit.alongside?.rolledBack()
         }
         commit.store.layers.release(taken)
-        thaw()
+        if isCommitted { return thaw() }
+        (taken, externals, record) = (TakenSegments(), nil, nil)
     }
 
-    /// Allows the segments that the commit has taken to be merged with others.
+    /// Allows the segments that the commit has taken to be merged with others. Must be called after the last run.
     func thaw() {
         guard !isThawed else { return }
         isThawed = true

@@ -29,7 +29,8 @@ struct PendingCommit: Sendable {
         /// The name of the author of this work.
         let author: String
         let body: @Sendable (StoreTransaction) throws -> Void
-        /// Called if the work is rolled back, before another commit of this process can get its number.
+        /// Called if the work is rolled back, before another commit of this process can get its number. In a store with a
+        /// home, `body` may be called again afterwards.
         let rolledBack: @Sendable () -> Void
     }
 
@@ -47,7 +48,7 @@ struct PendingCommit: Sendable {
         let attempt = CommitAttempt(self)
         let result = Result {
             let isSmall = store.layers.rowCount(of: self) <= WriteGroup.sharedRowLimit
-            try store.write(for: { label }, mayShare: isSmall) { connection in
+            try store.write(for: { label }, mayShare: isSmall, access: .newest) { connection in
                 watch?.hasBegun()
                 return try attempt.run(on: connection)
             } ended: { isCommitted in
@@ -55,7 +56,7 @@ struct PendingCommit: Sendable {
             }
             return attempt.record
         }
-        // A commit whose transaction never began has not run.
+        // A commit that has failed, or whose transaction never began, has not done this.
         attempt.thaw()
         return try store.report(result, watch, of: label)
     }

@@ -44,15 +44,24 @@ extension Store {
 
     /// Runs an engine's transaction as a separate commit.
     ///
-    /// - Parameter rolledBack: called if the work is rolled back, before another commit of this process can get its
-    ///   number.
+    /// - Parameters:
+    ///   - access: what the transaction needs of the home, if there is one. Unless it is `locked`, `body` may run twice.
+    ///   - rolledBack: called if the work is rolled back, before another commit of this process can get its number.
     func transact(
         author: String,
+        access: HomeAccess,
         _ body: (StoreTransaction) throws -> Void,
         rolledBack: @escaping () -> Void
     ) throws {
         // Engines usually write few rows. A batch of the application may change any number.
-        _ = try batch(author: author, for: author, runsHooks: false, mayShare: true, rolledBack: rolledBack) { job in
+        _ = try batch(
+            author: author,
+            for: author,
+            runsHooks: false,
+            mayShare: true,
+            access: access,
+            rolledBack: rolledBack
+        ) { job in
             let transaction = StoreTransaction(job)
             try passing { try body(transaction) }
             transaction.finish()

@@ -56,8 +56,9 @@ extension StackCore {
     ///
     /// The block runs on a queue, after the earlier blocks of this queue, and its commit follows. If another commit has
     /// meanwhile changed a table that the block has read, the block runs again on the newest state. A block that is
-    /// short, or has run three times, runs inside the transaction instead. There nothing can change meanwhile. In a
-    /// caller's own database, and over a parent, all runs are before the transaction.
+    /// short, or has run three times, runs inside the transaction instead. There nothing can change meanwhile, except in a
+    /// store with a home: an optimistic transaction may run a second time, with the home's lock. In a caller's own
+    /// database, and over a parent, all runs are before the transaction.
     ///
     /// - Parameters:
     ///   - parent: the parent of the new context. If nil, the context is directly over the store.
@@ -87,15 +88,20 @@ extension StackCore {
         let body: @Sendable (ObjectContext) throws -> T = { context in
             try pace?.measure { try body(context) } ?? body(context)
         }
-        for run in 1...(limit ?? 1) {
+        var (run, access) = (1, HomeAccess.newest)
+        while run <= limit ?? 1 {
             do {
                 if mayRunInside, run > BlockQueue.runsOutside || pace?.isShort ?? false && !isOnly {
-                    return try await runInTransaction(on: queue, isOrdered: isOrdered, body, commit)
+                    return try await runInTransaction(on: queue, isOrdered: isOrdered, access, body, commit)
                 }
                 return try await runBeforeTransaction(on: queue, over: parent, checksReads: limit != nil, body, commit)
             } catch is StaleReads {
                 // The block of an engine runs again even if the task was cancelled meanwhile, because the event that
                 // the block records has already happened.
+                run += 1
+            } catch is OutdatedTransaction {
+                // With the home's lock, the next run is the last one. So this run does not count.
+                access = .locked
             }
         }
         throw StrataError(
@@ -136,9 +142,13 @@ extension StackCore {
     }
 
     /// Runs a block inside a transaction, which commits its changes.
+    ///
+    /// - Throws: ``OutdatedTransaction`` if the block must run again, with the home's lock. The task of a block inside a
+    ///   transaction runs once, so the writer cannot repeat the block.
     private nonisolated(nonsending) func runInTransaction<T: Sendable>(
         on queue: BlockQueue,
         isOrdered: Bool,
+        _ access: HomeAccess,
         _ body: @escaping @Sendable (ObjectContext) throws -> T,
         _ commit: BlockCommit
     ) async throws -> T {
@@ -150,7 +160,8 @@ extension StackCore {
             scope,
             on: transactionBlocks,
             of: queue.label,
-            after: isOrdered ? queue : nil
+            after: isOrdered ? queue : nil,
+            access: access
         ) { context in
             context.saving.refusal = .committedAfterBlock
             let value = try body(context)

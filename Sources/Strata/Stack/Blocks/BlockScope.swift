@@ -97,7 +97,7 @@ final class BlockScope: Sendable {
     /// Records in the block's span the error that its caller receives. The block may not even have started.
     func recordInSpan(_ error: any Error) {
         // A block that is about to run again has not failed.
-        if let span, !(error is StaleReads) { span.record(error) }
+        if let span, !(error is StaleReads), !(error is OutdatedTransaction) { span.record(error) }
     }
 
     /// Reads or changes the stack inside the block.

@@ -16,6 +16,7 @@ final class TransactionBlock<Value: Sendable>: TaskExecutor, @unchecked Sendable
     private let label: String
     /// The queue whose earlier blocks run first, and whose later ones wait; nil if the block waits for the writer only.
     private let queue: BlockQueue?
+    private let access: HomeAccess
     private let body: Body
     private let watch: WriteWatch?
     /// The only job of the block's task, until it has run.
@@ -32,22 +33,26 @@ final class TransactionBlock<Value: Sendable>: TaskExecutor, @unchecked Sendable
     ///   - executor: the executor of the context.
     ///   - label: the label of the queue of the block.
     ///   - queue: the queue whose order the block keeps; nil if it waits for the writer only.
+    ///   - access: what the transaction needs of the home, if there is one. The block itself runs once.
     ///   - body: the block, and the preparation of its commit.
     init(
         _ scope: BlockScope,
         on executor: ContextExecutor,
         of label: String,
         after queue: BlockQueue?,
+        access: HomeAccess,
         _ body: @escaping Body
     ) {
         (self.scope, self.executor, self.label, self.queue, self.body) = (scope, executor, label, queue, body)
+        self.access = access
         watch = scope.handle.core.engine.telemetry.startMeasuring(under: scope.span?.context)
     }
 
     /// Runs the block and commits its changes.
     ///
     /// - Parameter ended: called on a queue of the stack when the outcome is known, before the caller continues.
-    /// - Throws: errors of the block and of the commit.
+    /// - Throws: errors of the block and of the commit; ``OutdatedTransaction`` if the caller must run another block
+    ///   instead of this one, with the lock of the home.
     nonisolated(nonsending) func run(ended: (@Sendable (_ isCommitted: Bool) -> Void)?) async throws -> Value {
         let store = scope.handle.core.engine
         let label = ContextName.label(nil, scope.handle.id)
@@ -63,6 +68,7 @@ final class TransactionBlock<Value: Sendable>: TaskExecutor, @unchecked Sendable
         let pending = store.add(
             block: { try self.write($0) },
             for: { label },
+            access: access,
             ended: { isCommitted in
                 self.end(isCommitted)
                 self.queue?.transactionHasEnded()
@@ -127,6 +133,7 @@ final class TransactionBlock<Value: Sendable>: TaskExecutor, @unchecked Sendable
         self.isCommitted = isCommitted
         runJob()
         attempt?.end(isCommitted)
+        attempt?.thaw()
         if case .success(let (_, commit))? = outcome {
             commit.release()
             if isCommitted { commit.callbacks.run() } else { scope.noteFailure() }

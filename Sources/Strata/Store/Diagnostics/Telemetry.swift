@@ -87,7 +87,7 @@ struct Telemetry: Sendable {
             )
         case .failure(let error):
             // The write is repeated, so this is not reported as a failure.
-            if error is StaleReads { return }
+            if error is StaleReads || error is OutdatedTransaction { return }
             let code = (error as? StrataError)?.code.description ?? "\(type(of: error))"
             metrics?.noteFailure(of: kind, code)
             metrics?.noteConflicts(in: error)

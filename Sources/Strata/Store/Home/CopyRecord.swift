@@ -19,6 +19,7 @@ struct CopyRecord: Equatable {
         INSERT INTO "strata_home" ("id", "home", "number", "transaction") VALUES (1, ?, ?, ?)
         """
     private static let update = "UPDATE \"strata_home\" SET \"number\" = ?, \"transaction\" = ? WHERE \"id\" = 1"
+    private static let updateFrom = update + " AND \"number\" = ? AND \"transaction\" = ?"
     private static let hasTable = "SELECT 1 FROM sqlite_schema WHERE \"name\" = 'strata_home'"
     private static let select = "SELECT \"home\", \"number\", \"transaction\" FROM \"strata_home\" WHERE \"id\" = 1"
     // Copies that were made before this column existed do not have it.
@@ -69,6 +70,19 @@ struct CopyRecord: Equatable {
     /// Records that the copy contains a transaction. Called in the SQLite transaction that writes its rows.
     static func move(to position: HomePosition, on connection: Connection) throws {
         try connection.execute(update, [.integer(position.number), .text(position.id.uuidString)])
+    }
+
+    /// Records that the copy contains a transaction, if it contains exactly those up to another one. Called in the
+    /// SQLite transaction that writes the rows.
+    ///
+    /// - Returns: false if the record has another position. Then nothing is changed.
+    static func move(from previous: HomePosition, to position: HomePosition, on connection: Connection) throws -> Bool {
+        let statement = try connection.statement(updateFrom)
+        try statement.bind([
+            .integer(position.number), .text(position.id.uuidString), .integer(previous.number),
+            .text(previous.id.uuidString),
+        ])
+        return try statement.runBound() == 1
     }
 
     // MARK: The node

@@ -30,6 +30,15 @@ final class HomeFollower: Sendable {
     private let journalPages = JournalPages()
     /// Whether the home did not answer when it was last asked, for the log.
     let isAway = Atomic(false)
+    /// A position that the copy has reached; nil before the first read of the record, and for a copy that is damaged.
+    ///
+    /// The copy may have moved on: other processes apply transactions to it as well. It never goes back, so this
+    /// position stays true. See ``lock()``.
+    private let reached = Mutex<HomePosition?>(nil)
+    /// When this node last noticed that another one commits; nil if never.
+    private let lastOthers = Mutex<ContinuousClock.Instant?>(nil)
+    /// For how long no other node must have committed, so that this node counts as alone. Tests set another time.
+    let quietTime = Mutex(Duration.seconds(1))
     /// Set and read inside the database.
     private let isClosed = Atomic(false)
     /// Called after transactions were applied.
@@ -126,12 +135,22 @@ final class HomeFollower: Sendable {
     /// Takes the lock of the home, and applies all transactions before it. ``StoreHome/publish(_:)`` or
     /// ``StoreHome/unlock()`` must follow.
     ///
+    /// The record of the copy is not read. A known position may be older than the record, because another process has
+    /// moved the copy. Then the home sends transactions that the copy has already, and ``apply(_:)`` skips them: it
+    /// reads the record inside SQLite's transaction. A mark of damage is not missed either. It is made when a
+    /// transaction after the known position is applied, so the home sends this transaction again.
+    ///
+    /// - Returns: the newest position of the home. The copy has it too, unless the home has lost transactions.
     /// - Throws: an error, and the lock is free.
-    func lock() throws {
+    func lock() throws -> HomePosition {
         while true {
-            let transactions = try home.lock(after: try position(), limit: Self.portion)
+            let position = try reached.withLock({ $0 }) ?? self.position()
+            let transactions = try home.lock(after: position, limit: Self.portion)
             do {
-                if transactions.count < Self.portion { return try apply(transactions) }
+                if transactions.count < Self.portion {
+                    try apply(transactions)
+                    return transactions.last?.position ?? position
+                }
                 home.unlock()
             } catch {
                 home.unlock()
@@ -149,8 +168,42 @@ final class HomeFollower: Sendable {
         try use { connection in
             let position = try CopyRecord.read(on: connection).position
             guard position != CopyRecord.damaged else { throw Self.damagedError.naming(connection.path) }
+            noteReached(position)
             return position
         }
+    }
+
+    /// Notes that the copy has a transaction and all before it. Called after SQLite's COMMIT, or with a position that
+    /// was read.
+    func noteReached(_ position: HomePosition) {
+        reached.withLock { reached in
+            if let known = reached, known.number >= position.number { return }
+            reached = position
+        }
+    }
+
+    /// Whether no other node has committed recently, as far as this one knows.
+    var isAlone: Bool {
+        guard let last = lastOthers.withLock({ $0 }) else { return true }
+        return last.duration(to: .now) > quietTime.withLock { $0 }
+    }
+
+    /// Notes that another node commits.
+    func noteOthers() { lastOthers.withLock { $0 = .now } }
+
+    /// The reason why the copy does not have the position that ``lock()`` has returned.
+    ///
+    /// - Parameters:
+    ///   - expected: the position.
+    ///   - connection: a connection to the copy.
+    func error(insteadOf expected: HomePosition, on connection: Connection) throws -> StrataError {
+        let found = try CopyRecord.read(on: connection).position
+        if found == CopyRecord.damaged { return Self.damagedError.naming(connection.path) }
+        if try home.newest() == expected { return Self.behindError(expected, found) }
+        return StrataError(
+            .unreachable,
+            "\(home.name) has given the lock of this commit to another node, and nothing was written. Commit again."
+        )
     }
 
     /// Reserves ids of objects at the home, and returns the first one.
@@ -168,8 +221,17 @@ final class HomeFollower: Sendable {
     private func apply(_ transactions: [HomeTransaction]) throws {
         if transactions.isEmpty { return }
         try use { connection in
-            for transaction in transactions {
-                if try Self.apply(transaction, columns: columns, on: connection) { metrics?.noteApplied() }
+            do {
+                for transaction in transactions {
+                    if try Self.apply(transaction, columns: columns, on: connection) {
+                        noteOthers()
+                        metrics?.noteApplied()
+                    }
+                    noteReached(transaction.position)
+                }
+            } catch let error as StrataError where error.code == .damagedStore {
+                reached.withLock { $0 = nil }
+                throw error
             }
         }
         applied.withLock { $0 }(journalPages.count.load(ordering: .relaxed))
@@ -178,24 +240,25 @@ final class HomeFollower: Sendable {
     /// Applies a transaction, unless the copy contains it already: the writer of this process, or another process on
     /// the same copy, may have been faster.
     ///
-    /// - Returns: whether it was applied.
+    /// - Returns: false if the copy contained the transaction.
     private static func apply(
         _ transaction: HomeTransaction,
         columns: [UTF8Text: [String]],
         on connection: Connection
     ) throws -> Bool {
-        var isApplied = false
+        var isNew = false
         do {
             try transact(on: connection) {
                 let position = try CopyRecord.read(on: connection).position
+                guard position != CopyRecord.damaged else { throw damagedError.naming(connection.path) }
                 if position.number >= transaction.position.number { return }
                 guard position == transaction.previous else { throw behindError(transaction.previous, position) }
                 var application = ChangeApplication(on: connection, columns: columns)
                 try application.apply(transaction.changes)
                 try CopyRecord.move(to: transaction.position, on: connection)
-                isApplied = true
+                isNew = true
             }
-            return isApplied
+            return isNew
         } catch let error as StrataError where error.code == .damagedStore {
             // The copy is made again when it is opened next, unless not even this can be written.
             try? transact(on: connection) { try CopyRecord.move(to: CopyRecord.damaged, on: connection) }
@@ -215,7 +278,7 @@ final class HomeFollower: Sendable {
         }
     }
 
-    private static var damagedError: StrataError {
+    static var damagedError: StrataError {
         StrataError(
             .damagedStore,
             "The working copy differs from its home. Close the stack and open it again, which makes the copy again."
@@ -249,6 +312,8 @@ final class HomeFollower: Sendable {
         if DispatchQueue.getSpecific(key: Self.key) != ObjectIdentifier(self) { queue.sync {} }
         database.inDatabase { _ in
             isClosed.store(true, ordering: .relaxed)
+            // So that a later call reads the record, which reports that the stack is closed.
+            reached.withLock { $0 = nil }
             connection.use { $0.finalize() }
         }
         try? database.close()

@@ -48,6 +48,12 @@ struct MeasuredHome: StoreHome {
         metrics.notePublished()
     }
 
+    func publishIfNewest(_ transaction: HomeTransaction) throws -> Bool {
+        let isStored = try metrics.measure(.publishIfNewest) { try home.publishIfNewest(transaction) }
+        if isStored { metrics.notePublished() }
+        return isStored
+    }
+
     func unlock() { home.unlock() }
 
     func outcome(of id: UUID) throws -> Bool {

@@ -4,7 +4,13 @@ extension Store {
     /// Begins to bring the transactions of other machines into the working copy. Does nothing without a home.
     func follow() {
         guard let follower = writer.follower else { return }
-        writer.takeNumbersOfBytes { [ids] in try ids.take() }
+        writer.takeIDs(
+            from: HomeIDs { [ids] in
+                try ids.take()
+            } reserve: { [follower] count in
+                try follower.reserveIDs(count)
+            }
+        )
         follower.start { [weak self] pages in
             self?.writer.checkpointLater(pages)
         } _: { [weak self] error in

@@ -9,13 +9,13 @@ public import Foundation
 /// `StrataPostgres` has a home in PostgreSQL. A type of your own can be a home if it keeps these promises:
 ///
 /// - Transactions have one order. Each is based on the one before it: see ``HomeTransaction/previous``.
-/// - While a node holds the lock, no other node publishes. The lock of a node that dies, or that does not answer, ends
-///   after a time that the home chooses.
+/// - While a node holds the lock, no other node publishes, with or without the lock. The lock of a node that dies, or
+///   that does not answer, ends after a time that the home chooses.
 /// - A published transaction is durable when ``publish(_:)`` returns.
 ///
 /// Isolation: any. Each call waits for the home. A commit in a block on the main actor waits there, as it waits for the
-/// disk. One thread at a time calls ``lock(after:limit:)``, ``publish(_:)`` and ``unlock()``. The other functions may
-/// be called at the same time as these and as each other.
+/// disk. One thread at a time calls ``lock(after:limit:)``, ``publish(_:)``, ``publishIfNewest(_:)`` and ``unlock()``. The
+/// other functions may be called at the same time as these and as each other.
 ///
 /// Errors: all functions throw ``StrataError``. `unreachable` means that the home did not answer, and that the call has
 /// changed nothing. Each call ends after a time that the home chooses, also if the network does not answer.
@@ -85,6 +85,15 @@ public protocol StoreHome: Sendable {
     /// - Throws: `unreachable` if the transaction is certainly not stored; `uncertain` if this is not known, because
     ///   the connection was lost before the answer. After an error, the lock is free.
     func publish(_ transaction: HomeTransaction) throws
+
+    /// Stores a transaction without the lock, if it is based on the newest one. Called without the lock.
+    ///
+    /// This call does not wait for other nodes: the caller has locked its working copy, and the owner of the home's lock
+    /// may wait for that copy.
+    ///
+    /// - Returns: false if another transaction came first, or a node has the lock. Then nothing is stored.
+    /// - Throws: as ``publish(_:)``.
+    func publishIfNewest(_ transaction: HomeTransaction) throws -> Bool
 
     /// Frees the lock without a transaction. Does nothing without the lock.
     func unlock()

@@ -52,6 +52,14 @@ struct PassInput: Sendable {
     /// Whether operations may have become ready.
     var isEventful: Bool { !work.ended.isEmpty || isDue || work.haveConstraintsChanged }
 
+    /// Whether the pass writes whatever it finds in the store: the ends and the progress of attempts, or the time at
+    /// which this worker was last alive.
+    ///
+    /// Other passes often write nothing. In a store with a home, they look into the working copy first, without the
+    /// home's lock. If another node commits at that moment, the engine learns of it as of each commit, and runs another
+    /// pass.
+    var mustWrite: Bool { !work.ended.isEmpty || !work.progress.isEmpty || isHeartbeatDue && !claims.isEmpty }
+
     /// Whether no work is due, so that the pass needs no transaction.
     var isEmpty: Bool {
         work.isEmpty && !isDue && !memory.heartbeat.isPruning

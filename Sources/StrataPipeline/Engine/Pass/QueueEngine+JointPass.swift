@@ -90,9 +90,15 @@ extension QueueEngine {
             state.withLock { $0.phase = .written(input, result, number: transaction.number) }
         }
 
-        /// Called if the writes are rolled back, before another commit of this process can get their number.
+        /// Called if the writes are rolled back, before another commit of this process can get their number. They may be
+        /// written again, with the same input.
         func forgetNumber() {
-            if case .written(_, _, let number) = state.withLock({ $0.phase }) { engine.forget(number) }
+            let number: Int64? = state.withLock { state in
+                guard case .written(let input, _, let number) = state.phase else { return nil }
+                state.phase = .begun(input)
+                return number
+            }
+            if let number { engine.forget(number) }
         }
 
         /// Concludes the pass after the commit, or undoes it.

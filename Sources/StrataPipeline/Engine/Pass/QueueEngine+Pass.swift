@@ -12,7 +12,8 @@ extension QueueEngine {
         guard !input.isEmpty else { return setAlarm() }
         var result = PassResult(memory: input.memory)
         do {
-            try transact { transaction in
+            // A pass is a function of its input and the store, so it can run twice.
+            try transact(access: input.mustWrite ? .newest : .look) { transaction in
                 let repository = OperationRepository(transaction, now: input.now, input.rules)
                 let isUnchanged = try repository.adopt(input.memory.cachedFacts)
                 result = try PassDispatcher.dispatch(input, repository, isUnchanged: isUnchanged)

@@ -34,16 +34,27 @@ final class SteppedHome: StoreHome {
 
     func publish(_ transaction: HomeTransaction) throws {
         reach("before publish")
-        try home.publish(
-            HomeTransaction(
-                previous: transaction.previous,
-                position: transaction.position,
-                node: transaction.node,
-                time: transaction.time.addingTimeInterval(clockOffset),
-                changes: transaction.changes
-            )
-        )
+        try home.publish(shifted(transaction))
         reach("after publish")
+    }
+
+    /// A node that was alone publishes so. The home then takes the lock during this call.
+    func publishIfNewest(_ transaction: HomeTransaction) throws -> Bool {
+        reach("before publish")
+        let isStored = try home.publishIfNewest(shifted(transaction))
+        reach("after publish")
+        return isStored
+    }
+
+    /// The transaction with the time of the node's clock.
+    private func shifted(_ transaction: HomeTransaction) -> HomeTransaction {
+        HomeTransaction(
+            previous: transaction.previous,
+            position: transaction.position,
+            node: transaction.node,
+            time: transaction.time.addingTimeInterval(clockOffset),
+            changes: transaction.changes
+        )
     }
 
     // MARK: Calls without steps

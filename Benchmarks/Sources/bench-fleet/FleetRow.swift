@@ -1,0 +1,81 @@
+import Foundation
+
+/// A kind of work, with the number of operations that may share a transaction.
+struct FleetRow: Sendable {
+    enum Work: String, Sendable {
+        /// Each commit adds 1 to a row of its node.
+        case commits
+        /// Operations of one queue are claimed, handed to a handler that does nothing, and completed.
+        case claims
+    }
+
+    let work: Work
+    /// How many writers or handlers a node has at once. Their operations may share transactions.
+    let group: Int
+
+    static let all = [
+        FleetRow(work: .commits, group: 1), FleetRow(work: .commits, group: 16), FleetRow(work: .claims, group: 1),
+        FleetRow(work: .claims, group: 16),
+    ]
+
+    func name(_ nodes: Int) -> String {
+        let work = self.work == .commits ? "one-row commits" : "claim and complete"
+        return "\(work), \(group == 1 ? "alone" : "\(group) at once"), \(nodes) node\(nodes == 1 ? "" : "s")"
+    }
+
+    /// The operations of the whole fleet. Each node does the same number.
+    func count(_ sizes: FleetSizes) -> Int { group == 1 ? sizes.alone : sizes.grouped }
+}
+
+/// The figures of one side in one round.
+struct FleetSample: Sendable {
+    /// Operations per second, of all nodes together.
+    let rate: Double
+    /// The CPU time of one node for each operation of the fleet, in microseconds. The server and the proxy are not
+    /// counted.
+    let cpu: Double
+
+    init(count: Int, nodes: Int, seconds: Double, cpuSeconds: Double) {
+        rate = Double(count) / seconds
+        cpu = cpuSeconds * 1e6 / Double(nodes) / Double(count)
+    }
+}
+
+/// The median of several rounds, with the least and the most.
+struct FleetSpread: Sendable, Encodable {
+    let median: Double
+    let least: Double
+    let most: Double
+
+    init(_ figures: [Double]) {
+        let sorted = figures.sorted()
+        let middle = sorted.count / 2
+        median = sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
+        least = sorted[0]
+        most = sorted[sorted.count - 1]
+    }
+}
+
+/// The result of a row with one number of nodes.
+struct FleetOutcome: Sendable, Encodable {
+    let name: String
+    let nodes: Int
+    /// Operations per second.
+    let rate: FleetSpread
+    /// Microseconds.
+    let cpuPerOperationAndNode: FleetSpread
+    let plainRate: FleetSpread
+    let plainCPUPerOperationAndClient: FleetSpread
+    /// How many times as long Strata takes.
+    let ratio: Double
+
+    init(name: String, nodes: Int, strata: [FleetSample], plain: [FleetSample]) {
+        self.name = name
+        self.nodes = nodes
+        rate = FleetSpread(strata.map(\.rate))
+        cpuPerOperationAndNode = FleetSpread(strata.map(\.cpu))
+        plainRate = FleetSpread(plain.map(\.rate))
+        plainCPUPerOperationAndClient = FleetSpread(plain.map(\.cpu))
+        ratio = plainRate.median / rate.median
+    }
+}

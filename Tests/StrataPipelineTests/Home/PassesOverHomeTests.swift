@@ -1,0 +1,121 @@
+import FileHome
+import Foundation
+import StoreModels
+import Strata
+import StrataTesting
+import Synchronization
+import Testing
+
+@testable import StrataPipeline
+
+/// A pipeline on a working copy.
+@Suite("Passes in a store with a home", .timeLimit(.minutes(1)))
+struct PassesOverHomeTests {
+    @Test("Heartbeats and wakes that find nothing do not take the home's lock")
+    func idle() async throws {
+        let folder = try ScratchFolder()
+        let home = FileHome(folder.file("home.sqlite"))
+        let harness = try await PipelineHarness.open(.shared(home, copy: folder.file("copy.sqlite")))
+        harness.pipeline.resume()
+        await harness.pipeline.waitUntilProcessed()
+        let calls = HomeFaults.Call.allCases.filter { $0 != .transactions }
+        let before = calls.map { home.faults.count(of: $0) }
+        for _ in 0..<5 {
+            harness.clock.advance(by: .seconds(PassMemory.Heartbeat.interval))
+            await harness.pipeline.waitUntilProcessed()
+        }
+        #expect(calls.map { home.faults.count(of: $0) } == before)
+        try await harness.close()
+    }
+
+    @Test("Operations that a pass finds without the lock run once each")
+    func claims() async throws {
+        let folder = try ScratchFolder()
+        let home = FileHome(folder.file("home.sqlite"))
+        let stack = try await ContextStack.open(
+            .shared(home, copy: folder.file("copy.sqlite")),
+            models: Pipeline.models,
+            stack: .rootOnly
+        )
+        let runs = Runs()
+        let pipeline = try await Pipeline.open(stack, named: .work) { (attempt: Attempt<Named>) in
+            runs.add(attempt.payload.name)
+            return .done
+        }
+        let names = (0..<20).map { "\($0)" }
+        for name in names {
+            try await stack.write { context in _ = context.enqueue(Named(name: name), in: .work) }
+        }
+        try await pipeline.waitUntilIdle()
+        #expect(runs.names == names.sorted())
+        let finished = try await stack.background { try $0.count(FinishedOperation.all) }
+        #expect(finished == names.count)
+        try await stack.close()
+    }
+
+    @Test("Changes and ends of operations are stored once each while another node commits")
+    func changesOfHandlers() async throws {
+        let folder = try ScratchFolder()
+        let home = folder.file("home.sqlite")
+        func open(_ name: String) async throws -> ContextStack {
+            try await ContextStack.open(
+                .shared(FileHome(home), copy: folder.file("\(name).sqlite")),
+                models: Pipeline.models + [Stamp.self],
+                stack: .rootOnly
+            )
+        }
+        let (worker, other) = (try await open("worker"), try await open("other"))
+        let pipeline = try await Pipeline.open(worker, named: .work) { (attempt: Attempt<Named>) in
+            .done { _ = $0.insert(Stamp(name: "handler \(attempt.payload.name)")) }
+        }
+        let count = 30
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for number in 0..<count {
+                    try await worker.write { context in _ = context.enqueue(Named(name: "\(number)"), in: .work) }
+                }
+            }
+            group.addTask {
+                for number in 0..<count {
+                    try await other.write { context in _ = context.insert(Stamp(name: "other \(number)")) }
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await pipeline.waitUntilIdle()
+        for stack in [worker, other] {
+            try await stack.catchUp()
+            let counts = try await stack.background { context in
+                [try context.count(Stamp.all), try context.count(FinishedOperation.where { $0.result == .completed })]
+            }
+            #expect(counts == [2 * count, count])
+        }
+        try await other.close()
+        try await worker.close()
+    }
+
+    @Test("A worker with claims still sends its heartbeat")
+    func heartbeat() async throws {
+        let folder = try ScratchFolder()
+        let home = FileHome(folder.file("home.sqlite"))
+        let harness = try await PipelineHarness.open(.shared(home, copy: folder.file("copy.sqlite")))
+        try await harness.commit(["A"])
+        harness.pipeline.resume()
+        await harness.pipeline.waitUntilProcessed()
+        let before = try home.newest().number
+        harness.clock.advance(by: .seconds(PassMemory.Heartbeat.interval))
+        await harness.pipeline.waitUntilProcessed()
+        #expect(try home.newest().number > before)
+        try await harness.end("A")
+        try await harness.close()
+    }
+}
+
+/// The names of the operations that handlers have begun.
+private final class Runs: Sendable {
+    private let all = Mutex<[String]>([])
+
+    var names: [String] { all.withLock { $0.sorted() } }
+
+    func add(_ name: String) { all.withLock { $0.append(name) } }
+}
