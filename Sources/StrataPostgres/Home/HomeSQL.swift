@@ -47,6 +47,9 @@ struct HomeSQL: Sendable {
 
     func createSchema() -> PostgresStatement { once("CREATE SCHEMA \(schema)") }
 
+    /// Removes the schema with all tables, if it exists.
+    func dropSchema() -> PostgresStatement { once("DROP SCHEMA IF EXISTS \(schema) CASCADE") }
+
     func createTables() -> [PostgresStatement] {
         [
             once(

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Runs a PostgreSQL server with an empty cluster until the standard input ends. Then removes the cluster.
 #
-#   cluster.sh FOLDER PORT
+#   cluster.sh FOLDER PORT [SETTING…]
 #
-# The server listens on the loopback interface and on a Unix socket in the folder. Each client is let in as
-# superuser `postgres`. Reads lines from the standard input, and answers each with a line:
+# Each setting is a line of postgresql.conf, and replaces one of this script. The server listens on the loopback
+# interface and on a Unix socket in the folder. Each client is let in as superuser `postgres`. Reads lines from the
+# standard input, and answers each with a line:
 #
 #   stop    ends the server at once, without a checkpoint, as a crash would
 #   start   starts the server again
@@ -14,6 +15,7 @@ trap '' INT TERM HUP
 
 folder="$1"
 port="$2"
+shift 2
 cd "$folder" || exit 1
 
 bin=""
@@ -54,6 +56,7 @@ shared_buffers = 16MB
 max_connections = 60
 autovacuum = off
 EOF
+for setting in "$@"; do echo "$setting" >>"$folder/data/postgresql.conf"; done
 server start || fail
 echo ready
 
