@@ -67,7 +67,7 @@ final class Store: Sendable {
                 opened = try opening.openOwned(file, configuration, isTemporary: true)
             }
             cancellation.finish()
-            isAlone = (folder != nil && opened.writer.follower == nil) || opened.isUnchangeable
+            isAlone = folder != nil || opened.isUnchangeable
             writer = opened.writer
             identity = opened.identity
             unopened = opened.unopened

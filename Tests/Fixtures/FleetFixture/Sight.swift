@@ -1,7 +1,8 @@
 public import Foundation
 public import Strata
 
-/// A row with everything that a copy must keep together: a unique value, a searchable text, and bytes outside of the row.
+/// A row with everything that a copy must keep together: a unique value, a searchable text, and bytes outside of the
+/// row.
 @Model public final class Sight {
     @Attribute(.unique) public var name: String
     @Attribute(.searchable) public var text: String

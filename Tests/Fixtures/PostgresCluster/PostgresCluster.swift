@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// A PostgreSQL server with an empty cluster. It ends with the process of the tests, however this ends: `cluster.sh` ends
-/// the server and removes the folder when no process holds the other end of its standard input any more.
+/// A PostgreSQL server with an empty cluster. It ends with the process of the tests, however this ends: `cluster.sh`
+/// ends the server and removes the folder when no process holds the other end of its standard input any more.
 public final class PostgresCluster: Sendable {
     public struct Failure: Error, CustomStringConvertible {
         public let description: String

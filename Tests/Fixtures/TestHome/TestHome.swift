@@ -13,7 +13,7 @@ import Synchronization
 ///   `STRATA_TEST_POSTGRES`. Child processes get the variable from ``environment``.
 ///
 /// Every process that links this module opens the same file with the same home. A file that existed before its home
-/// stays as it is.
+/// stays as it is. A file whose path ends with `.home` is beside each store: the home, or a mark of it.
 ///
 /// Isolation: any.
 public enum TestHome {
@@ -52,52 +52,67 @@ public enum TestHome {
         let folder = url.deletingLastPathComponent().resolvingSymlinksInPath()
         let file = folder.appending(path: url.lastPathComponent).resolvingSymlinksInPath()
         // The home itself, or a mark that the store has one.
-        let mark = URL(filePath: file.path + ".home")
+        let mark = file.path + ".home"
         let files = FileManager.default
         let isNew = !files.fileExists(atPath: file.path)
-        guard files.isWritableFile(atPath: folder.path), isNew || files.fileExists(atPath: mark.path) else {
-            return nil
-        }
+        guard files.isWritableFile(atPath: folder.path), isNew || files.fileExists(atPath: mark) else { return nil }
+        removeAbandonedHomes()
+        openings.withLock { $0.add(file) }
         switch kind {
         case nil: return nil
-        case .file: return FileHome(mark)
+        case .file: return FileHome(URL(filePath: mark))
         case .postgres:
-            let address = try address.get()
-            removeAbandonedSchemas(address)
-            guard files.createFile(atPath: mark.path, contents: Data()) else {
-                throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: mark.path])
+            guard files.createFile(atPath: mark, contents: Data()) else {
+                throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: mark])
             }
-            let schema = schemaName(of: file)
-            folders.withLock { $0[schema] = folder }
-            return try PostgresHome(address, store: schema)
+            return try PostgresHome(try address.get(), store: schemaName(of: file))
         }
     }
-}
 
-// MARK: Schemas
-
-extension TestHome {
-    /// The folders of the stores of this process, by their schemas.
-    private static let folders = Mutex<[String: URL]>([:])
-
-    /// A name that is the same in all processes.
+    /// The name of a store's schema. It is the same in all processes.
     private static func schemaName(of file: URL) -> String {
         // FNV-1a of 64 bits.
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in file.path.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
         return "store \(String(hash, radix: 16))"
     }
+}
 
-    /// Removes the schemas whose stores a test has removed with their folders. The others end with the server.
-    private static func removeAbandonedSchemas(_ address: String) {
-        let abandoned = folders.withLock { folders in
-            let names = folders.filter { !FileManager.default.fileExists(atPath: $0.value.path) }.map(\.key)
-            for name in names { folders[name] = nil }
-            return names
+// MARK: Removing homes
+
+extension TestHome {
+    /// The stores of this process, with the number of their last opening.
+    private struct Openings {
+        private var numbers: [URL: Int] = [:]
+        private var count = 0
+
+        mutating func add(_ file: URL) {
+            count += 1
+            numbers[file] = count
         }
-        for name in abandoned {
+
+        /// Forgets the stores that do not exist any more, and returns them. A store that was opened just now may not
+        /// exist yet.
+        mutating func takeRemoved() -> [URL] {
+            let removed = numbers.filter {
+                $0.value + 32 < count && !FileManager.default.fileExists(atPath: $0.key.path)
+            }
+            for file in removed.keys { numbers[file] = nil }
+            return Array(removed.keys)
+        }
+    }
+
+    private static let openings = Mutex(Openings())
+
+    /// Removes the homes of stores that tests have removed. The schemas that are left end with the server.
+    private static func removeAbandonedHomes() {
+        for file in openings.withLock({ $0.takeRemoved() }) {
+            for suffix in ["", "-wal", "-shm", ".ids", ".ids-journal"] {
+                try? FileManager.default.removeItem(atPath: file.path + ".home" + suffix)
+            }
+            guard kind == .postgres, let address = try? address.get() else { continue }
             // A node that has not ended yet may hold a lock. Then the schema stays.
-            try? PostgresHome(address, store: name, timeout: 2).removeStore()
+            try? PostgresHome(address, store: schemaName(of: file), timeout: 2).removeStore()
         }
     }
 }

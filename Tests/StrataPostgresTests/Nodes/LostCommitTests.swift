@@ -19,7 +19,7 @@ import Testing
     @Test("The home is asked: a stored commit succeeds, and the other one is refused", arguments: Moment.allCases)
     func resolved(_ moment: Moment) async throws {
         let nodes = try PostgresNodes()
-        let (left, right) = (try await nodes.open(PostgresNodes.nodeBehindProxy), try await nodes.open("right"))
+        let (left, right) = (try await nodes.open(PostgresNodes.proxiedNode), try await nodes.open("right"))
         let proxy = nodes.proxy
         nodes.publishing.set(before: { proxy.set(moment.fault) }, after: { proxy.set(.none) })
         let error = try await Self.errorOfCommit(left, "lost")
@@ -36,7 +36,7 @@ import Testing
     )
     func uncertain(_ moment: Moment) async throws {
         let nodes = try PostgresNodes()
-        let (left, right) = (try await nodes.open(PostgresNodes.nodeBehindProxy), try await nodes.open("right"))
+        let (left, right) = (try await nodes.open(PostgresNodes.proxiedNode), try await nodes.open("right"))
         let proxy = nodes.proxy
         nodes.publishing.set(before: { proxy.set(moment.fault) })
         #expect(try await Self.errorOfCommit(left, "lost") == .uncertain)
@@ -53,7 +53,7 @@ import Testing
     @Test("A block of write that a program repeats after an uncertain commit runs once", arguments: Moment.allCases)
     func repeated(_ moment: Moment) async throws {
         let nodes = try PostgresNodes()
-        let (left, right) = (try await nodes.open(PostgresNodes.nodeBehindProxy), try await nodes.open("right"))
+        let (left, right) = (try await nodes.open(PostgresNodes.proxiedNode), try await nodes.open("right"))
         let proxy = nodes.proxy
         nodes.publishing.set(before: { proxy.set(moment.fault) })
         let error = await #expect(throws: StrataError.self) { try await Self.place(7, left) }

@@ -4,8 +4,8 @@ import StoreModels
 import Strata
 import Testing
 
-/// Stacks whose home is in PostgreSQL. Each node is a stack with a separate working copy. The rules of stores with a home
-/// are tested in `StrataTests`, over a home in a file.
+/// Stacks whose home is in PostgreSQL. Each node is a stack with a separate working copy. The rules of stores with a
+/// home are tested in `StrataTests`, over a home in a file.
 @Suite("Stacks over PostgreSQL", .timeLimit(.minutes(2))) struct NodeTests {
     @Test("Ten writers on two nodes count in one row, and no update is lost")
     func counter() async throws {
@@ -123,7 +123,7 @@ import Testing
         let nodes = try PostgresNodes(timeout: 1)
         let left = try await nodes.open("left")
         let away = try await nodes.fleet.open(
-            PostgresNodes.nodeBehindProxy,
+            PostgresNodes.proxiedNode,
             configuration: StoreConfiguration(busyTimeout: 0.1)
         )
         try await left.write { context in _ = context.insert(Account(name: "before", balance: 1)) }

@@ -7,11 +7,11 @@ import Testing
 
 /// Nodes over a new store in PostgreSQL. The connection of one node can be cut.
 struct PostgresNodes {
-    static let nodeBehindProxy = "behind proxy"
+    static let proxiedNode = "proxied"
 
     let fleet: Fleet
     let proxy: CuttingProxy
-    /// The steps of the node behind the proxy.
+    /// The steps of the node whose connection goes through the proxy.
     let publishing: PublishingSteps
 
     /// - Parameter timeout: the seconds after which a call through the proxy gives up.
@@ -21,7 +21,7 @@ struct PostgresNodes {
         let publishing = PublishingSteps()
         let store = "fleet \(UUID().uuidString)"
         fleet = try Fleet(models: models) { node in
-            guard node == Self.nodeBehindProxy else {
+            guard node == Self.proxiedNode else {
                 return try PostgresHome(cluster.address, store: store)
             }
             let home = try PostgresHome(cluster.address(port: proxy.port), store: store, timeout: timeout)

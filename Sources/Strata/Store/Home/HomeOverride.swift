@@ -13,7 +13,8 @@ package enum HomeOverride {
     /// Sets the function that chooses the homes. The stacks opened from then on use it.
     ///
     /// - Parameter choose: receives the file of a store, which becomes the working copy. Returns a new connection to
-    ///   the home of this file, or nil to open the file without a home. Each opening of one file must get the same home.
+    ///   the home of this file, or nil to open the file without a home. Each opening of one file must get the same
+    ///   home.
     package static func set(_ choose: @escaping @Sendable (_ file: URL) throws -> (any StoreHome)?) {
         choice.withLock { $0 = choose }
     }
