@@ -383,7 +383,7 @@ let package = Package(
                 .strictMemorySafety(),
             ]
         ),
-        .target(name: "StoreModels", dependencies: ["Strata"], path: "Tests/Fixtures/StoreModels"),
+        .target(name: "StoreModels", dependencies: ["Strata", "TestHome"], path: "Tests/Fixtures/StoreModels"),
         // A home of shared stores in a file, and the promises that every kind of home must keep.
         .target(
             name: "FileHome",
@@ -391,6 +391,26 @@ let package = Package(
             path: "Tests/Fixtures/FileHome"
         ),
         .target(name: "HomeSuite", dependencies: ["CStrataSQLite", "Strata"], path: "Tests/Fixtures/HomeSuite"),
+        .target(
+            name: "PostgresCluster",
+            path: "Tests/Fixtures/PostgresCluster",
+            exclude: ["cluster.sh"]
+        ),
+        // Gives homes to the stores of all tests, if the environment says so. The target in C does it when a program is
+        // loaded.
+        .target(name: "CTestHome", path: "Tests/Fixtures/CTestHome"),
+        .target(
+            name: "TestHome",
+            dependencies: ["CTestHome", "FileHome", "PostgresCluster", "Strata", "StrataPostgres"],
+            path: "Tests/Fixtures/TestHome"
+        ),
+        .target(name: "TestHomeTraits", path: "Tests/Fixtures/TestHomeTraits"),
+        // Nodes that share a store.
+        .target(
+            name: "FleetFixture",
+            dependencies: ["FileHome", "StoreModels", "Strata", .product(name: "GRDB", package: "GRDB.swift")],
+            path: "Tests/Fixtures/FleetFixture"
+        ),
         // Ends a process between two steps of SQLite's.
         .target(name: "CKillSwitch", path: "Tests/Helpers/CKillSwitch", linkerSettings: [.linkedLibrary("sqlite3")]),
         // Works on a store in a process of its own, which tests kill.
@@ -427,7 +447,8 @@ let package = Package(
         .testTarget(
             name: "StrataPipelineTests",
             dependencies: [
-                "FileHome", "Strata", "StrataPipeline", "StrataTesting", "StoreModels", "strata-crash",
+                "FileHome", "Strata", "StrataPipeline", "StrataTesting", "StoreModels", "TestHomeTraits",
+                "strata-crash",
                 .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
@@ -471,7 +492,7 @@ let package = Package(
             name: "StrataCloudTests",
             dependencies: [
                 "CNetworkNamespace", "CStrataNetlink", "CloudScenarios", "Strata", "StrataCloud", "StrataPipeline",
-                "StrataReachability", "StrataRemotes", "StrataTesting", "StoreModels", "strata-cache",
+                "StrataReachability", "StrataRemotes", "StrataTesting", "StoreModels", "TestHomeTraits", "strata-cache",
                 "strata-cloud-crash",
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Cloud"])),
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -493,12 +514,12 @@ let package = Package(
             // A home in PostgreSQL against a real server, which Scripts/lib.sh installs.
             name: "StrataPostgresTests",
             dependencies: [
-                "HomeSuite", "Strata", "StrataPipeline", "StrataPostgres", "StrataTool", "StoreModels", "strata-crash",
+                "FleetFixture", "HomeSuite", "PostgresCluster", "StoreModels", "Strata", "StrataPipeline",
+                "StrataPostgres", "StrataTool", "strata-crash",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "Logging", package: "swift-log"),
-            ],
-            exclude: ["Cluster/cluster.sh"]
+            ]
         ),
         .testTarget(
             name: "StrataConsoleTests",
@@ -534,7 +555,8 @@ let package = Package(
         .testTarget(
             name: "StrataTests",
             dependencies: [
-                "Strata", "CStrataSQLite", "FileHome", "HomeSuite", "MainActorModels", "PublicModels", "StoreModels",
+                "Strata", "CStrataSQLite", "FileHome", "FleetFixture", "HomeSuite", "MainActorModels", "PublicModels",
+                "StoreModels", "TestHomeTraits",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),

@@ -1,4 +1,5 @@
 import Foundation
+import PostgresCluster
 import Strata
 import Testing
 

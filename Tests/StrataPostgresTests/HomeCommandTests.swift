@@ -1,5 +1,6 @@
 import Foundation
 import HomeSuite
+import PostgresCluster
 import StoreModels
 import Strata
 import StrataTool

@@ -1,5 +1,6 @@
 import Foundation
 import HomeSuite
+import PostgresCluster
 import Strata
 import Testing
 

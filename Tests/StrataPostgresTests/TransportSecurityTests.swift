@@ -2,6 +2,7 @@ import Foundation
 import HomeSuite
 import InMemoryLogging
 import Logging
+import PostgresCluster
 import StoreModels
 import Strata
 import Testing

@@ -55,7 +55,7 @@ final class Store: Sendable {
                     try opening.prepare($0, pool, isOwned: false, isReadOnly: isReadOnly)
                 }
             case .file(let file) where isReadOnly: opened = try opening.openReadOnly(file, configuration)
-            case .file(let file): opened = try opening.open(file, configuration)
+            case .file(let file): opened = try opening.openOwned(file, configuration)
             case .shared(let home, let file): opened = try opening.open(home, copy: file, configuration)
             case .userData where isReadOnly:
                 opened = try opening.openReadOnly(try StoreFile.userDataURL(creatingFolder: false), configuration)
@@ -64,7 +64,7 @@ final class Store: Sendable {
                 throw StrataError(.cannotOpen, "A store in memory begins empty. Open it without `isReadOnly`.")
             case .inMemory:
                 let file = folder!.url.appendingPathComponent("store.sqlite")
-                opened = try opening.open(file, configuration, isTemporary: true)
+                opened = try opening.openOwned(file, configuration, isTemporary: true)
             }
             cancellation.finish()
             isAlone = folder != nil || opened.isUnchangeable

@@ -48,6 +48,9 @@ struct HomeSQL: Sendable {
 
     func createSchema() -> PostgresStatement { once("CREATE SCHEMA \(schema)") }
 
+    /// Removes the schema with all tables, if it exists.
+    func dropSchema() -> PostgresStatement { once("DROP SCHEMA IF EXISTS \(schema) CASCADE") }
+
     /// - Parameter nextID: the first id that may be reserved.
     func createTables(nextID: Int64) -> [PostgresStatement] {
         [

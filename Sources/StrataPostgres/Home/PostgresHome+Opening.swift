@@ -19,6 +19,15 @@ extension PostgresHome {
         }
     }
 
+    /// Removes the store with all of its rows, for tests. Nothing protects a store that a node has open.
+    package func removeStore() throws {
+        try describingFailures {
+            _ = try writing.use(within: timeout) { connection, deadline in
+                try connection.run([sql.dropSchema()], until: deadline)
+            }
+        }
+    }
+
     /// What ``open(_:busyTimeout:)`` has learned.
     func requireOpened() throws -> Opened {
         guard let opened = self.opened.withLock({ $0 }) else {

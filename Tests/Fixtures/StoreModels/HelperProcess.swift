@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestHome
 
 /// A process of a helper program. Tests read its output, and end it by its id.
 public final class HelperProcess: Sendable {
@@ -36,6 +37,7 @@ public final class HelperProcess: Sendable {
         // For each thread, the allocator of glibc keeps much of the freed memory. With one arena, the process's memory
         // is close to the memory in use.
         process.environment = ProcessInfo.processInfo.environment.merging(["MALLOC_ARENA_MAX": "1"]) { own, _ in own }
+            .merging(TestHome.environment) { own, _ in own }
         let pipe = Pipe()
         process.standardOutput = pipe
         process.standardInput = FileHandle.nullDevice

@@ -1,6 +1,7 @@
 import CloudScenarios
 import Foundation
 import StoreModels
+import TestHomeTraits
 import Testing
 
 /// A step is a change of a file, or the acquisition or release of a lock, by SQLite, the folder remote, the downloads
@@ -10,7 +11,10 @@ import Testing
 ///
 /// By default the test picks some of the steps, different ones in each run. `STRATA_STEPS=all` tries all steps,
 /// `STRATA_SEED` repeats a run, and `STRATA_SCENARIOS` restricts the run to the scenarios with these names.
-@Suite("An account whose process is killed between any two steps") struct KilledAccountTests {
+@Suite(
+    "An account whose process is killed between any two steps",
+    .aboutTheFile("copies the file, and kills at the calls that change files")
+) struct KilledAccountTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let isComplete = environment["STRATA_STEPS"] == "all"
     private static let scenarios = Scenario.all.filter { scenario in

@@ -2,6 +2,7 @@ import Foundation
 import Strata
 import StrataPipeline
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import StrataCloud
@@ -9,7 +10,11 @@ import Testing
 
 /// A test retries with more free space each time, from none to enough. Until the space is enough, each attempt fails
 /// with an error that names the full disk, and loses nothing.
-@Suite("Full disks", .enabled(if: SmallDisk.isAllowed, "needs the right to mount a file system"))
+@Suite(
+    "Full disks",
+    .aboutTheFile("fills the disk of the file"),
+    .enabled(if: SmallDisk.isAllowed, "needs the right to mount a file system")
+)
 struct AccountFullDiskTests {
     /// The number of bytes by which the free space grows.
     private static let step = 8192

@@ -2,6 +2,7 @@ import Foundation
 import StoreModels
 import Strata
 import StrataTesting
+import TestHomeTraits
 import Testing
 
 @testable import StrataPipeline
@@ -128,7 +129,10 @@ import Testing
         try await stack.close()
     }
 
-    @Test("A store without the table of tags gets it when it is opened, and keeps its operations")
+    @Test(
+        "A store without the table of tags gets it when it is opened, and keeps its operations",
+        .aboutTheFile("migrates a store")
+    )
     func olderStore() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))

@@ -1,12 +1,17 @@
 import Foundation
 import StoreModels
 import Strata
+import TestHomeTraits
 import Testing
 
 @testable import StrataPipeline
 @testable import StrataTesting
 
-@Suite("Queues in a backup, and checks of queues", .timeLimit(.minutes(1))) struct CopiedQueueTests {
+@Suite(
+    "Queues in a backup, and checks of queues",
+    .aboutTheFile("opens backups, which stay working copies"),
+    .timeLimit(.minutes(1))
+) struct CopiedQueueTests {
     @Test("An operation that runs during a backup is ready in the copy, and its attempt does not count")
     func running() async throws {
         let folder = try ScratchFolder()

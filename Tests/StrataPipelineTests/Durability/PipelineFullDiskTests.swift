@@ -2,12 +2,14 @@ import Foundation
 import StoreModels
 import Strata
 import StrataTesting
+import TestHomeTraits
 import Testing
 
 @testable import StrataPipeline
 
 @Suite(
     "Full disks",
+    .aboutTheFile("fills the disk of the file"),
     .enabled(if: SmallDisk.isAllowed, "needs the right to mount a file system"),
     .timeLimit(.minutes(1))
 )

@@ -2,6 +2,7 @@ import Foundation
 import StoreModels
 import Strata
 import StrataTesting
+import TestHomeTraits
 import Testing
 
 @testable import StrataPipeline
@@ -323,7 +324,10 @@ import Testing
         try await stack.close()
     }
 
-    @Test("A store of the former version gets the tables of unique and debounced operations, and keeps its operations")
+    @Test(
+        "A store of the former version gets the tables of unique and debounced operations, and keeps its operations",
+        .aboutTheFile("migrates a store")
+    )
     func formerStore() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))

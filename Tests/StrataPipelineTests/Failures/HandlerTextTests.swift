@@ -1,6 +1,7 @@
 import Foundation
 import Strata
 import StrataTesting
+import TestHomeTraits
 import Testing
 
 @testable import StrataPipeline
@@ -13,7 +14,7 @@ import Testing
     /// Long texts: one character, many characters, and many characters of several bytes each.
     private static let texts = [
         "e" + String(repeating: "\u{301}", count: 100_000), String(repeating: "x", count: 100_000),
-        "x" + String(repeating: "\u{1F600}", count: 100_000), String(repeating: "\0", count: 100_000),
+        "x" + String(repeating: "\u{1F600}", count: 100_000), String(repeating: "\0", count: 100_000).storable,
     ]
 
     @Test("A longer text is cut to the limit without splitting a Unicode scalar")

@@ -2,13 +2,17 @@ import Foundation
 import StoreModels
 import Strata
 import StrataTesting
+import TestHomeTraits
 import Testing
 
 @testable import StrataPipeline
 
 /// Tools that open the store of a program without the models of its pipelines.
 extension ItemTests {
-    @Test("A tool that opens the store without pipelines leaves the queue as it is, and deleted objects are skipped")
+    @Test(
+        "A tool that opens the store without pipelines leaves the queue as it is, and deleted objects are skipped",
+        .aboutTheFile("opens some of the models, which a store with a home refuses")
+    )
     func withoutPipelines() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("letters.sqlite"))

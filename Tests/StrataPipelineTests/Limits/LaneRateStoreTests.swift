@@ -2,6 +2,7 @@ import Foundation
 import StoreModels
 import Strata
 import StrataTesting
+import TestHomeTraits
 import Testing
 
 @testable import StrataPipeline
@@ -134,7 +135,7 @@ import Testing
         try await harness.close()
     }
 
-    @Test("A store of an earlier release gets the table, and keeps its queue")
+    @Test("A store of an earlier release gets the table, and keeps its queue", .aboutTheFile("migrates a store"))
     func earlierStore() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))

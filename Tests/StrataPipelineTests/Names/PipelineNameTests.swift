@@ -1,6 +1,7 @@
 import Foundation
 import Strata
 import StrataTesting
+import TestHomeTraits
 import Testing
 
 @testable import StrataPipeline
@@ -93,7 +94,7 @@ struct PipelineNameTests {
 
     @Test(
         "A pipeline and a broker accept any name that is not empty",
-        arguments: ["a\0b", "\u{10FFFF}", "'\"\\", " ", "\u{301}", String(repeating: "n", count: 100_000)],
+        arguments: ["a\0b".storable, "\u{10FFFF}", "'\"\\", " ", "\u{301}", String(repeating: "n", count: 100_000)],
         [false, true]
     )
     func odd(_ text: String, isBroker: Bool) async throws {

@@ -2,6 +2,7 @@ import Foundation
 import StoreModels
 import Strata
 import StrataPipeline
+import TestHomeTraits
 import Testing
 
 /// A step is each change of a file by SQLite, and each lock that SQLite takes or releases. Other processes can
@@ -10,7 +11,8 @@ import Testing
 ///
 /// By default the test tries a selection of steps that fits into some seconds, a different one each time;
 /// `STRATA_STEPS=all` tries all.
-@Suite("A process is killed between any two steps") struct KilledPipelineTests {
+@Suite("A process is killed between any two steps", .aboutTheFile("copies the file, and kills at the calls of SQLite"))
+struct KilledPipelineTests {
     private static let isComplete = ProcessInfo.processInfo.environment["STRATA_STEPS"] == "all"
     private static let portion = 40
 

@@ -2,6 +2,7 @@ import Foundation
 import StoreModels
 import Strata
 import StrataTesting
+import TestHomeTraits
 import Testing
 
 @testable import StrataPipeline
@@ -296,7 +297,7 @@ func pipelineCode<Value>(of body: () async throws -> Value) async -> PipelineErr
         var number: Int
     }
 
-    @Test("A store from before results opens, and keeps its finished operations")
+    @Test("A store from before results opens, and keeps its finished operations", .aboutTheFile("migrates a store"))
     func oldStore() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("s.sqlite")

@@ -2,6 +2,7 @@ import Foundation
 import StoreModels
 import Strata
 import StrataTesting
+import TestHomeTraits
 import Testing
 
 @testable import StrataPipeline
@@ -148,7 +149,10 @@ private enum Earlier {
         try await harness.close()
     }
 
-    @Test("A schedule of a store without catch-up keeps its due date, and makes up for one time")
+    @Test(
+        "A schedule of a store without catch-up keeps its due date, and makes up for one time",
+        .aboutTheFile("migrates a store")
+    )
     func earlierStore() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))

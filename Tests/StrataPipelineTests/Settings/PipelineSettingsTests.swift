@@ -2,6 +2,7 @@ import Foundation
 import StoreModels
 import Strata
 import StrataTesting
+import TestHomeTraits
 import Testing
 
 @testable import StrataPipeline
@@ -272,7 +273,10 @@ import Testing
         try await stack.close()
     }
 
-    @Test("A store without the tables of settings gains them, and keeps its operations")
+    @Test(
+        "A store without the tables of settings gains them, and keeps its operations",
+        .aboutTheFile("migrates a store")
+    )
     func earlierStore() async throws {
         let folder = try ScratchFolder()
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))

@@ -1,4 +1,5 @@
 import Foundation
+import PostgresCluster
 import StoreModels
 import Testing
 
@@ -32,7 +33,7 @@ import Testing
         var left = Self.kills
         while left > 0 {
             let count = min(left, Self.killsPerStore)
-            let fleet = try FleetFixture(try PostgresCluster.shared().address, seed: seed)
+            let fleet = try FleetProcesses(try PostgresCluster.shared().address, seed: seed)
             guard try await Self.kill(count, in: fleet, seed, try PostgresCluster.shared().address) else { return }
             left -= count
             seed &+= 1
@@ -41,16 +42,16 @@ import Testing
 
     @Test(
         "The same for processes in separate network namespaces, which have only the server in common",
-        .enabled(if: FleetFixture.allowsNamespaces, "needs the right to create network namespaces"),
+        .enabled(if: FleetProcesses.allowsNamespaces, "needs the right to create network namespaces"),
         .timeLimit(.minutes(5))
     )
     func namespaces() async throws {
         let seed = Dice.seed
         let cluster = try PostgresCluster.shared()
-        let fleet = try FleetFixture(
+        let fleet = try FleetProcesses(
             cluster.socketAddress,
             seed: seed,
-            launcher: FleetFixture.namespaceLauncher
+            launcher: FleetProcesses.namespaceLauncher
         )
         _ = try await Self.kill(9, in: fleet, seed, cluster.address)
     }
@@ -58,7 +59,7 @@ import Testing
     /// Kills processes of a new store, and checks the result. Returns whether it is right.
     private static func kill(
         _ count: Int,
-        in fleet: FleetFixture,
+        in fleet: FleetProcesses,
         _ seed: UInt64,
         _ connection: String
     ) async throws -> Bool {
@@ -82,7 +83,7 @@ import Testing
     private static func killRepeatedly(
         _ node: Int,
         times: Int,
-        in fleet: FleetFixture,
+        in fleet: FleetProcesses,
         _ seed: UInt64
     ) async throws -> Int {
         var dice = Dice(seed: seed &* 31 &+ UInt64(node))
@@ -99,7 +100,7 @@ import Testing
     }
 
     /// Returns whether the process has reached its step.
-    private static func killAtStep(_ node: Int, in fleet: FleetFixture, _ dice: inout Dice) async throws -> Bool {
+    private static func killAtStep(_ node: Int, in fleet: FleetProcesses, _ dice: inout Dice) async throws -> Bool {
         let step = FleetNodeSettings.Step(kind: dice.pick(kinds)!, number: dice.number(1..<40))
         let life = try fleet.start(node, killAt: step)
         fleet.expectKill(life)
@@ -112,7 +113,7 @@ import Testing
         return fleet.ledger.storedCount(of: life.name) < maxCommits
     }
 
-    private static func killAtMoment(_ node: Int, in fleet: FleetFixture, _ dice: inout Dice) async throws {
+    private static func killAtMoment(_ node: Int, in fleet: FleetProcesses, _ dice: inout Dice) async throws {
         let count = dice.number(0..<20)
         // Without commits, the moment is in the start of the process.
         let pause = count == 0 ? dice.number(0..<400_000) : dice.number(0..<20_000)

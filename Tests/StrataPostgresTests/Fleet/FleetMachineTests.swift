@@ -1,4 +1,5 @@
 import Foundation
+import PostgresCluster
 import StoreModels
 import Testing
 
@@ -13,9 +14,9 @@ import Testing
         let cluster = try PostgresCluster.shared()
         let disk = try SmallDisk(size: "32m")
         defer { withExtendedLifetime(disk) {} }
-        var nodes = [FleetFixture.Node](repeating: FleetFixture.Node(connection: cluster.address), count: 3)
+        var nodes = [FleetProcesses.Node](repeating: FleetProcesses.Node(connection: cluster.address), count: 3)
         nodes[0].folder = disk.folder.file("copy")
-        let fleet = try FleetFixture(nodes, seed: seed)
+        let fleet = try FleetProcesses(nodes, seed: seed)
         try await fleet.found()
         let lives = try fleet.indices.map { try fleet.start($0) }
         try await fleet.waitForCommits(5, of: lives)
@@ -39,9 +40,9 @@ import Testing
     func clock(offset: Double) async throws {
         let seed = Dice.seed
         let cluster = try PostgresCluster.shared()
-        var nodes = [FleetFixture.Node](repeating: FleetFixture.Node(connection: cluster.address), count: 3)
+        var nodes = [FleetProcesses.Node](repeating: FleetProcesses.Node(connection: cluster.address), count: 3)
         nodes[0].clockOffset = offset
-        let fleet = try FleetFixture(nodes, seed: seed, hasSchedule: true)
+        let fleet = try FleetProcesses(nodes, seed: seed, hasSchedule: true)
         try await fleet.found()
         let lives = try fleet.indices.map { try fleet.start($0) }
         try await fleet.waitForCommits(60, of: lives)

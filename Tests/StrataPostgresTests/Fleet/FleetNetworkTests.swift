@@ -1,4 +1,5 @@
 import Foundation
+import PostgresCluster
 import StoreModels
 import Testing
 
@@ -17,8 +18,8 @@ import Testing
         let cluster = try PostgresCluster.shared()
         let proxies = try (0..<3).map { _ in try CuttingProxy(to: cluster.port) }
         defer { for proxy in proxies { proxy.end() } }
-        let nodes = proxies.map { FleetFixture.Node(connection: cluster.address(port: $0.port)) }
-        let fleet = try FleetFixture(nodes, seed: seed, timeout: 2)
+        let nodes = proxies.map { FleetProcesses.Node(connection: cluster.address(port: $0.port)) }
+        let fleet = try FleetProcesses(nodes, seed: seed, timeout: 2)
         try await fleet.found()
         let lives = try fleet.indices.map { try fleet.start($0) }
         try await fleet.waitForCommits(3, of: lives)

@@ -1,4 +1,5 @@
 import Foundation
+import PostgresCluster
 import StoreModels
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
         let seed = Dice.seed
         let cluster = try PostgresCluster()
         defer { withExtendedLifetime(cluster) {} }
-        let fleet = try FleetFixture(cluster.address, seed: seed)
+        let fleet = try FleetProcesses(cluster.address, seed: seed)
         try await fleet.found()
         let lives = try fleet.indices.map { try fleet.start($0) }
         for ending in PostgresCluster.Ending.allCases {
@@ -33,7 +34,7 @@ import Testing
         defer { proxy.end() }
         let standby = try PostgresCluster(standbyOf: proxy.port)
         defer { withExtendedLifetime(standby) {} }
-        let fleet = try FleetFixture(PostgresCluster.address(ports: [primary.port, standby.port]), seed: seed)
+        let fleet = try FleetProcesses(PostgresCluster.address(ports: [primary.port, standby.port]), seed: seed)
         try await fleet.found()
         let lives = try fleet.indices.map { try fleet.start($0) }
         try await fleet.waitForCommits(10, of: lives)
@@ -70,7 +71,7 @@ import Testing
         try await waitUntil("synchronous replication") {
             try server.texts("SELECT sync_state FROM pg_stat_replication") == ["sync"]
         }
-        let fleet = try FleetFixture(PostgresCluster.address(ports: [primary.port, standby.port]), seed: seed)
+        let fleet = try FleetProcesses(PostgresCluster.address(ports: [primary.port, standby.port]), seed: seed)
         try await fleet.found()
         let lives = try fleet.indices.map { try fleet.start($0) }
         try await fleet.waitForCommits(10, of: lives)

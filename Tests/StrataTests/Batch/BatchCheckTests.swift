@@ -1,4 +1,5 @@
 import Foundation
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -173,7 +174,10 @@ struct BatchCheckTests {
         try await stack.close()
     }
 
-    @Test("A rule for another attribute does not stop an update, even if a row breaks the rule")
+    @Test(
+        "A rule for another attribute does not stop an update, even if a row breaks the rule",
+        .aboutTheFile("changes rows of the file from outside")
+    )
     func ruleForOtherAttribute() async throws {
         let folder = try ScratchFolder()
         let stack = try await open(folder)
@@ -191,7 +195,10 @@ struct BatchCheckTests {
         try await again.close()
     }
 
-    @Test("The model's check of whole rows runs for all updated rows, also if an extension declares it")
+    @Test(
+        "The model's check of whole rows runs for all updated rows, also if an extension declares it",
+        .aboutTheFile("changes rows of the file from outside")
+    )
     func checkOfRows() async throws {
         let folder = try ScratchFolder()
         let stack = try await open(folder)
@@ -233,7 +240,10 @@ struct BatchCheckTests {
         try await stack.close()
     }
 
-    @Test("A value that cannot be read stops an update that copies it, and not an update of other attributes")
+    @Test(
+        "A value that cannot be read stops an update that copies it, and not an update of other attributes",
+        .aboutTheFile("changes rows of the file from outside")
+    )
     func unreadable() async throws {
         let folder = try ScratchFolder()
         try await open(folder, parcels: 3).close()

@@ -1,4 +1,5 @@
 import Foundation
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -118,7 +119,10 @@ struct StoreRuleTests {
         }
     }
 
-    @Test("Rows inserted with SQL take their ids from the stack, and are objects like any other")
+    @Test(
+        "Rows inserted with SQL take their ids from the stack, and are objects like any other",
+        .aboutTheFile("changes rows of the file from outside")
+    )
     func rawRows() async throws {
         let folder = try StoreFolder()
         let stack = try openItems(.standard, at: folder.location)

@@ -1,5 +1,6 @@
 import Foundation
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -19,7 +20,7 @@ struct ErrorTextTests {
         if count > 10 { #expect(lines.last == "  - and \(count - 10) more") }
     }
 
-    @Test("A damaged file is named by reads and by opening")
+    @Test("A damaged file is named by reads and by opening", .aboutTheFile("damages the file"))
     func damagedFile() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank(transfers: 12)

@@ -4,6 +4,7 @@ import InMemoryLogging
 import Logging
 import StoreModels
 import Synchronization
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -174,7 +175,7 @@ extension ContextName {
         try await stack.close()
     }
 
-    @Test("A migration is logged with its backup")
+    @Test("A migration is logged with its backup", .aboutTheFile("migrates a store"))
     func migration() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.library(format: 2)
@@ -191,7 +192,7 @@ extension ContextName {
         #expect(record[LogKey.duration] != nil)
     }
 
-    @Test("A stack that waits for another's migration does not log one")
+    @Test("A stack that waits for another's migration does not log one", .aboutTheFile("migrates a store"))
     func waiting() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.library(format: 2)

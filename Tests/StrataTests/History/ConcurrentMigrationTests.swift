@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -15,7 +16,7 @@ enum PlacesAfter {
     }
 }
 
-@Suite("A followed store that another stack migrates", .timeLimit(.minutes(1)))
+@Suite("A followed store that another stack migrates", .aboutTheFile("migrates a store"), .timeLimit(.minutes(1)))
 struct ConcurrentMigrationTests {
     private func open(_ url: URL, _ models: [any Model.Type], _ stack: StackSetUp = .rootOnly) async throws
         -> ContextStack

@@ -1,5 +1,6 @@
 import Foundation
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -76,7 +77,10 @@ import Testing
         try await stack.close()
     }
 
-    @Test("Old and explicitly pruned entries are removed, and the newest sequence number always stays")
+    @Test(
+        "Old and explicitly pruned entries are removed, and the newest sequence number always stays",
+        .aboutTheFile("changes the history in the file")
+    )
     func pruningByAge() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("store.sqlite")
@@ -133,7 +137,7 @@ import Testing
         try await right.close()
     }
 
-    @Test("A damaged entry is an error of the history alone")
+    @Test("A damaged entry is an error of the history alone", .aboutTheFile("changes the history in the file"))
     func damage() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("store.sqlite")

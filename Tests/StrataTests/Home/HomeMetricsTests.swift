@@ -1,8 +1,10 @@
 import FileHome
+import FleetFixture
 import Foundation
 import MetricsTestKit
 import StoreModels
 import Synchronization
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -129,7 +131,7 @@ struct HomeMetricsTests {
         for stack in [left, right] { try await stack.close() }
     }
 
-    @Test("A stack without a home has none of these metrics")
+    @Test("A stack without a home has none of these metrics", .aboutTheFile("opens a store without a home"))
     func withoutHome() async throws {
         let stack = try await ContextStack.open(
             .inMemory,

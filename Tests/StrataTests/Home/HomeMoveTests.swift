@@ -1,11 +1,14 @@
 import FileHome
+import FleetFixture
 import Foundation
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Moving a store to a home and back", .timeLimit(.minutes(2))) struct HomeMoveTests {
+@Suite("Moving a store to a home and back", .timeLimit(.minutes(2)), .aboutTheFile("moves a store without a home"))
+struct HomeMoveTests {
     private let fleet: Fleet
     /// The store that is moved, which becomes the copy of the node `left`.
     private var url: URL { fleet.copy("left") }

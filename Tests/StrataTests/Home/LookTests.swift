@@ -1,4 +1,5 @@
 import FileHome
+import FleetFixture
 import Foundation
 import StoreModels
 import Testing

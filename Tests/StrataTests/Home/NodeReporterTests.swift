@@ -1,5 +1,6 @@
 import Dispatch
 import FileHome
+import FleetFixture
 import Foundation
 import GRDB
 import InMemoryLogging

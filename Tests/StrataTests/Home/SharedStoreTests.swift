@@ -1,4 +1,5 @@
 import FileHome
+import FleetFixture
 import Foundation
 import GRDB
 import StoreModels
@@ -427,13 +428,6 @@ struct SharedStoreTests {
         try await fleet.compare()
         try await fleet.close()
     }
-}
-
-/// A row with everything that a copy must keep together: a unique value, a searchable text, and bytes outside of the row.
-@Model final class Sight {
-    @Attribute(.unique) var name: String
-    @Attribute(.searchable) var text: String
-    @Attribute(.externalStorage) var photo: Data?
 }
 
 private enum Kept: ContextStateKey { typealias Value = Account }

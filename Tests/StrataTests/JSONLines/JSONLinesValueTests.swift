@@ -1,6 +1,7 @@
 import Foundation
 import Metrics
 import MetricsTestKit
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -73,7 +74,10 @@ struct JSONLinesValueTests {
         try await stack.close()
     }
 
-    @Test("An import into a copy accepts ids that the original assigned before the copy")
+    @Test(
+        "An import into a copy accepts ids that the original assigned before the copy",
+        .aboutTheFile("copies the file")
+    )
     func lineage() async throws {
         let folder = try ScratchFolder()
         let (url, copy) = (folder.file("one.sqlite"), folder.file("two.sqlite"))

@@ -1,5 +1,6 @@
 import Foundation
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -61,7 +62,11 @@ enum Wares {
     }
 }
 
-@Suite("Imports of lines without models", .timeLimit(.minutes(2))) struct RecordedImportTests {
+@Suite(
+    "Imports of lines without models",
+    .aboutTheFile("opens none of the models, which a store with a home refuses"),
+    .timeLimit(.minutes(2))
+) struct RecordedImportTests {
     /// A store of the program with one owner, and with the lines that both kinds of import get.
     private func makeStore(_ name: String, in folder: ScratchFolder) async throws -> URL {
         let url = folder.file(name)

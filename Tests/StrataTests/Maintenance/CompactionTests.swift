@@ -1,10 +1,12 @@
 import Foundation
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Compaction of a store", .timeLimit(.minutes(1))) struct CompactionTests {
+@Suite("Compaction of a store", .aboutTheFile("measures the free pages of the file"), .timeLimit(.minutes(1)))
+struct CompactionTests {
     private func size(_ url: URL) throws -> Int {
         try #require(try FileManager.default.attributesOfItem(atPath: url.path)[.size] as? Int)
     }

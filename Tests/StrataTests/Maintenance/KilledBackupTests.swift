@@ -1,11 +1,13 @@
 import Foundation
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
 /// `STRATA_KILLS` sets the number of kills, and `STRATA_SEED` repeats their moments.
-@Suite("A killed backup", .timeLimit(.minutes(10))) struct KilledBackupTests {
+@Suite("A killed backup", .aboutTheFile("opens backups, which stay working copies"), .timeLimit(.minutes(10)))
+struct KilledBackupTests {
     @Test("After a kill the destination has a complete copy or none, and the next backup removes the remains")
     func kills() async throws {
         let seed = SeededGenerator.seed

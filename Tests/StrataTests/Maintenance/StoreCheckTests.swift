@@ -1,11 +1,12 @@
 import Foundation
 import GRDB
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Checks of a store", .timeLimit(.minutes(1))) struct StoreCheckTests {
+@Suite("Checks of a store", .aboutTheFile("damages the file"), .timeLimit(.minutes(1))) struct StoreCheckTests {
     /// Opens a bank, and damages it by statements of another program while it is open.
     private func findings(after statements: String...) async throws -> [StoreFinding] {
         let folder = try ScratchFolder()

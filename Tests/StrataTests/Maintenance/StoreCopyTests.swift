@@ -1,11 +1,13 @@
 import Foundation
 import StoreModels
 import Synchronization
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Backups of a running store", .timeLimit(.minutes(2))) struct StoreCopyTests {
+@Suite("Backups of a running store", .aboutTheFile("opens backups, which stay working copies"), .timeLimit(.minutes(2)))
+struct StoreCopyTests {
     @Test("A backup is a store with the committed state, the original's ids and a separate fingerprint")
     func state() async throws {
         let folder = try ScratchFolder()

@@ -1,11 +1,13 @@
 import Foundation
 import GRDB
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Statistics of a store", .timeLimit(.minutes(1))) struct StoreStatisticsTests {
+@Suite("Statistics of a store", .aboutTheFile("measures the tables of the file"), .timeLimit(.minutes(1)))
+struct StoreStatisticsTests {
     @Test("Statistics report rows, indexes, the history and the file")
     func statistics() async throws {
         let folder = try ScratchFolder()

@@ -1,9 +1,10 @@
 import Foundation
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Changes that a migration makes by itself") struct AutomaticMigrationTests {
+@Suite("Changes that a migration makes by itself", .aboutTheFile("migrates stores")) struct AutomaticMigrationTests {
     @Test("One migration makes every kind of change at once and keeps the data, from both formats", arguments: [1, 2])
     func everything(format: Int) async throws {
         let folder = try ScratchFolder()

@@ -1,9 +1,10 @@
 import Foundation
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Backups before migrations") struct BackupTests {
+@Suite("Backups before migrations", .aboutTheFile("migrates stores, and backs their files up")) struct BackupTests {
     private static let name = "library-format-2.sqlite"
     /// The files of a closed store.
     private static let files = [name, name + "-turn"]

@@ -1,9 +1,10 @@
 import Foundation
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Derived attributes in a migration") struct DerivedMigrationTests {
+@Suite("Derived attributes in a migration", .aboutTheFile("migrates stores")) struct DerivedMigrationTests {
     enum Texts {
         @Model final class Item {
             var points: Int

@@ -1,8 +1,9 @@
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Names that a migration exchanges") struct ExchangedNamesTests {
+@Suite("Names that a migration exchanges", .aboutTheFile("migrates stores")) struct ExchangedNamesTests {
     enum First {
         @Model final class alpha {
             var one: Int

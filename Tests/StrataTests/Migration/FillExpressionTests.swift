@@ -1,9 +1,10 @@
 import Foundation
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Expressions that fill columns") struct FillExpressionTests {
+@Suite("Expressions that fill columns", .aboutTheFile("migrates stores")) struct FillExpressionTests {
     enum First {
         @Model final class Doc { var body: String }
     }

@@ -1,6 +1,7 @@
 import Foundation
 import StoreModels
 import Synchronization
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -20,7 +21,7 @@ extension ScratchFolder {
     }
 }
 
-@Suite("Long migrations", .serialized) struct LargeMigrationTests {
+@Suite("Long migrations", .aboutTheFile("migrates stores"), .serialized) struct LargeMigrationTests {
     private let count = 60_000
 
     private func make(_ folder: ScratchFolder) async throws -> URL {

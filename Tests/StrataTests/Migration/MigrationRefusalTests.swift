@@ -1,9 +1,11 @@
 import Foundation
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Migrations that are refused until they declare more") struct MigrationRefusalTests {
+@Suite("Migrations that are refused until they declare more", .aboutTheFile("migrates stores"))
+struct MigrationRefusalTests {
     enum First {
         @Model final class Draft { var text: String }
         @Model final class Note {

@@ -1,10 +1,11 @@
 import Foundation
 import GRDB
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Steps of a migration") struct MigrationStepTests {
+@Suite("Steps of a migration", .aboutTheFile("migrates stores")) struct MigrationStepTests {
     enum First {
         @Model final class Person { var name: String }
     }

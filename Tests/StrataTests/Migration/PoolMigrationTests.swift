@@ -1,11 +1,13 @@
 import Foundation
 import GRDB
 import Synchronization
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Migrations in a user's own DatabasePool") struct PoolMigrationTests {
+@Suite("Migrations in a user's own DatabasePool", .aboutTheFile("migrates a user's own database"))
+struct PoolMigrationTests {
     private func open(_ pool: DatabasePool, _ models: [any Model.Type], _ migration: Migration) async throws
         -> ContextStack
     {

@@ -1,10 +1,11 @@
 import Foundation
 import Synchronization
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Random migrations", .serialized) struct RandomMigrationTests {
+@Suite("Random migrations", .aboutTheFile("migrates stores"), .serialized) struct RandomMigrationTests {
     @Test("Random changes of models keep the remaining data, row by row (seed: STRATA_SEED)")
     func changes() throws {
         let seed = SeededGenerator.seed

@@ -1,10 +1,11 @@
 import Foundation
 import GRDB
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Searchable attributes in migrations") struct SearchMigrationTests {
+@Suite("Searchable attributes in migrations", .aboutTheFile("migrates stores")) struct SearchMigrationTests {
     enum Plain {
         @Model(table: "Paper") final class Paper {
             var title: String

@@ -1,10 +1,11 @@
 import Foundation
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Stores of earlier formats") struct StoreFormatTests {
+@Suite("Stores of earlier formats", .aboutTheFile("opens files of earlier formats")) struct StoreFormatTests {
     @Test("A store of format 1 is upgraded without a change to its rows, and the next open writes nothing")
     func upgrade() async throws {
         let folder = try ScratchFolder()

@@ -1,4 +1,5 @@
 import Foundation
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -74,7 +75,7 @@ enum ItemsDefault {
     }
 }
 
-@Suite("Unchanged values under new types and rules", .timeLimit(.minutes(2)))
+@Suite("Unchanged values under new types and rules", .aboutTheFile("migrates stores"), .timeLimit(.minutes(2)))
 struct ValueCheckTests {
     private let folder: ScratchFolder
     private let migration = Migration().backup(.none)
@@ -261,7 +262,8 @@ enum WomanFirst {
     }
 }
 
-@Suite("One-to-one relationships whose inverse moves to the other side") struct MovedInverseTests {
+@Suite("One-to-one relationships whose inverse moves to the other side", .aboutTheFile("migrates stores"))
+struct MovedInverseTests {
     @Test("The column moves to the other end with its values")
     func turned() async throws {
         let folder = try ScratchFolder()

@@ -1,5 +1,6 @@
 import CStrataSQLite
 import Foundation
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -102,7 +103,10 @@ struct ModelRowTests {
         #expect(invalidState?.code.description == "invalidState")
     }
 
-    @Test("A wrong value in the store names model, object and column")
+    @Test(
+        "A wrong value in the store names model, object and column",
+        .aboutTheFile("changes rows of the file from outside")
+    )
     func wrongValueInStore() async throws {
         let folder = try StoreFolder()
         let stack = try await openMacroModels(at: folder.location)

@@ -1,4 +1,5 @@
 import Foundation
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -42,7 +43,10 @@ import Testing
     private static let indexes =
         "SELECT sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'Guest' ORDER BY name"
 
-    @Test("A migration adds such indexes, renames and drops them with their columns, and keeps unchanged ones")
+    @Test(
+        "A migration adds such indexes, renames and drops them with their columns, and keeps unchanged ones",
+        .aboutTheFile("migrates a store")
+    )
     func migration() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("s.sqlite")

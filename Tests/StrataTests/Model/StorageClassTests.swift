@@ -1,4 +1,5 @@
 import Foundation
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -29,7 +30,11 @@ enum SampleGrade: Int, AttributeValue { case first, second }
     var sample: StoredSample?
 }
 
-@Suite("Values whose storage class differs from that of their attribute", .timeLimit(.minutes(2)))
+@Suite(
+    "Values whose storage class differs from that of their attribute",
+    .aboutTheFile("changes rows of the file from outside"),
+    .timeLimit(.minutes(2))
+)
 struct StorageClassTests {
     private func make(_ folder: ScratchFolder, _ assignment: String? = nil) async throws -> ContextStack {
         let url = folder.file("samples-\(UUID()).sqlite")

@@ -1,4 +1,5 @@
 import Foundation
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -409,7 +410,10 @@ struct ExternalDataTests {
         #expect(codes == [.conflict])
     }
 
-    @Test("A store reopens with its table and triggers, and the bytes move into the row if the model does")
+    @Test(
+        "A store reopens with its table and triggers, and the bytes move into the row if the model does",
+        .aboutTheFile("migrates a store")
+    )
     func schema() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

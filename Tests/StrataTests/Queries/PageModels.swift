@@ -1,4 +1,5 @@
 import Foundation
+import TestHomeTraits
 
 @testable import Strata
 
@@ -65,7 +66,7 @@ extension PageEntry {
         let groups = try context.fetch(PageGroup.all)
         for number in numbers {
             let entry = PageEntry(
-                title: ["a", "A", "é", "e\u{301}", "a\u{0}b", ""][number * 5 % 6],
+                title: ["a", "A", "é", "e\u{301}", "a\u{0}b".storable, ""][number * 5 % 6],
                 rank: number * 7 % 11,
                 due: number % 5 == 0 ? nil : Date(timeIntervalSinceReferenceDate: Double(number * 31 % 13) / 8),
                 ratio: number % 3 == 0 ? nil : Double(number % 4) / 10,

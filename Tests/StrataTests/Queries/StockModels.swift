@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import TestHomeTraits
 
 // The models of random queries: attributes of all kinds, and every kind of relationship.
 
@@ -66,7 +67,8 @@ let stockModels: [any Model.Type] = [
 /// values.
 enum StockValues {
     static let texts = [
-        "", "a", "A", "b", "ab", "Ab", "abc", "é", "e\u{301}", "E\u{301}", "élan", "ß", "SS", "a\u{0}b", "\u{0}", "👩‍👩‍👧",
+        "", "a", "A", "b", "ab", "Ab", "abc", "é", "e\u{301}", "E\u{301}", "élan", "ß", "SS", "a\u{0}b".storable,
+        "\u{0}".storable, "👩‍👩‍👧",
         "👩", "z%_", "\\",
         "\"'", "a\nb", "日本",
     ]

@@ -1,4 +1,5 @@
 import Foundation
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -189,7 +190,10 @@ struct StreamingTests {
 
     private enum KeptCursor: ContextStateKey { typealias Value = ObjectCursor<Article> }
 
-    @Test("Reading a million rows, and as many objects, needs less than 30 MB")
+    @Test(
+        "Reading a million rows, and as many objects, needs less than 30 MB",
+        .aboutTheFile("changes rows of the file from outside")
+    )
     func memory() async throws {
         let folder = try ScratchFolder()
         let file = folder.file("s.sqlite")

@@ -1,5 +1,6 @@
 import StoreModels
 import Strata
+import TestHomeTraits
 import Testing
 
 /// Delete rules at each boundary, and against the store.
@@ -90,6 +91,7 @@ import Testing
 
     @Test(
         "A reference that a delete clears is not a conflict of a commit if another process deleted the object",
+        .aboutTheFile("changes rows of the file from outside"),
         arguments: [MergePolicy.error, .mine]
     )
     func nullifiedElsewhere(policy: MergePolicy) async throws {

@@ -12,10 +12,12 @@ struct SavingFixture: Sendable {
     let deep: ContextHandle
 
     init() async throws {
-        let folder =
+        let base =
             FileManager.default.isWritableFile(atPath: "/dev/shm")
             ? URL(fileURLWithPath: "/dev/shm") : FileManager.default.temporaryDirectory
-        url = folder.appendingPathComponent("saving-\(getpid())-\(UUID().uuidString).sqlite")
+        let folder = base.appendingPathComponent("saving-\(getpid())-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        url = folder.appendingPathComponent("saving.sqlite")
         stack = try await Self.open(url)
         try stack.create(.private, named: .network)
         try stack.create(.private, named: .other)
@@ -33,7 +35,7 @@ struct SavingFixture: Sendable {
 
     func close() async throws {
         try await stack.close()
-        for suffix in ["", "-wal", "-shm", "-turn"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
+        try? FileManager.default.removeItem(at: url.deletingLastPathComponent())
     }
 
     /// Inserts and commits a cell.

@@ -1,4 +1,5 @@
 import Foundation
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -10,7 +11,8 @@ import Testing
     var views: Int = 0
 }
 
-@Suite("Validation rules of attributes") struct ValidationRuleTests {
+@Suite("Validation rules of attributes", .aboutTheFile("changes rows of the file from outside"))
+struct ValidationRuleTests {
     private func make(_ folder: ScratchFolder) async throws -> ContextStack {
         let url = folder.file("drafts.sqlite")
         try await folder.with(url, [Leaflet.self]) { context in

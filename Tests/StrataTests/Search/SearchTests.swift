@@ -1,4 +1,5 @@
 import Foundation
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -268,7 +269,7 @@ import Testing
         let stack = try await openSearchStack(.rootOnly)
         try await stack.background { context in
             context.insert(Spare(code: "banana Mississippi é\u{301}a"))
-            context.insert(Sheet(title: "alpha\0beta gamma", body: "\u{FDFF} gamma bc\u{301}"))
+            context.insert(Sheet(title: "alpha\0beta gamma".storable, body: "\u{FDFF} gamma bc\u{301}"))
             for isSaved in [false, true] {
                 if isSaved { try context.commit() }
                 let match = try #require(try context.matches(Spare.search(.words("ana").or("issi"))).first)
@@ -276,7 +277,7 @@ import Testing
                 #expect(code.highlighted("[", "]") == "b[anana] M[ississi]ppi é\u{301}a")
                 let sheet = try #require(try context.matches(Sheet.search("gamma")).first)
                 let title = try #require(try sheet.highlights { $0.title })
-                #expect(title.highlighted("[", "]") == "alpha\0beta [gamma]")
+                #expect(title.highlighted("[", "]") == "alpha\0beta [gamma]".storable)
                 let body = try #require(try sheet.highlights { $0.body })
                 #expect(body.text == "\u{FDFF} gamma bc\u{301}" && body.matches.count == 1)
             }

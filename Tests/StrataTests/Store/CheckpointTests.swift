@@ -1,11 +1,12 @@
 import Foundation
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
 /// These loops read, change and commit on a real file, with `synchronous` set to NORMAL.
-@Suite("The size of the journal in ordinary loops") struct CheckpointTests {
+@Suite("The size of the journal in ordinary loops", .aboutTheFile("measures the journal")) struct CheckpointTests {
     private static let limit = 12 << 20
 
     private func openStack(_ url: URL) async throws -> ContextStack {

@@ -1,10 +1,11 @@
 import Foundation
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Damaged store files") struct DamagedFileTests {
+@Suite("Damaged store files", .aboutTheFile("damages the file")) struct DamagedFileTests {
     /// Opens the store, reads everything in it and writes to it.
     private func useEverything(_ url: URL) async throws {
         let stack = try await openBank(url)

@@ -1,10 +1,15 @@
 import Foundation
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Full and read-only disks", .enabled(if: SmallDisk.isAllowed, "needs the right to mount a file system"))
+@Suite(
+    "Full and read-only disks",
+    .aboutTheFile("fills or write-protects the disk of the file"),
+    .enabled(if: SmallDisk.isAllowed, "needs the right to mount a file system")
+)
 struct DiskTests {
     @Test("A full disk fails only the commit, which succeeds after space is freed")
     func full() async throws {
@@ -133,7 +138,11 @@ struct DiskTests {
     }
 }
 
-@Suite("File permissions", .enabled(if: getuid() != 0, "root may write everywhere")) struct PermissionTests {
+@Suite(
+    "File permissions",
+    .aboutTheFile("fills or write-protects the disk of the file"),
+    .enabled(if: getuid() != 0, "root may write everywhere")
+) struct PermissionTests {
     @Test("A file and a folder without write permission are reported")
     func permissions() async throws {
         let folder = try ScratchFolder()

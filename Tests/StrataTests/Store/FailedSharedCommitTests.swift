@@ -1,6 +1,7 @@
 import Foundation
 import StoreModels
 import Synchronization
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -92,6 +93,7 @@ struct FailedSharedCommitTests {
 
     @Test(
         "If the transaction fails, a commit that had failed before gets the reason of the transaction's failure",
+        .aboutTheFile("fills the disk of the file"),
         .enabled(if: SmallDisk.isAllowed, "needs the right to mount a file system")
     )
     func failureAfterFailure() async throws {
@@ -114,6 +116,7 @@ struct FailedSharedCommitTests {
 
     @Test(
         "A COMMIT that fails on a full disk fails all commits of the transaction, which succeed once there is room",
+        .aboutTheFile("fills the disk of the file"),
         .enabled(if: SmallDisk.isAllowed, "needs the right to mount a file system")
     )
     func fullDisk() async throws {

@@ -1,5 +1,6 @@
 import Foundation
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -50,7 +51,10 @@ import Testing
         }
     }
 
-    @Test("A copy gets another fingerprint: both stores know the earlier ids, and reject the other's later ids")
+    @Test(
+        "A copy gets another fingerprint: both stores know the earlier ids, and reject the other's later ids",
+        .aboutTheFile("copies the file")
+    )
     func copies() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -95,7 +99,7 @@ import Testing
         try await second.close()
     }
 
-    @Test("Reopening and renaming a store keep its fingerprint")
+    @Test("Reopening and renaming a store keep its fingerprint", .aboutTheFile("renames the file"))
     func renamed() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -142,7 +146,10 @@ import Testing
         try await stack.close()
     }
 
-    @Test("A copy accepts its original's ids in every call that takes ids, and rejects later ids everywhere")
+    @Test(
+        "A copy accepts its original's ids in every call that takes ids, and rejects later ids everywhere",
+        .aboutTheFile("copies the file")
+    )
     func idsInQueries() async throws {
         let folder = try ScratchFolder()
         let (url, copyURL) = (folder.file("a.sqlite"), folder.file("b.sqlite"))

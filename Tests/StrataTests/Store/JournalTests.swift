@@ -1,8 +1,9 @@
 import Foundation
 import Strata
+import TestHomeTraits
 import Testing
 
-@Suite("The journal beside the store") struct JournalTests {
+@Suite("The journal beside the store", .aboutTheFile("measures the journal")) struct JournalTests {
     private func size(of url: URL) throws -> Int {
         try #require(FileManager.default.attributesOfItem(atPath: url.path + "-wal")[.size] as? Int)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import StoreModels
+import TestHomeTraits
 import Testing
 
 /// Processes are killed while several of their contexts commit at the same time. Then each store must contain every
@@ -9,7 +10,10 @@ import Testing
 /// `STRATA_KILLS` sets the number of kills in each test, and `STRATA_SEED` repeats a run:
 ///
 ///     STRATA_KILLS=10000 Scripts/test --filter KilledSharedCommitTests.steps
-@Suite("A killed process whose commits share transactions") struct KilledSharedCommitTests {
+@Suite(
+    "A killed process whose commits share transactions",
+    .aboutTheFile("copies store files, and kills at the steps of SQLite")
+) struct KilledSharedCommitTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let kills = environment["STRATA_KILLS"].flatMap { Int($0) }
 

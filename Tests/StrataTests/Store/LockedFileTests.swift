@@ -1,11 +1,12 @@
 import Foundation
 import GRDB
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("A store that another process has locked") struct LockedFileTests {
+@Suite("A store that another process has locked", .aboutTheFile("locks the file from outside")) struct LockedFileTests {
     @Test("Another writer never delays opening or reading, but a new copy waits and reports busy after the timeout")
     func opening() async throws {
         let folder = try ScratchFolder()

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -58,7 +59,11 @@ enum LaterItems {
     static let models: [any Model.Type] = [Item.self]
 }
 
-@Suite("The declarations of models that a store records", .timeLimit(.minutes(2))) struct ModelRecordTests {
+@Suite(
+    "The declarations of models that a store records",
+    .aboutTheFile("reads and changes what the file records about the models"),
+    .timeLimit(.minutes(2))
+) struct ModelRecordTests {
     private func record(_ folder: ScratchFolder, _ url: URL) throws -> RecordedModels {
         let text = try #require(try folder.rows(url, "SELECT declarations FROM strata_models").first)
         return try RecordedModels(parsing: text)

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -151,7 +152,10 @@ import Testing
         try await stack.close()
     }
 
-    @Test("A second open in one process keeps the first one's locks, so that no process removes its journal")
+    @Test(
+        "A second open in one process keeps the first one's locks, so that no process removes its journal",
+        .aboutTheFile("looks for the journal beside the file")
+    )
     func locks() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import StoreModels
 import Synchronization
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -127,7 +128,10 @@ import Testing
         }
     }
 
-    @Test("A read-only or closed pool is refused, and a pool does not close before its stack")
+    @Test(
+        "A read-only or closed pool is refused, and a pool does not close before its stack",
+        .aboutTheFile("opens the file as a user's own database")
+    )
     func unusable() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("own.sqlite")

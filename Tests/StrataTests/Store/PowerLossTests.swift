@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import StoreModels
 import Synchronization
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -22,7 +23,7 @@ import Testing
 /// does that. SQLite must refuse the second as well, because each checksum in the journal covers everything before it.
 ///
 /// `STRATA_POWER_LOSSES` sets the number of pictures, and `STRATA_SEED` repeats the choices of a run.
-@Suite("A loss of power") struct PowerLossTests {
+@Suite("A loss of power", .aboutTheFile("damages the journal")) struct PowerLossTests {
     private static let environment = ProcessInfo.processInfo.environment
     /// The number of pictures of one process. The journal grows while they are taken.
     private static let picturesOfProcess = 10

@@ -1,11 +1,16 @@
 import Foundation
 import GRDB
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Read-only opening", .timeLimit(.minutes(2))) struct ReadOnlyTests {
+@Suite(
+    "Read-only opening",
+    .aboutTheFile("opens files, copies and parts of them to read only"),
+    .timeLimit(.minutes(2))
+) struct ReadOnlyTests {
     private static let reading = StoreConfiguration(isReadOnly: true)
 
     private func openReading(

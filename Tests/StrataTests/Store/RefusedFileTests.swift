@@ -1,11 +1,12 @@
 import Foundation
 import GRDB
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Files that are not stores") struct RefusedFileTests {
+@Suite("Files that are not stores", .aboutTheFile("opens files that are not stores")) struct RefusedFileTests {
     @Test(
         "A file that is not a database is refused and left unchanged",
         arguments: [

@@ -1,10 +1,14 @@
 import Foundation
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("A store file that is removed or replaced while its stack is open") struct RemovedFileTests {
+@Suite(
+    "A store file that is removed or replaced while its stack is open",
+    .aboutTheFile("removes or replaces the file")
+) struct RemovedFileTests {
     private func remove(_ url: URL) throws {
         for suffix in ["", "-wal", "-shm", "-turn"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
     }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -67,7 +68,10 @@ import Testing
         try pool?.close()
     }
 
-    @Test("The main actor inserts from reserved ids while the store is written, and gets an error when none is left")
+    @Test(
+        "The main actor inserts from reserved ids while the store is written, and gets an error when none is left",
+        .aboutTheFile("expects that ids come from the file")
+    )
     func mainActor()
         async throws
     {

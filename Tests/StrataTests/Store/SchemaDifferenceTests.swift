@@ -1,10 +1,12 @@
 import Foundation
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Stores whose schema was changed by hand") struct SchemaDifferenceTests {
+@Suite("Stores whose schema was changed by hand", .aboutTheFile("changes the schema of the file"))
+struct SchemaDifferenceTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let title: String
         let statements: [String]

@@ -1,3 +1,4 @@
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -5,7 +6,7 @@ import Testing
 /// Rows of two models may have the same id: a queued operation and the record of the finished operation, or rows of a
 /// damaged file.
 @Suite struct SharedIDTests {
-    @Test("Rows of two models with the same id are two objects")
+    @Test("Rows of two models with the same id are two objects", .aboutTheFile("changes rows of the file from outside"))
     func sharedID() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("shared.sqlite")

@@ -1,6 +1,7 @@
 import Foundation
 import StoreModels
 import Synchronization
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -68,7 +69,10 @@ import Testing
         #expect(try await eventually { openFiles(in: folder).isEmpty })
     }
 
-    @Test("Every use of a closed stack throws, and objects stay readable")
+    @Test(
+        "Every use of a closed stack throws, and objects stay readable",
+        .aboutTheFile("lists the files of the store")
+    )
     func afterClose() async throws {
         let folder = try ScratchFolder()
         let stack = try await openBank(try await folder.makeBank(), setUp: .standard)
@@ -197,7 +201,10 @@ import Testing
         try await stack.close()
     }
 
-    @Test("A stack that is dropped without close commits nothing more, and releases its files")
+    @Test(
+        "A stack that is dropped without close commits nothing more, and releases its files",
+        .aboutTheFile("lists the files of the store")
+    )
     func dropped() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
@@ -219,7 +226,10 @@ import Testing
         try await stack.close()
     }
 
-    @Test("A hundred opens and closes, and a hundred failed opens, leave no file open")
+    @Test(
+        "A hundred opens and closes, and a hundred failed opens, leave no file open",
+        .aboutTheFile("lists the files of the store")
+    )
     func descriptors() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()

@@ -1,10 +1,15 @@
 import Foundation
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Opening with some of the models", .timeLimit(.minutes(2))) struct UnopenedModelTests {
+@Suite(
+    "Opening with some of the models",
+    .aboutTheFile("opens some of the models, which a store with a home refuses"),
+    .timeLimit(.minutes(2))
+) struct UnopenedModelTests {
     private static let some = StoreConfiguration(allowsUnopenedModels: true)
 
     private func makeShop(in folder: ScratchFolder) async throws -> URL {

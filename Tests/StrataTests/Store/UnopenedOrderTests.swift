@@ -1,3 +1,4 @@
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -17,7 +18,11 @@ enum Tour {
     static let models: [any Model.Type] = [Route.self, Stop.self]
 }
 
-@Suite("Ordered members whose owner is not opened", .timeLimit(.minutes(1))) struct UnopenedOrderTests {
+@Suite(
+    "Ordered members whose owner is not opened",
+    .aboutTheFile("opens some of the models, which a store with a home refuses"),
+    .timeLimit(.minutes(1))
+) struct UnopenedOrderTests {
     /// The stops of the route, in their order.
     private static func stops(_ context: ObjectContext) throws -> [String] {
         try #require(try context.first(Tour.Route.all)).stops.fetch().map(\.name)

@@ -1,10 +1,15 @@
 import Foundation
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Relationships to models that are not opened", .timeLimit(.minutes(2))) struct UnopenedRelationshipTests {
+@Suite(
+    "Relationships to models that are not opened",
+    .aboutTheFile("opens some of the models, which a store with a home refuses"),
+    .timeLimit(.minutes(2))
+) struct UnopenedRelationshipTests {
     /// Runs a body with a market of which only some models are opened, and returns the tables of the others.
     @discardableResult
     private func withMarket(

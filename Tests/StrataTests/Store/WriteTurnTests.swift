@@ -2,11 +2,16 @@ import Foundation
 import GRDB
 import StoreModels
 import Synchronization
+import TestHomeTraits
 import Testing
 
 @testable import Strata
 
-@Suite("Turns of the processes that write to one store", .timeLimit(.minutes(2))) struct WriteTurnTests {
+@Suite(
+    "Turns of the processes that write to one store",
+    .aboutTheFile("counts who waits for the lock of the file"),
+    .timeLimit(.minutes(2))
+) struct WriteTurnTests {
     /// Whether a process holds the turnstile of a store.
     private static func isHeld(_ store: URL) -> Bool {
         let descriptor = open(store.path + "-turn", O_RDONLY | O_CLOEXEC)

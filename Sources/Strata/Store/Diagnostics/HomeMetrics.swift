@@ -7,7 +7,8 @@ import Synchronization
 final class HomeMetrics: Sendable {
     /// The calls of a ``StoreHome`` that wait for it.
     enum Call: String, CaseIterable, Sendable {
-        case open, create, copy, transactions, newest, lock, publish, publishIfNewest, outcome, reserveIDs, report, nodes
+        case open, create, copy, transactions, newest, lock, publish, publishIfNewest, outcome, reserveIDs
+        case report, nodes
     }
 
     private let durations: [Call: Metrics.Timer]

@@ -2,11 +2,12 @@
 # Runs a PostgreSQL server until the standard input ends. Then removes its cluster, which is empty at first, or is that of
 # a standby of another server.
 #
-#   cluster.sh FOLDER PORT [--standby-of PORT] [--certificates FOLDER]
+#   cluster.sh FOLDER PORT [--standby-of PORT] [--certificates FOLDER] [SETTING…]
 #
-# The server listens on the loopback interface and on a Unix socket in the folder. Each client is let in, without a
-# password, also as superuser `postgres`. With a folder of certificates (server.crt, server.key), the server has TLS, and
-# lets other users in by TLS and password only. Reads lines from the standard input, and answers each with a line:
+# Each setting is a line of postgresql.conf, and replaces one of this script. The server listens on the loopback
+# interface and on a Unix socket in the folder. Each client is let in, without a password, also as superuser `postgres`.
+# With a folder of certificates (server.crt, server.key), the server has TLS, and lets other users in by TLS and password
+# only. Reads lines from the standard input, and answers each with a line:
 #
 #   stop            ends the server at once, without a checkpoint, as a crash would
 #   interrupt       ends the server by SIGINT: all clients are disconnected, and a checkpoint is written
@@ -23,10 +24,11 @@ port="$2"
 shift 2
 primary=""
 certificates=""
-while [ $# -ge 2 ]; do
-    case "$1" in
+while :; do
+    case "${1:-}" in
     --standby-of) primary="$2" ;;
     --certificates) certificates="$2" ;;
+    *) break ;;
     esac
     shift 2
 done
@@ -84,6 +86,7 @@ if [ -n "$certificates" ]; then
     printf '%s\n' "local all postgres trust" "host all postgres 127.0.0.1/32 trust" \
         "hostssl all all 127.0.0.1/32 scram-sha-256" >"$folder/data/pg_hba.conf"
 fi
+for setting in "$@"; do echo "$setting" >>"$folder/data/postgresql.conf"; done
 server start || fail
 echo ready
 

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Processes that share a store in PostgreSQL. Each node has a working copy in a separate folder.
-final class FleetFixture: Sendable {
+final class FleetProcesses: Sendable {
     /// The differences of a node from the others.
     struct Node: Sendable {
         var connection: String

@@ -1,4 +1,5 @@
 import Foundation
+import PostgresCluster
 import Synchronization
 
 /// A proxy in front of a server that ends connections, or delays them for ever, when a test says so.

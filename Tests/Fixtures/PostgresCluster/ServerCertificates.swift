@@ -1,15 +1,15 @@
-import Foundation
+public import Foundation
 
 /// A certificate authority, and a certificate of the server `db.example` that it has signed. `openssl` makes them.
-final class ServerCertificates: Sendable {
+public final class ServerCertificates: Sendable {
     /// The name in the certificate of the server.
-    static let host = "db.example"
+    public static let host = "db.example"
 
-    let folder: URL
+    public let folder: URL
     /// The certificate of the authority.
-    var authority: URL { folder.appending(path: "ca.crt") }
+    public var authority: URL { folder.appending(path: "ca.crt") }
 
-    init() throws {
+    public init() throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "strata-certificates-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"

@@ -1,0 +1,45 @@
+import FleetFixture
+import Foundation
+import PostgresCluster
+import Strata
+import StrataPostgres
+import Testing
+
+/// Nodes over a new store in PostgreSQL. The connection of one node can be cut.
+struct PostgresNodes {
+    static let proxiedNode = "proxied"
+
+    let fleet: Fleet
+    let proxy: CuttingProxy
+    /// The steps of the node whose connection goes through the proxy.
+    let publishing: PublishingSteps
+
+    /// - Parameter timeout: the seconds after which a call through the proxy gives up.
+    init(models: [any Model.Type] = Fleet.models, timeout: TimeInterval = 10) throws {
+        let cluster = try PostgresCluster.shared()
+        let proxy = try CuttingProxy(to: cluster.port)
+        let publishing = PublishingSteps()
+        let store = "fleet \(UUID().uuidString)"
+        fleet = try Fleet(models: models) { node in
+            guard node == Self.proxiedNode else {
+                return try PostgresHome(cluster.address, store: store)
+            }
+            let home = try PostgresHome(cluster.address(port: proxy.port), store: store, timeout: timeout)
+            return SteppedHome(home, publishing)
+        }
+        self.proxy = proxy
+        self.publishing = publishing
+    }
+
+    /// Opens a node. Its commits wait for other nodes as long as a slow machine needs.
+    func open(_ name: String) async throws -> ContextStack {
+        try await fleet.open(name, configuration: StoreConfiguration(busyTimeout: 60))
+    }
+
+    /// Expects that all copies have the rows of the home, and ends everything.
+    func end(location: SourceLocation = #_sourceLocation) async throws {
+        try await fleet.compare(location: location)
+        try await fleet.close()
+        proxy.end()
+    }
+}
