@@ -9,7 +9,7 @@ import Testing
 
 @testable import PressKit
 
-/// Two nodes in one process, on a home in a file.
+/// Two nodes in one process, on a home in a file. `Scripts/tour --fleet` has three processes on PostgreSQL.
 @Suite("press on several nodes") struct FleetTests {
     /// One of the nodes, and a client of its router.
     private struct Node: Sendable {
