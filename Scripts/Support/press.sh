@@ -104,6 +104,24 @@ compare_pictures() {
     done < <(acknowledged pictures)
 }
 
+# Starts the S3 server of the tests, makes a bucket, and waits until it is there. Sets s3, the process, and
+# remote_settings. The bucket is in the memory of the server.
+start_s3() {
+    ensure_python_servers
+    local port
+    port="$(free_port)"
+    export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 AWS_EC2_METADATA_DISABLED=true
+    s3_address="http://127.0.0.1:$port"
+    BIND_HOST=127.0.0.1 SERVICES=s3 GATEWAY_PORT="$port" "$root/.build/servers-venv/bin/ministack" \
+        >"$place/s3.log" 2>&1 9>&- &
+    s3=$!
+    eventually 60 aws s3 mb s3://press >/dev/null 2>&1 \
+        || fail "the S3 server has not come up: $(tail -n 3 "$place/s3.log")"
+    remote_settings=(--remote-bucket press --remote-endpoint "$s3_address" --remote-region us-east-1)
+}
+
+aws() { "$root/.build/servers-venv/bin/aws" --endpoint-url "$s3_address" "$@"; }
+
 # The console of a service needs its token, and shows the pipelines.
 #
 #   check_console ADDRESS

@@ -153,7 +153,7 @@ tour_fleet() {
     local node author writers=() writer articles=60 count
     step "press: a store in PostgreSQL with 1000 articles, and three nodes with a copy each"
     start_postgres
-    remote_settings=(--remote-folder "$place/remote")
+    if [[ ${#remote_settings[@]} -eq 0 ]]; then remote_settings=(--remote-folder "$place/remote"); fi
     "$programs/press" seed --data-folder "$place/node0" --articles 1000 --log-level error "${remote_settings[@]}"
     for node in 0 1 2; do start_node "$node"; done
     start_proxy
@@ -199,6 +199,7 @@ tour_fleet() {
         eventually 120 has_finished_pictures "${addresses[$node]}" || fail "some pictures were not mirrored"
         compare_files "${addresses[$node]}"
     done
+    if [[ -n "$s3" ]]; then aws s3 sync --quiet s3://press "$place/remote"; fi
     compare_pictures "${addresses[0]}" "$place/remote"
     echo "$count articles and $(acknowledged pictures | wc -l | tr -d ' ') pictures are on three nodes, and the" \
         "pictures at the remote"
