@@ -280,6 +280,7 @@ let package = Package(
             name: "PressKit",
             dependencies: [
                 "ExampleFolders", "Strata", "StrataCloud", "StrataConsole", "StrataHTTP", "StrataPipeline",
+                "StrataPostgres",
                 .product(
                     name: "AsyncAlgorithms",
                     package: "swift-async-algorithms",
@@ -329,7 +330,7 @@ let package = Package(
         .testTarget(
             name: "PressTests",
             dependencies: [
-                "PressKit", "press", "StoreModels", "Strata", "StrataCloud", "StrataPipeline",
+                "FileHome", "PressKit", "press", "StoreModels", "Strata", "StrataCloud", "StrataPipeline",
                 .product(
                     name: "AsyncHTTPClient",
                     package: "async-http-client",

@@ -1,4 +1,5 @@
 # What the scripts beside this share. Sourced, not run.
+# shellcheck shell=bash
 
 # The folder of the package.
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -74,8 +75,52 @@ ensure_wrk() {
     if ! command -v wrk >/dev/null; then install_packages wrk; fi
 }
 
-# Sees to the servers that the tests of remotes talk to. Those in Python come into a separate environment beside the
-# build.
+# Prints a port of the loopback interface on which no program listens.
+free_port() {
+    local port attempt
+    for ((attempt = 0; attempt < 100; attempt++)); do
+        port=$((20000 + RANDOM % 12000))
+        if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+            echo "$port"
+            return
+        fi
+    done
+    fail "no port of the loopback interface is free"
+}
+
+# Runs a command again and again until it succeeds, at most for a number of seconds.
+#
+#   eventually SECONDS COMMAND...
+eventually() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        if [[ $SECONDS -ge $end ]]; then return 1; fi
+        sleep 0.1
+    done
+}
+
+has_postgres() {
+    [[ "$(uname)" != Linux || -x "$(pg_config --bindir 2>/dev/null)/initdb" ]] \
+        || compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null
+}
+
+# Sees to the server of PostgreSQL.
+ensure_postgres() {
+    if ! has_postgres; then install_packages postgresql; fi
+}
+
+# Sees to the proxy in front of several nodes.
+ensure_proxy() {
+    if ! PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v haproxy >/dev/null; then install_packages haproxy; fi
+}
+
+# Sees to the servers in Python, in a separate environment beside the build.
+ensure_python_servers() {
+    ensure_environment "$root/.build/servers-venv" "$root/Tests/StrataHTTPTests/requirements.txt"
+}
+
+# Sees to the servers that the tests of remotes and of homes talk to.
 ensure_servers() {
     local missing=()
     command -v curl >/dev/null || missing+=(curl)
@@ -86,12 +131,9 @@ ensure_servers() {
     if [[ "$(uname)" == Linux && ! -e /usr/lib/apache2/modules/mod_dav.so && ! -e /usr/lib64/httpd/modules/mod_dav.so ]]; then
         missing+=(apache2-bin)
     fi
-    if [[ "$(uname)" == Linux && ! -x "$(pg_config --bindir 2>/dev/null)/initdb" ]] \
-        && ! compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null; then
-        missing+=(postgresql)
-    fi
+    has_postgres || missing+=(postgresql)
     if [[ ${#missing[@]} -gt 0 ]]; then install_packages "${missing[@]}"; fi
-    ensure_environment "$root/.build/servers-venv" "$root/Tests/StrataHTTPTests/requirements.txt"
+    ensure_python_servers
 }
 
 # Sees to the browser that the console is tested with, and to its client in Python.

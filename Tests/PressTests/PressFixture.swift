@@ -19,6 +19,7 @@ struct PressFixture: Sendable {
     /// Opens a newspaper, runs a test with a client, and closes the newspaper.
     static func run(
         _ setup: TestingSetup = .router,
+        home: (any StoreHome)? = nil,
         mailer: (any Mailer)? = nil,
         change: (inout PressSettings) -> Void = { _ in },
         _ test: @Sendable (PressFixture, PressClient) async throws -> Void
@@ -32,6 +33,7 @@ struct PressFixture: Sendable {
         let metrics = PrometheusMetrics()
         let press = try await Press.open(
             settings,
+            home: home,
             mailer: mailer ?? FolderMailer(folder: settings.mailFolder),
             logger: Self.logger,
             metrics: metrics

@@ -129,9 +129,12 @@ import Testing
         }
     }
 
-    @Test("A store that is busy or full gets 503, and unknown errors do not show their texts")
+    @Test("A store that is busy, full or without its home gets 503, and unknown errors do not show their texts")
     func storeErrors() {
-        for code in [StrataError.Code.busy, .diskFull, .closed] {
+        let codes: [StrataError.Code] = [
+            .busy, .diskFull, .closed, .unreachable, .uncertain, .homeBehind, .homeExpired,
+        ]
+        for code in codes {
             let problem = Problem(StrataError(code, "the path of the store") as any Error)
             #expect(problem.status == .serviceUnavailable)
             #expect(problem.headers[.retryAfter] != nil)

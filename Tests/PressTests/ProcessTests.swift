@@ -6,23 +6,35 @@ import NIOPosix
 import StoreModels
 import Strata
 import StrataPipeline
+import Synchronization
 import Testing
 
 @testable import PressKit
 
 /// The program in a separate process, which the tests end and kill.
 @Suite("The program press", .serialized) struct ProcessTests {
+    /// The ids of the articles that a service has acknowledged.
+    private final class Acknowledgements: Sendable {
+        private let list = Mutex<[String]>([])
+
+        var ids: [String] { list.withLock { $0 } }
+
+        func add(_ id: String) { list.withLock { $0.append(id) } }
+    }
+
     /// Adds articles until the service no longer answers.
-    ///
-    /// - Returns: the ids of those that the service has acknowledged.
-    private func write(_ name: String, to process: PressProcess, author: String) async -> [String] {
-        var acknowledged: [String] = []
-        while true {
-            let title = "\(name) \(acknowledged.count)"
+    private func write(
+        _ name: String,
+        to process: PressProcess,
+        author: String,
+        into acknowledgements: Acknowledgements
+    ) async {
+        for number in 0... {
+            let title = "\(name) \(number)"
             let json = #"{"title": "\#(title)", "body": "Text", "author": "\#(author)", "isPublished": true}"#
             guard let answer = await process.send("POST", "/articles", json), answer.status == 201, let id = answer.id
-            else { return acknowledged }
-            acknowledged.append(id)
+            else { return }
+            acknowledgements.add(id)
         }
     }
 
@@ -47,19 +59,19 @@ import Testing
             let author = try #require(
                 await process.send("POST", "/authors", #"{"name": "Ada", "email": "ada\#(round)@example.com"}"#)?.id
             )
-            let written = await withTaskGroup(of: [String].self) { group in
+            let acknowledgements = Acknowledgements()
+            await withTaskGroup(of: Void.self) { group in
                 for name in ["a", "b", "c", "d"] {
-                    group.addTask { await write(name, to: process, author: author) }
+                    group.addTask { await write(name, to: process, author: author, into: acknowledgements) }
                 }
                 group.addTask {
                     // A few answers, so that requests run when the signal arrives.
-                    for _ in 0..<20 { _ = await process.send("GET", "/articles") }
+                    try? await waitUntil { acknowledgements.ids.count >= 8 }
                     kill(process.process.id, signal)
-                    return []
                 }
-                return await group.reduce(into: []) { $0 += $1 }
             }
             await process.process.wait()
+            let written = acknowledgements.ids
             if signal == SIGTERM { #expect(process.process.exitStatus == 0) }
             #expect(!written.isEmpty)
             known.formUnion(written)

@@ -50,6 +50,9 @@ import Testing
             ["--remote-bucket", "b", "--remote-endpoint", "nowhere"], ["--console-token", "short"],
             ["--http-port", "1", "--http-port", "2"], ["--digest-schedule", "tomorrow"],
             ["--remote-endpoint", "https://s3.example.com"], ["--remote-region", "eu"], ["--remote-prefix", "a"],
+            ["--home-schema", "a"], ["--home-url", "postgresql://db/press"],
+            ["--home-url", "no address", "--remote-folder", "f"],
+            ["--home-url", "postgresql://db/press", "--home-schema", "", "--remote-folder", "f"],
             ["--console-editor", "ada"], ["--console-token", "0123456789abcdef", "--console-editor", ""],
         ]
     )
@@ -128,6 +131,21 @@ import Testing
         #expect(changing.console?.editor == "ada")
         let none = try await PressSettings(arguments: ["press", "serve"], environment: [:])
         #expect(none.console == nil)
+    }
+
+    @Test("A home has an address and a schema, and an error does not show the password")
+    func home() async throws {
+        let url = "postgresql://press:secret@db.internal/press"
+        let arguments = ["press", "serve", "--remote-folder", "/srv/pictures"]
+        let settings = try await PressSettings(arguments: arguments, environment: ["PRESS_HOME_URL": url])
+        #expect(settings.home?.url == url)
+        #expect(settings.home?.schema == "press")
+        #expect(try settings.home?.makeHome().name == "postgresql://db.internal:5432/press/press")
+        let error = await #expect(throws: SettingsError.self) {
+            _ = try await PressSettings(arguments: arguments, environment: ["PRESS_HOME_URL": "password=secret host"])
+        }
+        #expect(error?.description.contains("secret") == false)
+        #expect(try await PressSettings(arguments: arguments, environment: [:]).home == nil)
     }
 
     @Test("systemd's folder is the default of the data")

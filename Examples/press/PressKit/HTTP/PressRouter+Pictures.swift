@@ -31,7 +31,8 @@ extension PressRouter {
                 .xContentTypeOptions: "nosniff", .eTag: "\"\(row.file)\"",
             ]
             if EntityTag.isKnown(row.file, to: request) { return Response(status: .notModified, headers: headers) }
-            let body = try await FileIO().loadFile(path: press.pictures.place(of: row.file).path, context: context)
+            let place = try await press.pictures.place(of: row.file, from: press.stack)
+            let body = try await FileIO().loadFile(path: place.path, context: context)
             return Response(status: .ok, headers: headers, body: body)
         }
         router.delete("pictures/:id") { request, context in

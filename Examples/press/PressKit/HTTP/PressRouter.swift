@@ -49,6 +49,7 @@ struct PressRouter: Sendable {
             TracingMiddleware<PressContext>(redactingQueryParameters: ["token"])
             MetricsMiddleware<PressContext>()
             ProblemMiddleware<PressContext>()
+            HistoryMiddleware<PressContext>(stack: press.isShared ? press.stack : nil)
         }
         addRoutes(to: router)
         console?.addRoutes(to: router.group("console"))
@@ -71,7 +72,7 @@ struct PressRouter: Sendable {
         }
         router.post("articles") { request, _ in
             let draft = try await PressJSON.decode(ArticleDraft.self, from: request, limit: bodyLimit)
-            let row = try await press.addArticle(draft)
+            let row = try await press.addArticle(draft, key: IdempotencyKey.key(of: request))
             return try Self.created(row, at: "/articles/\(row.id)", Article.headers(row.version))
         }
         router.get("articles/:id") { request, context in

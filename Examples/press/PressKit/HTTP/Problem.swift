@@ -93,6 +93,11 @@ extension Problem {
         case .busy: self.init(.serviceUnavailable, "The store is busy.")
         case .diskFull: self.init(.serviceUnavailable, "The disk is full. Nothing was written.")
         case .closed: self.init(.serviceUnavailable, "The service is shutting down.")
+        case .unreachable: self.init(.serviceUnavailable, "The database does not answer. Nothing was written.")
+        case .uncertain:
+            self.init(.serviceUnavailable, "The answer of the database was lost. Send the request again, with its key.")
+        case .homeBehind, .homeExpired:
+            self.init(.serviceUnavailable, "This node has to copy the store again.")
         default: self.init(.internalServerError)
         }
     }

@@ -45,10 +45,19 @@ extension AttributeOption {
     @Relationship(.required) var author: Author?
     @Relationship(deleteRule: .cascade, inverse: \Comment.article) var comments: Many<Comment>
     @Relationship(deleteRule: .cascade, inverse: \Picture.article) var pictures: Many<Picture>
+    @Relationship(deleteRule: .cascade, inverse: \ArticleRequest.article) var requests: Many<ArticleRequest>
 
     static let published = Article.where { $0.publishedAt != nil }
     /// With the id as the second key, the index has exactly this order.
     static let newest = Article.published.sorted { [$0.publishedAt.descending, $0.id.descending] }
+}
+
+/// A request that has added an article. A client that got no answer sends the request again, perhaps to another node,
+/// and gets the same article.
+@Model final class ArticleRequest: Model {
+    /// The header `Idempotency-Key` of the request.
+    @Attribute(.unique, .notEmpty, .bytes(200)) var key: String
+    @Relationship(.required) var article: Article?
 }
 
 /// A reader's comment on an article.
@@ -89,6 +98,13 @@ struct PicturePreview: Codable, Equatable, Sendable, AttributeValue {
     var mirroredAt: Date?
     var version: Int = 1
     @Relationship(.required) var article: Article?
+}
+
+/// The bytes of a picture, in a store that several nodes share. Each node makes a file of them when it needs one.
+@Model final class PictureContent: Model {
+    /// The name of the file.
+    @Attribute(.unique) var file: String
+    @Attribute(.externalStorage) var bytes: Data
 }
 
 /// A person who gets each article by mail.

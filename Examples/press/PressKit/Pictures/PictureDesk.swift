@@ -14,7 +14,7 @@ struct MakePreview: OperationPayload {
 }
 
 /// Removes the file of a deleted picture. The operation is part of the commit that deletes the picture, so the file
-/// stays if the commit fails.
+/// stays if the commit fails. Other nodes that have the file keep it until their next start.
 struct RemoveFile: OperationPayload {
     var file: String
 }
@@ -39,7 +39,7 @@ struct PictureDesk: Sendable {
     private func makePreview(of id: ObjectID<Picture>) async throws -> Outcome {
         let file = try await stack.background { context in try context.find(id)?.file }
         guard let file else { return .skip }
-        let place = folder.place(of: file)
+        let place = try await folder.place(of: file, from: stack)
         let preview = try await BlockingWork.run {
             try PictureHeader(place).isComplete() ? PictureHeader(place).preview() : nil
         }
@@ -60,7 +60,8 @@ struct PictureUploads: CloudHandler {
     func content(for request: ContentRequest) async throws -> RemoteBody? {
         guard request.section == .data, let id = request.object(as: Picture.self) else { return nil }
         let file = try await stack.background { context in try context.find(id)?.file }
-        return try file.map { try RemoteBody(file: folder.place(of: $0)) }
+        guard let file else { return nil }
+        return try RemoteBody(file: try await folder.place(of: file, from: stack))
     }
 
     func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws {

@@ -27,6 +27,37 @@ struct PictureFolder: Sendable {
 
     func place(of file: String) -> URL { url.appending(path: file) }
 
+    /// The place of a file that a picture mentions. If another node has received the picture, this function first makes
+    /// the file from the bytes in the store.
+    ///
+    /// - Throws: the errors of the store, and `POSIXError` of the file.
+    func place(of file: String, from stack: ContextStack) async throws -> URL {
+        let place = place(of: file)
+        guard !FileManager.default.fileExists(atPath: place.path) else { return place }
+        let bytes = try await stack.background { context in
+            try context.first(PictureContent.where { $0.file == file })?.bytes
+        }
+        // A file of a store without a home is missing only if the picture was deleted meanwhile.
+        guard let bytes else { return place }
+        let draft = incoming.appending(path: UUID().uuidString)
+        try await BlockingWork.run {
+            do {
+                let writer = try DraftFile(draft)
+                try bytes.withUnsafeBytes { try writer.append($0) }
+                try writer.keep(as: place)
+            } catch {
+                try? FileManager.default.removeItem(at: draft)
+                throw error
+            }
+        }
+        return place
+    }
+
+    func bytes(of file: String) async throws -> Data {
+        let place = place(of: file)
+        return try await BlockingWork.run { try Data(contentsOf: place) }
+    }
+
     func remove(_ file: String) throws {
         let place = place(of: file)
         guard FileManager.default.fileExists(atPath: place.path) else { return }

@@ -38,11 +38,24 @@ extension Press {
         try await stack.background { context in try context.row(Article.where { $0.id == id }) }
     }
 
-    func addArticle(_ draft: ArticleDraft) async throws -> Article.Row {
+    /// Adds an article.
+    ///
+    /// - Parameters:
+    ///   - draft: the article.
+    ///   - key: identifies the request. A repeated request with this key gets the article that the first one has added.
+    /// - Throws: ``Problem``, and the errors of the store. After some of them, for example `uncertain`, the article may
+    ///   be stored; a request with the same key finds out.
+    func addArticle(_ draft: ArticleDraft, key: String? = nil) async throws -> Article.Row {
         let now = Date()
         return try await stack.write { context in
+            if let key, let request = try context.first(ArticleRequest.where { $0.key == key }),
+                let article = request.article
+            {
+                return article.snapshot
+            }
             let author = try context.namedAuthor(draft.author)
             let article = context.insert(Article(title: draft.title, body: draft.body, author: author))
+            if let key { context.insert(ArticleRequest(key: key, article: article)) }
             if draft.isPublished == true { context.publish(article, at: now) }
             return article.snapshot
         }
@@ -70,7 +83,7 @@ extension Press {
         try await stack.write { context in
             let article = try context.object(id, if: condition)
             for picture in try article.pictures.fetch() {
-                context.enqueue(RemoveFile(file: picture.file), in: .pictures)
+                try context.removeBytes(of: picture)
             }
             let cloud = context.cloud(account)
             if let folder = try cloud.find(Picture.folder(of: id)) { try cloud.delete(folder) }

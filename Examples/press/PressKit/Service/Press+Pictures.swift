@@ -24,9 +24,11 @@ extension Press {
         }
     }
 
-    /// Adds a picture. One commit has its row, its node with the upload, and the operation that makes the preview.
+    /// Adds a picture. One commit has its row, its node with the upload, and the operation that makes the preview. If
+    /// other nodes share the store, the commit also has the bytes: another node may upload the picture, or serve it.
     func addPicture(_ received: ReceivedPicture, to article: ObjectID<Article>) async throws -> Picture.Row {
         do {
+            let bytes = isShared ? try await pictures.bytes(of: received.file) : nil
             return try await stack.write { context in
                 guard let found = try context.find(article) else { throw Problem.notFound }
                 try checkPictureCount(of: article, in: context)
@@ -38,6 +40,7 @@ extension Press {
                     content: picture.id,
                     size: Int64(received.size)
                 )
+                if let bytes { context.insert(PictureContent(file: received.file, bytes: bytes)) }
                 context.enqueue(MakePreview(picture: picture.id), in: .pictures, tags: ["picture"])
                 return picture.snapshot
             }
@@ -64,8 +67,17 @@ extension Press {
             let picture = try context.object(id, if: condition)
             let cloud = context.cloud(account)
             if let node = try cloud.node(for: id) { try cloud.delete(node) }
-            context.enqueue(RemoveFile(file: picture.file), in: .pictures)
+            try context.removeBytes(of: picture)
             context.delete(picture)
         }
+    }
+}
+
+extension ObjectContext {
+    /// Removes the bytes of a picture from the store, and queues the removal of its file.
+    func removeBytes(of picture: Picture) throws {
+        let file = picture.file
+        if let content = try first(PictureContent.where { $0.file == file }) { delete(content) }
+        enqueue(RemoveFile(file: file), in: .pictures)
     }
 }

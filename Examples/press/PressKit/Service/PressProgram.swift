@@ -15,7 +15,8 @@ public enum PressProgram {
 
         \(SettingKey.table)
 
-        The keys of an S3 bucket come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from ~/.aws/credentials.
+        A password of home.url belongs in the environment, or in the file that PGPASSFILE names: other users can see
+        the command line. The keys of an S3 bucket come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from ~/.aws/credentials.
         """
 
     /// Runs the program.
@@ -78,7 +79,7 @@ public enum PressProgram {
     }
 
     private static func seed(_ settings: PressSettings) async throws {
-        let stack = try await Press.openStack(settings, logger: logger(settings))
+        let stack = try await Press.openStack(settings, home: settings.home?.makeHome(), logger: logger(settings))
         do {
             try await Seeding(stack).run(articles: settings.articles)
         } catch {

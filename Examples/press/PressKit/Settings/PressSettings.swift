@@ -6,6 +6,7 @@ import Strata
 import StrataCloud
 import StrataHTTP
 import StrataPipeline
+import StrataPostgres
 
 /// The settings of the service.
 struct PressSettings: Sendable {
@@ -13,6 +14,17 @@ struct PressSettings: Sendable {
     enum Mirror: Sendable {
         case folder(URL)
         case s3(bucket: String, prefix: [String], endpoint: URL?, region: String?)
+    }
+
+    /// The home of a store that several nodes share.
+    struct HomeSettings: Sendable {
+        /// A connection string of libpq, or a URI such as `postgresql://press@db.internal/press`. May contain a password.
+        var url: String
+        /// The schema of the store in the database.
+        var schema = "press"
+
+        /// - Throws: `StrataError` for an invalid connection string or name.
+        func makeHome() throws -> any StoreHome { try PostgresHome(url, store: schema) }
     }
 
     /// The console at `/console`.
@@ -25,6 +37,8 @@ struct PressSettings: Sendable {
 
     /// The folder of the store, of the pictures, and of the remains of interrupted uploads.
     var dataFolder: URL
+    /// The home of the store; nil if this service is alone, and the store is a file.
+    var home: HomeSettings?
     var host = "127.0.0.1"
     var port = 8080
     var idleTimeout = 60
@@ -144,6 +158,29 @@ struct PressSettings: Sendable {
         articles = try await reader.number(.articles, in: 0...100_000_000) ?? articles
         console = try await Self.console(reader)
         try await readMirror(reader)
+        home = try await Self.home(reader)
+    }
+
+    private static func home(_ reader: SettingReader) async throws -> HomeSettings? {
+        let schema = try await reader.text(.homeSchema)
+        guard let url = try await reader.text(.homeURL) else {
+            guard schema == nil else { throw SettingsError("home.schema needs home.url.") }
+            return nil
+        }
+        var home = HomeSettings(url: url)
+        home.schema = schema ?? home.schema
+        do {
+            _ = try home.makeHome()
+        } catch let error as StrataError {
+            // The message does not contain the connection string, which may have a password.
+            throw SettingsError("home.url or home.schema is not valid. \(error.message)")
+        }
+        // The folder in data.folder would be another one on each node.
+        let remotes = (try await reader.text(.remoteFolder), try await reader.text(.remoteBucket))
+        guard remotes.0 != nil || remotes.1 != nil else {
+            throw SettingsError("home.url needs remote.bucket or remote.folder, which all nodes share.")
+        }
+        return home
     }
 
     private mutating func readEventClients(_ reader: SettingReader) async throws {

@@ -6,6 +6,8 @@
 enum SettingKey: String, CaseIterable, Sendable {
     case config
     case dataFolder = "data.folder"
+    case homeURL = "home.url"
+    case homeSchema = "home.schema"
     case httpHost = "http.host"
     case httpPort = "http.port"
     case httpIdleTimeout = "http.idleTimeout"
@@ -65,6 +67,8 @@ enum SettingKey: String, CaseIterable, Sendable {
         switch self {
         case .config: "a JSON file with settings [none]"
         case .dataFolder: "the folder of the store and the pictures [$STATE_DIRECTORY, or your data folder]"
+        case .homeURL: "the PostgreSQL database of a store that several nodes share; data.folder has the copy [none]"
+        case .homeSchema: "the schema of the store in this database [press]"
         case .httpHost: "the address to listen on [127.0.0.1]"
         case .httpPort: "the port to listen on; 0 chooses a free port [8080]"
         case .httpIdleTimeout: "the seconds after which an idle connection is closed [60]"
