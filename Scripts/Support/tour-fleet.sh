@@ -18,7 +18,7 @@ start_postgres() {
     # A folder that the owner of the cluster can reach. The script of the cluster removes it.
     postgres_folder="$(mktemp -d)"
     mkfifo "$place/postgres.in"
-    "$root/Tests/StrataPostgresTests/Cluster/cluster.sh" "$postgres_folder" "$port" <"$place/postgres.in" \
+    "$root/Tests/Fixtures/PostgresCluster/cluster.sh" "$postgres_folder" "$port" <"$place/postgres.in" \
         >"$place/postgres.out" 2>&1 &
     postgres=$!
     exec 9>"$place/postgres.in"

@@ -39,7 +39,7 @@ final class Child {
         guard found == line else { throw FleetError("a process has answered '\(found)' instead of '\(line)'") }
     }
 
-    /// Ends the process, and waits for its end. It has nothing to lose any more.
+    /// Ends the process, and waits for its end. All of its work is stored.
     func end() {
         try? input.fileHandleForWriting.close()
         if process.isRunning { process.terminate() }

@@ -20,7 +20,8 @@ import Testing
     /// The commits after which a process is killed that has not reached its step.
     private static let maxCommits = 90
 
-    /// The kinds of steps that each process reaches often.
+    /// The kinds of steps that each process reaches often, those of the lock because the other nodes commit. A process
+    /// that does not reach its step is killed after ``maxCommits`` commits.
     private static let kinds =
         FleetNodeSettings.Step.homeKinds + [
             "BEGIN IMMEDIATE", "INSERT", "INSERT INTO \"strata_history\"", "UPDATE", "COMMIT", "write", "unlock",

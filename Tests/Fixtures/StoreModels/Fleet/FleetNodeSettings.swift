@@ -19,7 +19,8 @@ public struct FleetNodeSettings: Codable, Sendable {
 
         public init(kind: String, number: Int) { (self.kind, self.number) = (kind, number) }
 
-        /// The moments before and after the calls that a commit makes to its home.
+        /// The moments before and after the calls that a commit makes to its home. A node takes the lock only if another
+        /// node has committed within the last second. Otherwise its commits have only the steps of publishing.
         public static let homeKinds = ["before lock", "after lock", "before publish", "after publish"]
 
         public var description: String { "\(kind) \(number)" }
