@@ -70,8 +70,8 @@ struct PlainSQL: Sendable {
 
 /// The work of a row in plain SQL, as a program without Strata would write it.
 ///
-/// Equal: the counted operations, their number, and how many of them share a transaction at most. Plain SQL has one table, keeps
-/// no history, and keeps no copies. Its clients wait for each other only for equal rows.
+/// Equal: the counted operations, their number, and how many of them share a transaction at most. Plain SQL has one
+/// table, keeps no history, and keeps no copies. Its clients wait for each other only for equal rows.
 struct PlainWork: Sendable {
     let row: FleetRow
     let schema: String

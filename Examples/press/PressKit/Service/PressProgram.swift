@@ -16,7 +16,8 @@ public enum PressProgram {
         \(SettingKey.table)
 
         A password of home.url belongs in the environment, or in the file that PGPASSFILE names: other users can see
-        the command line. The keys of an S3 bucket come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from ~/.aws/credentials.
+        the command line. The keys of an S3 bucket come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from
+        ~/.aws/credentials.
         """
 
     /// Runs the program.
