@@ -49,6 +49,8 @@ extension HomePromise {
             try expect("the position", is: found.position, state.position)
             try expect("the description", is: found.description, state.description)
         }
+        _ = try nodes[0].home.report(state.position, of: UUID(), named: "node")
+        try expect("the nodes", is: try nodes[1].home.nodes().map(\.name), ["node"])
         try expect("the rows", is: try nodes[1].copy().rows, store.rows())
         try expect("the newest position", is: try nodes[2].home.newest(), state.position)
         try expect(try nodes[2].home.reserveIDs(10) >= 5_000, "An id of the existing store is reserved.")
