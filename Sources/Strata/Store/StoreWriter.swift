@@ -452,7 +452,11 @@ final class StoreWriter: Sendable {
                 checkpoints?.use { $0.stop() }
                 reader.withLock { $0 = nil }
                 turn?.use { $0.stop() }
-                connection.use { $0.finalize() }
+                connection.use {
+                    // The source of the ids refers to this writer.
+                    $0.homeIDs = nil
+                    $0.finalize()
+                }
             }
             if isOwned { try database.close() }
         } catch {

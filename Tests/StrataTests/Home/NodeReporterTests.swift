@@ -125,6 +125,23 @@ struct NodeReporterTests {
         try await stack.close()
     }
 
+    @Test("A closed stack keeps neither its writer nor its connection to the home")
+    func released() async throws {
+        weak var writer: StoreWriter?
+        weak var follower: HomeFollower?
+        do {
+            let stack = try await open("node")
+            try await stack.write { context in _ = context.insert(Account(name: "one", balance: 1)) }
+            writer = stack.core.engine.writer
+            follower = writer?.follower
+            try #require(follower != nil)
+            try await stack.close()
+        }
+        while writer != nil || follower != nil, !Task.isCancelled { await Task.yield() }
+        let isKept = writer != nil || follower != nil
+        #expect(!isKept)
+    }
+
     @Test("Differences of clocks within the time of a call do not count")
     func clockDifference() {
         let start = Date(timeIntervalSinceReferenceDate: 1000)
